@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IBatchExecutor} from "./IBatchExecutor.sol";
+import {ICreditLedger} from "./ICreditLedger.sol";
+import {IJobLifecycle} from "./IJobLifecycle.sol";
+import {IProtocolAdmin} from "./IProtocolAdmin.sol";
+import {ISettlement} from "./ISettlement.sol";
+
+/// @title The whole escrow as one contract presents it
+interface IInferenceEscrow is ISettlement, IJobLifecycle, ICreditLedger, IProtocolAdmin, IBatchExecutor {}

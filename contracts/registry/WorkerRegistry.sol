@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
+import {IWorkerRegistry, WorkerView} from "../interfaces/IWorkerRegistry.sol";
+import {JobMessages} from "../libraries/JobMessages.sol";
+import {Signature} from "../libraries/JobTypes.sol";
+
+/// @title Stake, endpoint and hosted models of workers
+/// @notice Holds the stake token. Only the escrow, set once, can slash.
+contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
+    using SafeERC20 for IERC20;
+
+    /// @dev Slot 0 is all that a settlement reads; `owner` and below are read by the worker's own calls only.
+    struct Worker {
+        address payout;
+        uint32 id; // 0: unknown
+        uint56 stake; // millionths of an SVC
+        bool unbonding;
+        address owner;
+        uint40 unbondsAt;
+        uint32 sequence;
+        string endpoint;
+    }
+
+    /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
+    uint256 public constant STAKE_UNIT = 1e12;
+    uint256 private constant ENDPOINT_LIMIT = 200;
+    bytes32 private constant ENROLLMENT_TYPEHASH = keccak256("Enrollment(address owner)");
+
+    IERC20 public immutable STAKE_TOKEN;
+    /// @inheritdoc IWorkerRegistry
+    uint40 public immutable override unbondingPeriod;
+    /// @inheritdoc IWorkerRegistry
+    uint56 public override minimumStake;
+    /// @inheritdoc IWorkerRegistry
+    uint32 public override workerCount;
+    uint32 private _configSequence;
+    /// @notice The escrow whose jobs the workers do; may slash. Set once.
+    address public escrow;
+
+    mapping(address signer => Worker) private _workers;
+    mapping(uint32 id => address signer) private _signers;
+    mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
+
+    /// @notice The escrow was set.
+    event EscrowSet(address indexed escrow);
+
+    constructor(
+        address owner_,
+        IERC20 stakeToken,
+        uint56 minimumStake_,
+        uint40 unbondingPeriod_
+    ) Ownable(owner_) EIP712("WorkerRegistry", "1") {
+        STAKE_TOKEN = stakeToken;
+        unbondingPeriod = unbondingPeriod_;
+        _setMinimumStake(minimumStake_);
+    }
+
+    /// @dev The worker, when the caller owns it.
+    modifier onlyWorkerOwner(address signer) {
+        Worker storage worker = _workers[signer];
+        if (worker.id == 0) revert Registry_UnknownWorker(signer);
+        if (worker.owner != msg.sender) revert Registry_NotOwner(signer, msg.sender);
+        _;
+    }
+
+    /// @notice Names the escrow, once. Owner only, at deployment.
+    function setEscrow(address escrow_) external onlyOwner {
+        if (escrow != address(0) || escrow_ == address(0)) revert Registry_InvalidConfiguration();
+        escrow = escrow_;
+        emit EscrowSet(escrow_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setMinimumStake(uint56 minimumStake_) external onlyOwner {
+        _setMinimumStake(minimumStake_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function register(
+        address signer,
+        address payout,
+        string calldata endpoint,
+        uint16[] calldata models,
+        uint56 stake,
+        Signature calldata enrollment
+    ) external returns (uint32 id) {
+        Worker storage worker = _workers[signer];
+        if (worker.id != 0) revert Registry_WorkerExists(signer);
+        bytes32 structHash = keccak256(abi.encode(ENROLLMENT_TYPEHASH, msg.sender));
+        address recovered = JobMessages.recover(structHash, _domainSeparatorV4(), enrollment);
+        if (recovered != signer) revert Registry_InvalidEnrollment(signer, recovered);
+        _checkPayout(payout);
+        _checkEndpoint(endpoint);
+
+        id = ++workerCount;
+        _signers[id] = signer;
+        worker.id = id;
+        worker.owner = msg.sender;
+        worker.payout = payout;
+        worker.endpoint = endpoint;
+        emit WorkerRegistered(id, signer, msg.sender, _next(worker), payout, endpoint);
+        if (models.length != 0) _setHosting(signer, models, true);
+        if (stake != 0) _addStake(signer, stake);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function addStake(address signer, uint56 stake) external {
+        if (_workers[signer].id == 0) revert Registry_UnknownWorker(signer);
+        _addStake(signer, stake);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setPayout(address signer, address payout) external onlyWorkerOwner(signer) {
+        _checkPayout(payout);
+        Worker storage worker = _workers[signer];
+        worker.payout = payout;
+        emit PayoutSet(worker.id, signer, _next(worker), payout);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setEndpoint(address signer, string calldata endpoint) external onlyWorkerOwner(signer) {
+        _checkEndpoint(endpoint);
+        Worker storage worker = _workers[signer];
+        worker.endpoint = endpoint;
+        emit EndpointSet(worker.id, signer, _next(worker), endpoint);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setHosting(address signer, uint16[] calldata models, bool hosted) external onlyWorkerOwner(signer) {
+        _setHosting(signer, models, hosted);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function startUnbonding(address signer) external onlyWorkerOwner(signer) {
+        Worker storage worker = _workers[signer];
+        if (worker.unbonding) revert Registry_Unbonding(signer);
+        if (worker.stake == 0) revert Registry_NoStake(signer);
+        worker.unbonding = true;
+        worker.unbondsAt = uint40(block.timestamp) + unbondingPeriod;
+        emit UnbondingStarted(worker.id, signer, _next(worker), worker.unbondsAt);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function cancelUnbonding(address signer) external onlyWorkerOwner(signer) {
+        Worker storage worker = _workers[signer];
+        if (!worker.unbonding) revert Registry_NotUnbonding(signer);
+        worker.unbonding = false;
+        worker.unbondsAt = 0;
+        emit UnbondingCancelled(worker.id, signer, _next(worker));
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function withdrawStake(address signer, address receiver) external onlyWorkerOwner(signer) {
+        if (receiver == address(0) || receiver == address(this)) revert Registry_InvalidReceiver(receiver);
+        Worker storage worker = _workers[signer];
+        if (!worker.unbonding) revert Registry_NotUnbonding(signer);
+        if (block.timestamp < worker.unbondsAt) {
+            revert Registry_StillBonded(signer, worker.unbondsAt, block.timestamp);
+        }
+        uint56 stake = worker.stake;
+        worker.stake = 0;
+        worker.unbonding = false;
+        worker.unbondsAt = 0;
+        emit StakeWithdrawn(worker.id, signer, _next(worker), stake, receiver);
+        STAKE_TOKEN.safeTransfer(receiver, uint256(stake) * STAKE_UNIT);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function payeeOf(address signer) external view returns (uint32 id, address payout) {
+        Worker storage worker = _workers[signer];
+        return (worker.id, worker.payout);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function eligiblePayeeOf(
+        address signer,
+        uint16 model
+    ) external view returns (uint32 id, address payout, bool eligible) {
+        Worker storage worker = _workers[signer];
+        (id, payout) = (worker.id, worker.payout);
+        eligible = _isActive(worker) && (_hosting[id][model >> 8] >> (model & 0xff)) & 1 == 1;
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function signerOf(uint32 id) external view returns (address) {
+        return _signers[id];
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function workerAt(uint32 id) external view returns (WorkerView memory) {
+        address signer = _signers[id];
+        if (signer == address(0)) revert Registry_UnknownWorker(signer);
+        Worker storage worker = _workers[signer];
+        return
+            WorkerView({
+                id: id,
+                signer: signer,
+                owner: worker.owner,
+                payout: worker.payout,
+                stake: worker.stake,
+                unbondsAt: worker.unbondsAt,
+                active: _isActive(worker),
+                endpoint: worker.endpoint,
+                models: _hostedModels(id)
+            });
+    }
+
+    function _isActive(Worker storage worker) private view returns (bool) {
+        return worker.id != 0 && !worker.unbonding && worker.stake >= minimumStake;
+    }
+
+    function _addStake(address signer, uint56 added) private {
+        Worker storage worker = _workers[signer];
+        if (added == 0) revert Registry_ZeroStake();
+        if (worker.unbonding) revert Registry_Unbonding(signer);
+        worker.stake += added;
+        emit StakeAdded(worker.id, signer, _next(worker), added, worker.stake);
+        STAKE_TOKEN.safeTransferFrom(msg.sender, address(this), uint256(added) * STAKE_UNIT);
+    }
+
+    function _setHosting(address signer, uint16[] calldata models, bool hosted) private {
+        Worker storage worker = _workers[signer];
+        for (uint256 i = 0; i < models.length; ++i) {
+            uint16 model = models[i];
+            if (model == 0) revert Registry_InvalidModel(model);
+            uint256 bit = uint256(1) << (model & 0xff);
+            uint256 bits = _hosting[worker.id][model >> 8];
+            _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
+        }
+        emit HostingSet(worker.id, signer, _next(worker), models, hosted);
+    }
+
+    /// @dev Walks all 256 words: for off-chain readers only.
+    function _hostedModels(uint32 id) private view returns (uint16[] memory models) {
+        uint16[] memory found = new uint16[](65_536);
+        uint256 count = 0;
+        for (uint256 word = 0; word < 256; ++word) {
+            uint256 bits = _hosting[id][word];
+            for (uint256 bit = 0; bits != 0; ++bit) {
+                if (bits & 1 == 1) found[count++] = uint16((word << 8) | bit);
+                bits >>= 1;
+            }
+        }
+        models = new uint16[](count);
+        for (uint256 i = 0; i < count; ++i) models[i] = found[i];
+    }
+
+    function _next(Worker storage worker) private returns (uint32) {
+        return ++worker.sequence;
+    }
+
+    function _setMinimumStake(uint56 minimumStake_) private {
+        if (minimumStake_ == 0) revert Registry_InvalidConfiguration();
+        minimumStake = minimumStake_;
+        emit MinimumStakeSet(++_configSequence, minimumStake_);
+    }
+
+    /// @dev A payout can never be where tokens are lost.
+    function _checkPayout(address payout) private view {
+        address escrow_ = escrow;
+        if (escrow_ == address(0)) revert Registry_InvalidConfiguration();
+        if (payout == address(0) || payout == escrow_ || payout == ICreditLedger(escrow_).token()) {
+            revert Registry_InvalidPayout(payout);
+        }
+    }
+
+    function _checkEndpoint(string calldata endpoint) private pure {
+        uint256 length = bytes(endpoint).length;
+        if (length == 0 || length > ENDPOINT_LIMIT) revert Registry_InvalidEndpoint();
+    }
+}

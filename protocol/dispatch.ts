@@ -1,0 +1,88 @@
+/**
+ * What a gateway and a worker say to each other. The gateway POSTs a dispatch to `{endpoint}/jobs`; the worker refuses with
+ * a JSON error (4xx/5xx, before anything is signed) or answers 200 `text/event-stream` with, in this order:
+ *
+ *   event: acknowledged   {signature}                            once, before the first token
+ *   event: delta          {content}                              zero or more, never empty
+ *   event: completed      {completion, signature, finish_reason} once, last
+ *   event: error          {code, message}                        instead of `completed`; nothing is owed
+ *
+ * Silence is filled with comments. After a lost connection, POST `{endpoint}/jobs/output` with the same assignment and
+ * signature returns `{text, completion, signature, finish_reason}` of a finished job (404 if there is none).
+ */
+import type { Address, Hex } from "viem";
+import { z } from "zod";
+
+const hex = (bytes: number) =>
+  z.custom<Hex>((v) => typeof v === "string" && v.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/.test(v), `not ${bytes} bytes of hex`);
+const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
+const uint32 = z.number().int().min(0).max(0xffffffff);
+
+export const messageSchema = z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
+
+/** The chat request as a backend gets it: validated by the gateway, limits resolved. */
+export const chatRequestSchema = z.object({
+  messages: z.array(messageSchema).min(1),
+  max_tokens: z.number().int().min(1),
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  stop: z.array(z.string()).optional(),
+  frequency_penalty: z.number().optional(),
+  presence_penalty: z.number().optional(),
+  seed: z.number().int().optional(),
+});
+export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+export const assignmentSchema = z.object({
+  jobId: hex(16),
+  worker: address,
+  attempt: z.number().int().min(1).max(255),
+  acknowledgeBy: z.number().int().positive(),
+});
+
+export const dispatchSchema = z.object({
+  assignment: assignmentSchema,
+  /** The gateway's EIP-712 signature of the assignment, 65 bytes. */
+  signature: hex(65),
+  /** Model id as listed, e.g. "qwen3-8b". */
+  model: z.string().min(1),
+  request: chatRequestSchema,
+});
+export type Dispatch = z.infer<typeof dispatchSchema>;
+
+export const completionSchema = z.object({
+  jobId: hex(16),
+  proofHash: hex(32),
+  promptTokens: uint32,
+  completionTokens: uint32,
+  completedAt: z.number().int().positive(),
+});
+
+export const FINISH_REASONS = ["stop", "length"] as const;
+export const finishReasonSchema = z.enum(FINISH_REASONS);
+export type FinishReason = z.infer<typeof finishReasonSchema>;
+
+export const acknowledgedEvent = z.object({ signature: hex(65) });
+export const deltaEvent = z.object({ content: z.string().min(1) });
+export const completedEvent = z.object({
+  completion: completionSchema,
+  signature: hex(65),
+  finish_reason: finishReasonSchema,
+});
+export const errorEvent = z.object({ code: z.string(), message: z.string() });
+
+/** Body of an answered output request. */
+export const outputSchema = completedEvent.extend({ text: z.string() });
+export type WorkerOutput = z.infer<typeof outputSchema>;
+
+/** Body of a refusal and codes that workers use. */
+export const refusalSchema = z.object({ error: errorEvent });
+export const RefusalCode = {
+  Busy: "busy", // 503: concurrency and queue are full
+  Draining: "draining", // 503: the worker is stopping
+  UnknownModel: "unknown_model", // 404: not hosted here
+  NotAssigned: "not_assigned", // 403: assignment for another worker, bad signature, expired
+  NotLocked: "not_locked", // 409: the chain shows no open job
+  AlreadyTaken: "already_taken", // 409: this worker ran or runs the job
+  BadRequest: "bad_request", // 400
+} as const;

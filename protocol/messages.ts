@@ -1,0 +1,55 @@
+/** EIP-712 messages of a job and of worker enrollment, as `libraries/JobMessages.sol` and `WorkerRegistry.sol` verify them. */
+import type { Address, Hex, TypedDataDomain } from "viem";
+import { parseSignature } from "viem";
+
+export const jobMessageTypes = {
+  Assignment: [
+    { name: "jobId", type: "bytes16" },
+    { name: "worker", type: "address" },
+    { name: "attempt", type: "uint8" },
+    { name: "acknowledgeBy", type: "uint40" },
+  ],
+  Acknowledgement: [
+    { name: "jobId", type: "bytes16" },
+    { name: "attempt", type: "uint8" },
+  ],
+  Completion: [
+    { name: "jobId", type: "bytes16" },
+    { name: "proofHash", type: "bytes32" },
+    { name: "promptTokens", type: "uint32" },
+    { name: "completionTokens", type: "uint32" },
+    { name: "completedAt", type: "uint40" },
+  ],
+} as const;
+
+export const enrollmentTypes = { Enrollment: [{ name: "owner", type: "address" }] } as const;
+
+/** The gateway's offer of a job to one worker. Times are Unix seconds. */
+export type Assignment = { jobId: Hex; worker: Address; attempt: number; acknowledgeBy: number };
+/** The worker's acceptance. */
+export type Acknowledgement = { jobId: Hex; attempt: number };
+/** The worker's statement of what it answered; one per job, ever. */
+export type Completion = {
+  jobId: Hex;
+  proofHash: Hex;
+  promptTokens: number;
+  completionTokens: number;
+  completedAt: number;
+};
+
+/** Domain of the job messages. */
+export function escrowDomain(chainId: number, escrow: Address) {
+  return { name: "InferenceEscrow", version: "1", chainId, verifyingContract: escrow } as const satisfies TypedDataDomain;
+}
+
+/** Domain of the enrollment message. */
+export function registryDomain(chainId: number, registry: Address) {
+  return { name: "WorkerRegistry", version: "1", chainId, verifyingContract: registry } as const satisfies TypedDataDomain;
+}
+
+/** 65-byte signature → EIP-2098 pair, the form the contracts take. */
+export function compactSignature(signature: Hex): { r: Hex; vs: Hex } {
+  const { r, s, yParity } = parseSignature(signature);
+  const vs = BigInt(s) | (BigInt(yParity) << 255n);
+  return { r, vs: `0x${vs.toString(16).padStart(64, "0")}` };
+}

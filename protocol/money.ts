@@ -1,0 +1,14 @@
+/** Units of money. A credit is 0.01 of a 6-decimal stablecoin; the chain counts whole credits. */
+
+export const UNITS_PER_CREDIT = 10_000n;
+export const MINIMUM_DEPOSIT_CREDITS = 100;
+
+/** Credits → stablecoin value as the API shows it (`usdg_value`): credits / 100, exact to the cent. */
+export function usdgValue(credits: number): number {
+  return credits / 100;
+}
+
+/** Credits → token units. */
+export function toUnits(credits: bigint | number): bigint {
+  return BigInt(credits) * UNITS_PER_CREDIT;
+}
