@@ -8,7 +8,12 @@
  *   event: error          {code, message}                        instead of `completed`; nothing is owed
  *
  * Silence is filled with comments. After a lost connection, POST `{endpoint}/jobs/output` with the same assignment and
- * signature returns `{text, completion, signature, finish_reason}` of a finished job (404 if there is none).
+ * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason}` of a finished job; 409
+ * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
+ *
+ * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So a gateway adds
+ * `access`, a signature made for this request alone; without it the worker answers only while the chain shows the job as
+ * Locked. Otherwise whoever reads the chain could read the client's answer.
  */
 import type { Address, Hex } from "viem";
 import { z } from "zod";
@@ -71,6 +76,24 @@ export const completedEvent = z.object({
 });
 export const errorEvent = z.object({ code: z.string(), message: z.string() });
 
+/** Proof that the asker holds the gateway's key now; `expiresAt` in Unix seconds, at most `OUTPUT_ACCESS_SECONDS` ahead. */
+export const outputAccessSchema = z.object({ expiresAt: z.number().int().positive(), signature: hex(65) });
+/** What `access.signature` signs (EIP-712, domain of the escrow). */
+export const outputAccessTypes = {
+  OutputAccess: [
+    { name: "jobId", type: "bytes16" },
+    { name: "worker", type: "address" },
+    { name: "expiresAt", type: "uint40" },
+  ],
+} as const;
+export const OUTPUT_ACCESS_SECONDS = 300;
+
+/** Body of an output request. */
+export const outputRequestSchema = dispatchSchema
+  .pick({ assignment: true, signature: true })
+  .extend({ access: outputAccessSchema.optional() });
+export type OutputRequest = z.infer<typeof outputRequestSchema>;
+
 /** Body of an answered output request. */
 export const outputSchema = completedEvent.extend({ text: z.string() });
 export type WorkerOutput = z.infer<typeof outputSchema>;
@@ -81,8 +104,22 @@ export const RefusalCode = {
   Busy: "busy", // 503: concurrency and queue are full
   Draining: "draining", // 503: the worker is stopping
   UnknownModel: "unknown_model", // 404: not hosted here
-  NotAssigned: "not_assigned", // 403: assignment for another worker, bad signature, expired
+  NotAssigned: "not_assigned", // 403: assignment for another worker, bad signature, expired, no access to the output
   NotLocked: "not_locked", // 409: the chain shows no open job
   AlreadyTaken: "already_taken", // 409: this worker ran or runs the job
-  BadRequest: "bad_request", // 400
+  BadRequest: "bad_request", // 400; also a lock for another model or for fewer credits than max_tokens can cost
+  NotFinished: "not_finished", // 409: the output was asked for while the job runs
+  NoOutput: "no_output", // 404: never run here, ended without an answer, or erased after settlement
+  BackendFailed: "backend_failed", // 502: the model server failed before anything was signed
+  ChainUnavailable: "chain_unavailable", // 503: the worker cannot check the lock now
+} as const;
+
+/** Codes of the `error` event: the job ends without a Completion. */
+export const JobErrorCode = {
+  BackendFailed: "backend_failed", // the model server failed or broke off without a finish reason
+  Timeout: "job_timeout", // the completion window closed first
+  TooLong: "answer_too_long", // more text than max_tokens can be
+  Superseded: "superseded", // the chain shows that the job ended or went to another worker
+  Stopping: "stopping", // the worker was stopped
+  Internal: "internal_error",
 } as const;
