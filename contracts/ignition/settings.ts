@@ -1,0 +1,61 @@
+/** Everything a deployment decides once. The time windows and the unbonding period can never be changed later. */
+import type { Address } from "viem";
+
+/** The contract's `Windows`, seconds. */
+export type Windows = {
+  completion: number;
+  inclusion: number;
+  finalization: number;
+  dispute: number;
+  arbitration: number;
+  equivocation: number;
+  notice: number;
+};
+
+/** All durations of a deployment, seconds. */
+export type Durations = Windows & {
+  /** From the start of unbonding to the withdrawal of a stake; longer than every window in which a job can be punished. */
+  unbonding: number;
+  /** From the announcement of a model's price to its effect. */
+  priceNotice: number;
+  /** From the announcement of a model's end to its effect. */
+  retirementNotice: number;
+};
+
+export type ProtocolSettings = {
+  /** Sends every transaction; owns the contracts until the last step. */
+  deployer: Address;
+  /** Owner of all contracts afterwards. */
+  owner: Address;
+  guardian: Address;
+  /** First holder of the whole SVC supply. */
+  serviceTokenHolder: Address;
+  /** An existing 6-decimal stablecoin; null deploys the test stablecoin. */
+  stablecoin: Address | null;
+  gateways: readonly Address[];
+  feeBps: number;
+  /** Millionths of an SVC. */
+  minimumStake: bigint;
+  durations: Durations;
+};
+
+const DAY = 86_400;
+
+export const DEFAULT_DURATIONS: Durations = {
+  completion: 120,
+  inclusion: 30,
+  finalization: 3_600,
+  dispute: 60,
+  arbitration: DAY,
+  equivocation: DAY,
+  notice: DAY,
+  unbonding: 2 * DAY,
+  priceNotice: DAY,
+  retirementNotice: 14 * DAY,
+};
+
+export const DEFAULT_FEE_BPS = 1_000;
+/** 1,000 SVC. */
+export const DEFAULT_MINIMUM_STAKE = 1_000_000_000n;
+/** 1,000,000,000 SVC of 18 decimals. */
+export const SERVICE_TOKEN_SUPPLY = 10n ** 27n;

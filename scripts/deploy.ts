@@ -1,0 +1,94 @@
+/**
+ * Deploys the protocol, or finishes a deployment that was interrupted, and writes DEPLOYMENT_FILE.
+ *
+ * RPC_URL               node to deploy to
+ * DEPLOYMENT_FILE       what is written (protocol/deployment.ts); Ignition's journal lies next to it
+ * GATEWAY_ADDRESSES     gateways to add, comma separated
+ * DEPLOYER_PRIVATE_KEY  pays; on chain id 31337 the development account by default
+ * OWNER_ADDRESS         governance of all contracts; default: the deployer
+ * GUARDIAN_ADDRESS      may pause; default: the owner
+ * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it
+ * FEE_BPS               protocol fee, hundredths of a percent; default 1000
+ * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts); chain id 31337 only
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { createPublicClient, http, type PublicClient } from "viem";
+import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { ConfigError, type DeployConfig, DEV_CHAIN_ID, readConfig, readTarget } from "./deploy/config.ts";
+import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
+import { checkSettings, checkWiring, DeploymentMismatch, unknownGateways } from "./deploy/read-back.ts";
+
+const log = (line: string): void => console.log(`deploy: ${line}`);
+
+async function main(): Promise<void> {
+  const started = Date.now();
+  const target = readTarget(process.env);
+  const file = resolve(target.deploymentFile);
+  const client = createPublicClient({ transport: http(target.rpcUrl, { retryCount: 1 }) });
+  const chainId = await client.getChainId().catch((cause: unknown) => {
+    throw new ConfigError(`no node answers at RPC_URL ${target.rpcUrl} (${cause instanceof Error ? cause.message.split("\n")[0] : cause})`);
+  });
+  const config = readConfig(process.env, chainId);
+
+  if (await isDeployed(file, client, chainId, config)) return log(`${file} is deployed already`);
+  const deployment = await deploy(file, target.rpcUrl, client, chainId, config);
+  write(file, deployment);
+  log(`wrote ${file} after ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** Whether the file describes a sound deployment on this very chain. */
+async function isDeployed(file: string, client: PublicClient, chainId: number, config: DeployConfig): Promise<boolean> {
+  if (!existsSync(file)) return false;
+  const known = parseDeployment(readFileSync(file, "utf8"), file);
+  try {
+    const other = await isOtherChain(known, chainId, client);
+    if (other !== null) throw new DeploymentMismatch(other);
+    await checkWiring(client, known.contracts);
+  } catch (error) {
+    if (!(error instanceof DeploymentMismatch)) throw error;
+    // Where money is real, nothing is deployed a second time over a file that somebody relies on.
+    if (chainId !== DEV_CHAIN_ID) throw new ConfigError(`${file} exists, but ${error.message}. Check RPC_URL, or move the file away.`);
+    log(`${file} is out of date (${error.message})`);
+    return false;
+  }
+  const missing = await unknownGateways(client, known.contracts.InferenceEscrow, config.settings.gateways);
+  if (missing.length > 0) throw new ConfigError(`the escrow does not know ${missing.join(", ")}: its owner must call addGateway`);
+  return true;
+}
+
+async function deploy(file: string, rpcUrl: string, client: PublicClient, chainId: number, config: DeployConfig): Promise<Deployment> {
+  const journal = journalFolder(file);
+  // Loading Hardhat takes longer than everything above: only when there is something to do.
+  const { runModule } = await import("./deploy/run-module.ts");
+  const attempt = async (): Promise<Deployment> => {
+    const mark = await openJournal(journal, client, log);
+    const contracts: Contracts = await runModule({ rpcUrl, chainId, journal, config });
+    await checkWiring(client, contracts);
+    await checkSettings(client, contracts, config.settings);
+    return { ...mark, contracts };
+  };
+  if (chainId !== DEV_CHAIN_ID || !existsSync(journal)) return await attempt();
+  try {
+    return await attempt();
+  } catch (error) {
+    // A development chain may have lost its last blocks, or the settings changed: start over, once.
+    log(`the journal cannot be continued (${error instanceof Error ? error.message.split("\n")[0] : error}): deploying anew`);
+    dropJournal(journal);
+    return await attempt();
+  }
+}
+
+/** Whole or not at all: other parts read the file as soon as it exists. */
+function write(file: string, deployment: Deployment): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.tmp`, `${JSON.stringify(deployment, null, 2)}\n`);
+  renameSync(`${file}.tmp`, file);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof ConfigError ? `deploy: ${error.message}` : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,43 @@
+/** Runs the Ignition module against a node by URL. */
+import { createHardhatRuntimeEnvironment } from "hardhat/hre";
+import { fileURLToPath } from "node:url";
+import { type Address, getAddress } from "viem";
+import { protocolModule } from "../../contracts/ignition/protocol.ts";
+import hardhatConfig from "../../hardhat.config.ts";
+import type { Contracts } from "../../protocol/deployment.ts";
+import { type DeployConfig, DEV_CHAIN_ID } from "./config.ts";
+import { DEPLOYMENT_ID } from "./journal.ts";
+
+export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
+
+/** Sends what the journal does not show as done, and returns the addresses. */
+export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun): Promise<Contracts> {
+  const hre = await createHardhatRuntimeEnvironment(
+    {
+      ...hardhatConfig,
+      paths: { ...hardhatConfig.paths, ignition: journal },
+      networks: { target: { type: "http", url: rpcUrl, accounts: [config.deployerKey] } },
+    },
+    {},
+    fileURLToPath(new URL("../../", import.meta.url)),
+  );
+  const connection = await hre.network.create("target");
+  try {
+    const contracts = await connection.ignition.deploy(protocolModule(config.settings), {
+      deploymentId: DEPLOYMENT_ID,
+      // A development chain neither reorganises nor charges: nothing to wait for.
+      config: chainId === DEV_CHAIN_ID ? { blockPollingInterval: 20, requiredConfirmations: 1 } : {},
+    });
+    const address = async (contract: { getAddress(): Promise<string> }): Promise<Address> => getAddress(await contract.getAddress());
+    return {
+      InferenceEscrow: await address(contracts.escrow),
+      ModelCatalog: await address(contracts.catalog),
+      WorkerRegistry: await address(contracts.registry),
+      ProtocolTreasury: await address(contracts.treasury),
+      ServiceToken: await address(contracts.serviceToken),
+      Stablecoin: await address(contracts.stablecoin),
+    };
+  } finally {
+    await connection.close();
+  }
+}
