@@ -1,0 +1,111 @@
+import type { Address, Hex } from "viem";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { logPosition, type MinedBatch } from "./outcome.ts";
+import type { Rpc } from "./rpc.ts";
+
+/** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
+export type Balance = { free: number; escrowed: number };
+
+type Entry = Balance & { position: number; readAt: number };
+
+/** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
+const FRESH_MS = 1_000;
+const MAX_ENTRIES = 10_000;
+
+/**
+ * Balances as the chain shows them, kept current by the events of our own transactions, plus what settlements that are sent
+ * and not yet mined will return: a client reads its own writes.
+ */
+export class Balances {
+  readonly #rpc: Rpc;
+  readonly #escrow: Address;
+  readonly #entries = new Map<string, Entry>();
+  readonly #returns = new Map<string, Map<Hex, number>>();
+
+  constructor(rpc: Rpc, escrow: Address) {
+    this.#rpc = rpc;
+    this.#escrow = escrow;
+  }
+
+  /** Takes the balances out of a mined batch. */
+  observe(batch: MinedBatch): void {
+    for (const [jobId, events] of batch.eventsByJob) {
+      for (const { name, args, position } of events) {
+        if (typeof args.free !== "number" || typeof args.escrowed !== "number") continue;
+        const wallet = (args.wallet as string).toLowerCase();
+        if (name !== "JobLocked") this.#forget(wallet, jobId);
+        const known = this.#entries.get(wallet);
+        if (known && known.position > position) continue;
+        this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, readAt: Date.now() });
+      }
+    }
+  }
+
+  /** A settlement that will give `credits` back has been sent. */
+  expectReturn(wallet: string, jobId: Hex, credits: number): void {
+    const key = wallet.toLowerCase();
+    const returns = this.#returns.get(key) ?? new Map<Hex, number>();
+    this.#returns.set(key, returns.set(jobId, credits));
+  }
+
+  /** The settlement came to nothing. */
+  dropReturn(wallet: string, jobId: Hex): void {
+    this.#forget(wallet.toLowerCase(), jobId);
+  }
+
+  /** Balance now: from the chain unless it was seen within the last second. */
+  async current(wallet: string): Promise<Balance> {
+    const known = this.#entries.get(wallet.toLowerCase());
+    if (known && Date.now() - known.readAt < FRESH_MS) return this.#withReturns(wallet, known);
+    return this.read(wallet);
+  }
+
+  /** The last balance seen, without asking the chain; null if none was. */
+  known(wallet: string): Balance | null {
+    const entry = this.#entries.get(wallet.toLowerCase());
+    return entry ? this.#withReturns(wallet, entry) : null;
+  }
+
+  /** Balance from the chain. */
+  async read(wallet: string): Promise<Balance> {
+    const { client } = this.#rpc;
+    // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
+    const block = await client.getBlockNumber({ cacheTime: 0 });
+    const account = await client.readContract({
+      address: this.#escrow,
+      abi: inferenceEscrowAbi,
+      functionName: "accountOf",
+      args: [wallet as Address],
+    });
+    const entry = {
+      free: account.free,
+      escrowed: account.escrowed,
+      position: logPosition(Number(block), 0),
+      readAt: Date.now(),
+    };
+    const known = this.#entries.get(wallet.toLowerCase());
+    if (known && known.position > entry.position) return this.#withReturns(wallet, known);
+    this.#set(wallet.toLowerCase(), entry);
+    return this.#withReturns(wallet, entry);
+  }
+
+  #withReturns(wallet: string, entry: Entry): Balance {
+    let returning = 0;
+    for (const credits of this.#returns.get(wallet.toLowerCase())?.values() ?? []) returning += credits;
+    return { free: entry.free + returning, escrowed: entry.escrowed - returning };
+  }
+
+  #set(wallet: string, entry: Entry): void {
+    this.#entries.delete(wallet);
+    this.#entries.set(wallet, entry);
+    if (this.#entries.size <= MAX_ENTRIES) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  #forget(wallet: string, jobId: Hex): void {
+    const returns = this.#returns.get(wallet);
+    if (!returns?.delete(jobId) || returns.size > 0) return;
+    this.#returns.delete(wallet);
+  }
+}

@@ -1,0 +1,68 @@
+import type { Hex } from "viem";
+import type { Logger } from "pino";
+import type { Rpc } from "./rpc.ts";
+
+type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };
+
+/** Follows the chain's newest block: chain time, base fee, and whether the node answers at all. */
+export class Head {
+  readonly #rpc: Rpc;
+  readonly #logger: Logger;
+  #block: Block = { number: 0, hash: "0x", timestamp: 0, baseFee: 0n };
+  #seenAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(rpc: Rpc, logger: Logger) {
+    this.#rpc = rpc;
+    this.#logger = logger;
+  }
+
+  /** Reads the head once, then every `intervalMs`. Rejects if the node is out of reach now. */
+  async start(intervalMs = 500): Promise<void> {
+    await this.refresh();
+    this.#timer = setInterval(() => {
+      this.refresh().catch((error) => this.#logger.warn({ err: error }, "the chain node does not answer"));
+    }, intervalMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  get block(): Block {
+    return this.#block;
+  }
+
+  /** Milliseconds since the node last answered. */
+  get silentMs(): number {
+    return Date.now() - this.#seenAt;
+  }
+
+  /** Best estimate of the next block's time, Unix seconds: a chain may run a little ahead of this machine's clock. */
+  get time(): number {
+    return Math.max(Math.floor(Date.now() / 1000), this.#block.timestamp);
+  }
+
+  /** Takes note of a block seen in a receipt. */
+  observe(number: number, timestamp: number): void {
+    if (number <= this.#block.number) return;
+    this.#block = { ...this.#block, number, timestamp };
+    this.#seenAt = Date.now();
+  }
+
+  async refresh(): Promise<Block> {
+    const raw = await this.#rpc.request<{ number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex }>(
+      "eth_getBlockByNumber",
+      ["latest", false],
+      5_000,
+    );
+    this.#block = {
+      number: Number(raw.number),
+      hash: raw.hash,
+      timestamp: Number(raw.timestamp),
+      baseFee: BigInt(raw.baseFeePerGas ?? "0x0"),
+    };
+    this.#seenAt = Date.now();
+    return this.#block;
+  }
+}

@@ -1,0 +1,85 @@
+import { type Address, encodeFunctionData, type Hex } from "viem";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import type { FailureReason } from "../../protocol/job-status.ts";
+import { type Assignment, type Completion, compactSignature } from "../../protocol/messages.ts";
+
+export type OperationKind = "lock" | "acknowledge" | "complete" | "fail" | "refund";
+
+/** One call of the escrow on its way into a batch. */
+export type Operation = {
+  kind: OperationKind;
+  jobId: Hex;
+  data: Hex;
+  /** Wall-clock time (ms) after which it is no use, or urgent: the queue serves the earliest first. */
+  deadline: number;
+};
+
+/**
+ * Static gas ceilings of one item, measured with cold slots and a plain token and rounded up. Never an estimate: an
+ * estimate of a batch in which items are caught can starve them.
+ */
+export const GAS_CEILING: Record<OperationKind, bigint> = {
+  lock: 120_000n,
+  acknowledge: 100_000n,
+  complete: 220_000n,
+  fail: 70_000n,
+  refund: 70_000n,
+};
+/** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
+export const BATCH_RESERVE = 750_000n;
+
+const encode = (functionName: string, args: readonly unknown[]): Hex =>
+  encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0]);
+
+/** Lock the price of `maxTokens` output tokens; void if mined at or after `validUntil` (chain time, seconds). */
+export function lockOperation(lock: {
+  jobId: Hex;
+  wallet: Address;
+  model: number;
+  maxTokens: number;
+  maxCredits: number;
+  validUntil: number;
+}): Operation {
+  const { jobId, wallet, model, maxTokens, maxCredits, validUntil } = lock;
+  const data = encode("lock", [jobId, wallet, model, maxTokens, maxCredits, validUntil]);
+  return { kind: "lock", jobId, data, deadline: validUntil * 1000 };
+}
+
+/** Relay a worker's acknowledgement. */
+export function acknowledgeOperation(assignment: Assignment, byGateway: Hex, byWorker: Hex): Operation {
+  const data = encode("acknowledge", [assignment, compactSignature(byGateway), compactSignature(byWorker)]);
+  return { kind: "acknowledge", jobId: assignment.jobId, data, deadline: assignment.acknowledgeBy * 1000 };
+}
+
+/** Settle an answered job. `deadline` is lockedAt + 150 s in ms. */
+export function completeOperation(
+  completion: Completion,
+  signature: Hex,
+  attempt: number,
+  countedTokens: number,
+  wallet: Address,
+  deadline: number,
+): Operation {
+  const data = encode("complete", [completion, compactSignature(signature), attempt, countedTokens, wallet]);
+  return { kind: "complete", jobId: completion.jobId, data, deadline };
+}
+
+/** End a job without a charge. */
+export function failOperation(jobId: Hex, reason: FailureReason): Operation {
+  return { kind: "fail", jobId, data: encode("fail", [jobId, reason]), deadline: Date.now() + 5_000 };
+}
+
+/** Return the escrow of a job that nobody completed. */
+export function refundOperation(jobId: Hex): Operation {
+  return { kind: "refund", jobId, data: encode("refund", [jobId]), deadline: Date.now() + 5_000 };
+}
+
+/** Calldata of one batch. Always `execute`, also for one item: a failed item then says why in its own event. */
+export function batchCalldata(operations: readonly Operation[]): Hex {
+  return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [operations.map((o) => o.data)] });
+}
+
+/** Gas limit of one batch. */
+export function batchGas(operations: readonly Operation[]): bigint {
+  return operations.reduce((sum, operation) => sum + GAS_CEILING[operation.kind], BATCH_RESERVE);
+}

@@ -1,0 +1,56 @@
+import { type Hex, hexToNumber } from "viem";
+import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
+import type { RawReceipt } from "./rpc.ts";
+
+/** What became of one operation. An outcome is known or it is not: there is no "probably failed". */
+export type Outcome =
+  | { status: "mined"; hash: Hex; blockNumber: number; blockTime: number; events: PlacedEvent[] }
+  | { status: "reverted"; hash: Hex; blockNumber: number; revert: DecodedRevert };
+
+/** An event with its place on chain, comparable across blocks. */
+export type PlacedEvent = DecodedEvent & { position: number };
+
+/** Position of a log on chain as one number: block × 10^6 + log index. */
+export function logPosition(blockNumber: number, logIndex: number): number {
+  return blockNumber * 1_000_000 + logIndex;
+}
+
+/** A mined batch: its place, every event by job, every failed item by index. */
+export type MinedBatch = {
+  hash: Hex;
+  blockNumber: number;
+  blockTime: number | null;
+  success: boolean;
+  eventsByJob: Map<Hex, PlacedEvent[]>;
+  failures: Map<number, DecodedRevert>;
+};
+
+/** Reads a receipt of `execute`. `blockTime` is null where the node's logs carry no time. */
+export function readReceipt(receipt: RawReceipt): MinedBatch {
+  const blockNumber = hexToNumber(receipt.blockNumber);
+  const eventsByJob = new Map<Hex, PlacedEvent[]>();
+  const failures = new Map<number, DecodedRevert>();
+  let blockTime: number | null = null;
+  for (const log of receipt.logs) {
+    if (log.blockTimestamp) blockTime = hexToNumber(log.blockTimestamp);
+    const event = decodeProtocolEvent(log as { topics: Hex[]; data: Hex });
+    if (event === null) continue;
+    if (event.name === "BatchItemFailed") {
+      failures.set(Number(event.args.index), decodeRevert(event.args.reason as Hex));
+      continue;
+    }
+    const jobId = event.args.jobId as Hex | undefined;
+    if (jobId === undefined) continue;
+    const placed = { ...event, position: logPosition(blockNumber, hexToNumber(log.logIndex ?? "0x0")) };
+    const events = eventsByJob.get(jobId);
+    if (events) events.push(placed);
+    else eventsByJob.set(jobId, [placed]);
+  }
+  const success = receipt.status === "0x1";
+  return { hash: receipt.transactionHash, blockNumber, blockTime, success, eventsByJob, failures };
+}
+
+/** The event of that name in a mined outcome. */
+export function eventOf(outcome: Outcome, name: string): PlacedEvent | undefined {
+  return outcome.status === "mined" ? outcome.events.find((event) => event.name === name) : undefined;
+}

@@ -1,0 +1,122 @@
+import type { Logger } from "pino";
+import { type Address, type Hex, keccak256 } from "viem";
+import type { PrivateKeyAccount } from "viem/accounts";
+import type { Broadcaster } from "./broadcast.ts";
+import type { Head } from "./head.ts";
+import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
+import type { RawReceipt } from "./rpc.ts";
+
+const POLL_MS = 100;
+/** A transaction not mined for this long gets a higher fee. */
+const REPLACE_AFTER_MS = 15_000;
+/** Polls for our receipts after the nonce moved, before we believe that another transaction took it. */
+const FOREIGN_POLLS = 30;
+
+export type SigningContext = {
+  account: PrivateKeyAccount;
+  chainId: number;
+  escrow: Address;
+  head: Head;
+  outbox: Outbox;
+  broadcaster: Broadcaster;
+  priorityFee: bigint;
+  logger: Logger;
+  /** False once this process may not send any more (lock lost, stopping). */
+  maySend: () => boolean;
+};
+
+/** Signs one form of a transaction at the current fees, or above `previous` by the 12.5 % nodes ask of a replacement. */
+export async function signVariant(
+  context: SigningContext,
+  nonce: number,
+  gas: bigint,
+  data: Hex,
+  previous?: Variant,
+): Promise<Variant> {
+  const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n;
+  let priorityFee = context.priorityFee;
+  let maxFee = context.head.block.baseFee * 2n + priorityFee;
+  if (previous) {
+    if (priorityFee < raise(previous.priorityFee)) priorityFee = raise(previous.priorityFee);
+    if (maxFee < raise(previous.maxFee)) maxFee = raise(previous.maxFee);
+    if (maxFee < priorityFee) maxFee = priorityFee;
+  }
+  const { account, chainId, escrow } = context;
+  const raw = await account.signTransaction({
+    type: "eip1559",
+    chainId,
+    nonce,
+    gas,
+    to: escrow,
+    data,
+    maxFeePerGas: maxFee,
+    maxPriorityFeePerGas: priorityFee,
+  });
+  return { hash: keccak256(raw), raw, maxFee, priorityFee };
+}
+
+/** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours. */
+export type NonceOutcome = { status: "mined"; receipt: RawReceipt } | { status: "foreign" } | { status: "abandoned" };
+
+/**
+ * Brings one recorded transaction to its end: sends, re-sends the same bytes after an ambiguous answer, raises the fee when
+ * it is stuck, and looks up the receipts of all variants. Returns only when the outcome is known, or `abandoned` when this
+ * process may not send any more (the row stays open for whoever comes next).
+ */
+export async function settleNonce(context: SigningContext, row: OutboxRow, calldata: Hex): Promise<NonceOutcome> {
+  const { broadcaster, logger } = context;
+  const log = logger.child({ nonce: row.nonce });
+  let lastSent = 0;
+  let usedPolls = 0;
+  let send = true;
+  while (context.maySend()) {
+    const latest = row.variants.at(-1) as Variant;
+    if (send) {
+      send = false;
+      lastSent = Date.now();
+      const result = await broadcaster.send(latest.raw);
+      if (result.status === "mined") return { status: "mined", receipt: result.receipt };
+      if (result.status === "underpriced") await replace(context, row, calldata, log);
+      if (result.status === "no-funds") {
+        log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
+        await sleep(2_000);
+      }
+      if (result.status === "unknown") {
+        log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
+        await sleep(250);
+      }
+      if (result.status === "nonce-used") usedPolls = Math.max(usedPolls, 1);
+      send = result.status === "underpriced" || result.status === "no-funds" || result.status === "unknown";
+    }
+    const receipt = await findReceipt(context, row, log);
+    if (receipt) return { status: "mined", receipt };
+    if (usedPolls > 0 && ++usedPolls > FOREIGN_POLLS) return { status: "foreign" };
+    if (!send && usedPolls === 0 && Date.now() - lastSent > REPLACE_AFTER_MS) {
+      log.warn({ hash: latest.hash }, "a transaction is stuck: its fee is raised");
+      await replace(context, row, calldata, log);
+      send = true;
+    }
+    if (!send) await sleep(POLL_MS);
+  }
+  return { status: "abandoned" };
+}
+
+async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<void> {
+  await context.head.refresh().catch((error) => log.warn({ err: error }, "base fee not refreshed"));
+  const variant = await signVariant(context, row.nonce, row.gas, calldata, row.variants.at(-1));
+  await context.outbox.addVariant(row.nonce, variant);
+  row.variants.push(variant);
+}
+
+async function findReceipt(context: SigningContext, row: OutboxRow, log: Logger): Promise<RawReceipt | null> {
+  try {
+    return await context.broadcaster.receipt(row.variants.map((variant) => variant.hash));
+  } catch (error) {
+    // The node is out of reach: nothing is known, nothing is decided. The next round asks again.
+    log.warn({ err: error }, "receipts could not be read");
+    await sleep(250);
+    return null;
+  }
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

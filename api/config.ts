@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { isHex } from "viem";
+import { z } from "zod";
+import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
+const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
+
+const schema = z.object({
+  API_PORT: port.default(4000),
+  API_HOST: z.string().default("127.0.0.1"),
+  /** PostgreSQL; the gateway's tables and the index live in it. */
+  DATABASE_URL: z.string().min(1),
+  RPC_URL: z.url(),
+  WS_URL: z.url().optional(),
+  DEPLOYMENT_FILE: z.string().min(1),
+  /** Signs transactions and assignments. One process a signer. */
+  GATEWAY_PRIVATE_KEY: key,
+  /** 32 bytes of hex; encrypts answers and webhook secrets at rest. */
+  MASTER_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits, e.g. from `openssl rand -hex 32`"),
+  BASE_URL: z.url().optional(),
+  APP_URL: z.url().optional(),
+  DOCS_URL: z.url().optional(),
+  EXPLORER_URL: z.url().optional(),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  /** How long answers are kept; 0 keeps none. */
+  OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
+  /** How long a worker has to acknowledge an assignment. */
+  ACKNOWLEDGE_SECONDS: seconds(5),
+  /** A lock that is not mined by then is refused. */
+  LOCK_SECONDS: seconds(20),
+  /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
+  SENDS_PER_SECOND: seconds(15),
+  /** Gas of one batch: well below the chain's block gas limit. */
+  BATCH_GAS: z.coerce.bigint().default(12_000_000n),
+  /** Lowest tip, wei per gas. */
+  PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
+});
+
+export type Config = Omit<z.infer<typeof schema>, "BASE_URL" | "APP_URL" | "DOCS_URL"> & {
+  BASE_URL: string;
+  APP_URL: string;
+  DOCS_URL: string;
+  deployment: Deployment;
+};
+
+/** Reads the environment. Throws one message that names every wrong variable and never prints a value. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const result = schema.safeParse(env);
+  if (!result.success) {
+    const lines = result.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+    throw new Error(`The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations.md for every setting.`);
+  }
+  const values = result.data;
+  const BASE_URL = values.BASE_URL ?? `http://${values.API_HOST}:${values.API_PORT}`;
+  return {
+    ...values,
+    BASE_URL,
+    APP_URL: values.APP_URL ?? `${BASE_URL}/app`,
+    DOCS_URL: values.DOCS_URL ?? `${BASE_URL}/docs`,
+    deployment: parseDeployment(readFileSync(values.DEPLOYMENT_FILE, "utf8"), values.DEPLOYMENT_FILE),
+  };
+}

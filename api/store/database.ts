@@ -1,0 +1,46 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { runner } from "node-pg-migrate";
+import pg from "pg";
+import type { Logger } from "pino";
+
+/** Schema of the gateway's own tables; the index lives in schemas of its own. */
+export const GATEWAY_SCHEMA = "gateway";
+
+// bigint columns hold block numbers, chain times and nonces: all far below 2^53.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/** A pool whose connections see the gateway's tables. */
+export function openDatabase(url: string, logger: Logger, max = 20): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    options: `-c search_path=${GATEWAY_SCHEMA}`,
+    application_name: "gateway",
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  });
+  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection was lost"));
+  return pool;
+}
+
+/**
+ * Brings the gateway's tables to this version. Takes an advisory lock, so several gateways can start at once.
+ * Rows of `job.created_at` order come from here; migrations are plain SQL files, applied once each, in name order.
+ */
+export async function migrate(url: string, logger: Logger): Promise<void> {
+  const dir = fileURLToPath(new URL("./migrations/", import.meta.url));
+  if (readdirSync(dir).length === 0) throw new Error(`no migrations in ${dir}: the installation is incomplete`);
+  await runner({
+    databaseUrl: url,
+    dir,
+    direction: "up",
+    migrationsTable: "migration",
+    migrationsSchema: GATEWAY_SCHEMA,
+    schema: GATEWAY_SCHEMA,
+    createSchema: true,
+    createMigrationsSchema: true,
+    log: (message) => logger.debug({ message }, "migration"),
+  });
+}

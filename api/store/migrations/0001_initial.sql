@@ -1,0 +1,75 @@
+-- The gateway's own tables: what cannot be rebuilt from the chain (keys), and what must survive a crash of the process
+-- between two steps of a job (jobs, transactions). Everything a client can list comes from the index; jobs rows overlay it.
+
+CREATE TABLE api_key (
+  id          uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  key_hash    bytea NOT NULL UNIQUE,          -- SHA-256 of the key; the key itself is shown once and never stored
+  wallet      text NOT NULL,                  -- lower-case address
+  hint        text NOT NULL,                  -- last four characters, to tell keys apart in the web application
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  revoked_at  timestamptz,
+  suspended_at timestamptz
+);
+-- One key per wallet (beta): at most one that is not revoked.
+CREATE UNIQUE INDEX api_key_one_live ON api_key (wallet) WHERE revoked_at IS NULL;
+
+CREATE TABLE job (
+  job_id            text PRIMARY KEY,         -- job_ + 32 hex digits
+  wallet            text NOT NULL,
+  gateway           text NOT NULL,            -- signer address of the gateway that runs it
+  model             text NOT NULL,
+  tier              text NOT NULL,
+  -- locking: lock not mined yet · pending/processing/settling: as the client sees it · settled/failed/refunded: over
+  -- unlocked: the lock never happened, nothing was charged
+  state             text NOT NULL,
+  created_at        timestamptz NOT NULL DEFAULT now(),
+  updated_at        timestamptz NOT NULL DEFAULT now(),
+  valid_until       bigint NOT NULL,          -- chain time before which the lock must be mined
+  locked_at         bigint,                   -- chain time of the lock
+  credits_locked    integer NOT NULL,
+  escrow_tx         text,
+  attempt           smallint NOT NULL DEFAULT 0,
+  acknowledge_by    bigint,
+  worker            text,                     -- signing key of the current worker
+  worker_endpoint   text,
+  acknowledgement   text,                     -- its signature
+  counted_tokens    integer,
+  completion        jsonb,                    -- {completion, signature, finish_reason}
+  final_token_at    timestamptz,
+  output            bytea,                    -- the answer, encrypted; erased after the retention time
+  output_expires_at timestamptz,
+  credits_charged   integer,
+  settlement_tx     text,                     -- mined hash only
+  settlement_block  bigint,
+  refund_tx         text,
+  failure           text
+);
+CREATE INDEX job_unfinished ON job (gateway) WHERE state IN ('locking', 'pending', 'processing', 'settling');
+CREATE INDEX job_wallet ON job (wallet, job_id DESC);
+CREATE INDEX job_output_expiry ON job (output_expires_at) WHERE output IS NOT NULL;
+
+-- One row a nonce, written with the signed bytes before they are broadcast: two processes can never use one nonce.
+CREATE TABLE chain_transaction (
+  signer      text NOT NULL,
+  nonce       bigint NOT NULL,
+  items       jsonb NOT NULL,                 -- [{kind, jobId, data}]
+  gas         bigint NOT NULL,
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  mined_hash  text,
+  mined_block bigint,
+  PRIMARY KEY (signer, nonce)
+);
+CREATE INDEX chain_transaction_open ON chain_transaction (signer, nonce) WHERE mined_hash IS NULL;
+
+-- Every signed variant of a transaction (first and fee replacements); kept until finality.
+CREATE TABLE chain_transaction_variant (
+  hash        text PRIMARY KEY,
+  signer      text NOT NULL,
+  nonce       bigint NOT NULL,
+  raw         text NOT NULL,
+  max_fee     numeric NOT NULL,
+  priority_fee numeric NOT NULL,
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  FOREIGN KEY (signer, nonce) REFERENCES chain_transaction ON DELETE CASCADE
+);
+CREATE INDEX chain_transaction_variant_nonce ON chain_transaction_variant (signer, nonce);
