@@ -1,0 +1,139 @@
+/**
+ * What the index returns. Times are Unix seconds of block time, credits whole credits, addresses and hashes lower-case
+ * hex, job ids as the API shows them (`job_…`).
+ */
+import type { Address, Hex } from "viem";
+import type { JobState } from "../../protocol/job-status.ts";
+import type { Tier } from "../../protocol/tiers.ts";
+
+export type JobRow = {
+  id: string;
+  wallet: Address;
+  /** Public model id. */
+  model: string;
+  modelNumber: number;
+  tier: Tier;
+  status: JobState;
+  /** Id of the gateway that locked it. */
+  gateway: number;
+  creditsLocked: number;
+  /** 0 until settled. */
+  creditsCharged: number;
+  creditsReturned: number;
+  creditsPerRequest: number;
+  creditsPer1kTokens: number;
+  feeBps: number;
+  /** The last acknowledged worker. */
+  worker: Address | null;
+  attempt: number;
+  createdAt: number;
+  acknowledgedAt: number | null;
+  /** Time of the final token as signed; known on the slow path only. */
+  answeredAt: number | null;
+  provenAt: number | null;
+  finalizeFrom: number | null;
+  /** Block time of the settlement; null for any other end. */
+  completedAt: number | null;
+  /** Block time of settlement, failure or refund. */
+  endedAt: number | null;
+  escrowTx: Hex;
+  acknowledgeTx: Hex | null;
+  proofTx: Hex | null;
+  settlementTx: Hex | null;
+  /** Transaction that gave the escrow back (failed, refunded). */
+  returnTx: Hex | null;
+  lockBlock: number;
+  settlementBlock: number | null;
+  /** Chain position of the lock: order of lists. */
+  position: number;
+  /** 32 bytes; `toProofHash` gives the API's form. */
+  proofHash: Hex | null;
+  promptTokens: number | null;
+  completionTokens: number | null;
+  billedTokens: number | null;
+  workerUnits: number | null;
+  feeUnits: number | null;
+  /** routing_failed, worker_failed, hash_mismatch, answer_lost, cancelled. */
+  failureReason: string | null;
+};
+
+export type AccountRow = {
+  wallet: Address;
+  /** Id on chain. */
+  number: number;
+  /** Spendable credits. */
+  free: number;
+  escrowed: number;
+  /** Number of the account's last non-job event. */
+  sequence: number;
+  /** Totals ever. */
+  deposited: number;
+  withdrawn: number;
+  charged: number;
+  firstTopupAt: number;
+  lastTopupAt: number;
+  lastTopupTx: Hex;
+};
+
+export type ModelRow = {
+  number: number;
+  /** Public model id. */
+  id: string;
+  parameters: string;
+  ownedBy: string;
+  tier: Tier;
+  contextWindow: number;
+  /** In force now. */
+  creditsPerRequest: number;
+  creditsPer1kTokens: number;
+  /** Announced and not in force yet; null if nothing is. */
+  nextCreditsPerRequest: number | null;
+  nextCreditsPer1kTokens: number | null;
+  pricesChangeAt: number | null;
+  createdAt: number;
+  retiresAt: number | null;
+  retired: boolean;
+  /** Workers that host it, are bonded and at or above the minimum stake. */
+  activeWorkers: number;
+};
+
+export type WorkerRow = {
+  signer: Address;
+  /** Id on chain. */
+  number: number;
+  owner: Address;
+  payout: Address;
+  endpoint: string;
+  /** Millionths of an SVC. */
+  stake: bigint;
+  /** Null: bonded. */
+  unbondsAt: number | null;
+  active: boolean;
+  /** Catalog numbers of hosted models, ascending. */
+  models: number[];
+  registeredAt: number;
+};
+
+export type ProtocolEventRow = {
+  /** Survives reorganisations and a re-index. */
+  key: string;
+  /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer.md). */
+  kind: string;
+  subject: string;
+  wallet: Address | null;
+  /** `job_…` */
+  jobId: string | null;
+  worker: Address | null;
+  blockNumber: number;
+  position: number;
+  blockTime: number;
+  txHash: Hex;
+  data: Record<string, unknown>;
+};
+
+export type IndexHead = {
+  blockNumber: number;
+  blockTime: number;
+  /** False while the indexer starts; rows of the last blocks may be missing then. */
+  ready: boolean;
+};
