@@ -1,0 +1,115 @@
+/** JobLifecycle: lock, acknowledgement, and the ends without a charge. Handlers of settlement are next door. */
+import { type Context, ponder } from "ponder:registry";
+import { account, job, model } from "ponder:schema";
+import type { Address, Hex } from "viem";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { usdgValue } from "../../protocol/money.ts";
+import { tierName } from "../../protocol/tiers.ts";
+import { type ChainEvent, place, record } from "../lib/event.ts";
+import { type FailureReasonName, failureReasonName } from "../lib/failure-reason.ts";
+
+ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
+  const { jobId, wallet, gateway, credits, creditsPerRequest, creditsPer1kTokens, feeBps, free, escrowed } = event.args;
+  const listing = await context.db.find(model, { number: event.args.model });
+  if (listing === null) throw new Error(`job ${jobId} uses model ${event.args.model}, which no ModelListed announced`);
+  const tier = tierName(event.args.tier);
+  const { blockNumber, blockTime, position, txHash } = place(event);
+  await context.db.insert(job).values({
+    id: jobId,
+    wallet,
+    model: listing.id,
+    modelNumber: listing.number,
+    tier,
+    status: "pending",
+    gateway,
+    creditsLocked: credits,
+    creditsCharged: 0,
+    creditsReturned: 0,
+    creditsPerRequest,
+    creditsPerThousandTokens: creditsPer1kTokens,
+    feeBps,
+    attempt: 0,
+    createdAt: blockTime,
+    escrowTx: txHash,
+    lockBlock: blockNumber,
+    position,
+    deferredPayouts: 0,
+  });
+  await context.db.update(account, { wallet }).set({ free, escrowed });
+  await record(context, event, {
+    kind: "job.locked",
+    subject: jobId,
+    wallet,
+    jobId,
+    derived: {
+      job_id: toApiJobId(jobId),
+      model: listing.id,
+      model_number: listing.number,
+      tier,
+      credits_locked: credits,
+      usdg_value: usdgValue(credits),
+    },
+  });
+});
+
+ponder.on("InferenceEscrow:JobAcknowledged", async ({ event, context }) => {
+  const { jobId, worker, attempt } = event.args;
+  const { blockTime, txHash } = place(event);
+  const row = await context.db
+    .update(job, { id: jobId })
+    .set({ status: "processing", worker, attempt, acknowledgedAt: blockTime, acknowledgeTx: txHash });
+  await record(context, event, {
+    kind: "job.acknowledged",
+    subject: jobId,
+    ordinal: attempt,
+    wallet: row.wallet,
+    jobId,
+    worker,
+    derived: { job_id: toApiJobId(jobId), model: row.model, tier: row.tier, worker_address: worker },
+  });
+});
+
+ponder.on("InferenceEscrow:JobFailed", async ({ event, context }) => {
+  await giveBack(context, event, "failed", failureReasonName(event.args.reason));
+});
+
+ponder.on("InferenceEscrow:JobRefunded", async ({ event, context }) => {
+  await giveBack(context, event, "refunded", null);
+});
+
+type Return = ChainEvent & { args: { jobId: Hex; wallet: Address; credits: number; free: number; escrowed: number } };
+
+/** The job ended and its whole escrow is free again. */
+async function giveBack(
+  context: Context,
+  event: Return,
+  status: "failed" | "refunded",
+  reason: FailureReasonName | null,
+): Promise<void> {
+  const { jobId, wallet, credits, free, escrowed } = event.args;
+  const { blockTime, txHash } = place(event);
+  const row = await context.db.update(job, { id: jobId }).set({
+    status,
+    creditsReturned: credits,
+    endedAt: blockTime,
+    returnTx: txHash,
+    failureReason: reason,
+  });
+  await context.db.update(account, { wallet }).set({ free, escrowed });
+  await record(context, event, {
+    kind: `job.${status}`,
+    subject: jobId,
+    wallet,
+    jobId,
+    worker: row.worker,
+    derived: {
+      job_id: toApiJobId(jobId),
+      model: row.model,
+      tier: row.tier,
+      worker_address: row.worker,
+      credits_returned: credits,
+      usdg_value: usdgValue(credits),
+      ...(reason === null ? {} : { reason }),
+    },
+  });
+}

@@ -1,0 +1,88 @@
+/** WorkerRegistry: stake, endpoint, hosted models. Workers are keyed by signing key: ids depend on the order of blocks. */
+import { type Context, type Event, ponder } from "ponder:registry";
+import { hosting, worker } from "ponder:schema";
+import { configure } from "../lib/config.ts";
+import { type ChainEvent, place, record } from "../lib/event.ts";
+
+type WorkerChange = Partial<Omit<typeof worker.$inferSelect, "signer" | "number" | "sequence">>;
+type WorkerEvent = ChainEvent & { args: { signer: `0x${string}`; sequence: number } };
+
+/** Applies a change to the worker's row and appends the event. */
+async function changed(context: Context, event: WorkerEvent, kind: string, change: WorkerChange): Promise<void> {
+  const { signer, sequence } = event.args;
+  await context.db.update(worker, { signer }).set({ ...change, sequence });
+  await append(context, event, kind);
+}
+
+async function append(context: Context, event: WorkerEvent, kind: string): Promise<void> {
+  const { signer, sequence } = event.args;
+  const derived = { worker_address: signer };
+  await record(context, event, { kind: `worker.${kind}`, subject: signer, ordinal: sequence, worker: signer, derived });
+}
+
+ponder.on("WorkerRegistry:WorkerRegistered", async ({ event, context }) => {
+  const { worker: number, signer, owner, sequence, payout, endpoint } = event.args;
+  const { blockTime, txHash } = place(event);
+  await context.db.insert(worker).values({
+    signer,
+    number,
+    owner,
+    payout,
+    endpoint,
+    stake: 0n,
+    registeredAt: blockTime,
+    registeredTx: txHash,
+    sequence,
+  });
+  await append(context, event, "registered");
+});
+
+ponder.on("WorkerRegistry:StakeAdded", async ({ event, context }) => {
+  await changed(context, event, "stake_added", { stake: event.args.stake });
+});
+
+ponder.on("WorkerRegistry:PayoutSet", async ({ event, context }) => {
+  await changed(context, event, "payout_set", { payout: event.args.payout });
+});
+
+ponder.on("WorkerRegistry:EndpointSet", async ({ event, context }) => {
+  await changed(context, event, "endpoint_set", { endpoint: event.args.endpoint });
+});
+
+ponder.on("WorkerRegistry:HostingSet", async ({ event, context }) => {
+  await setHosting(context, event.args);
+  await changed(context, event, "hosting_set", {});
+});
+
+ponder.on("WorkerRegistry:UnbondingStarted", async ({ event, context }) => {
+  await changed(context, event, "unbonding_started", { unbondsAt: event.args.unbondsAt });
+});
+
+ponder.on("WorkerRegistry:UnbondingCancelled", async ({ event, context }) => {
+  await changed(context, event, "unbonding_cancelled", { unbondsAt: null });
+});
+
+ponder.on("WorkerRegistry:StakeWithdrawn", async ({ event, context }) => {
+  await changed(context, event, "stake_withdrawn", { stake: 0n, unbondsAt: null });
+});
+
+ponder.on("WorkerRegistry:MinimumStakeSet", async ({ event, context }) => {
+  const { sequence, minimumStake } = event.args;
+  await configure(context, () => ({ minimumStake }));
+  await record(context, event, { kind: "registry.minimum_stake_set", subject: "WorkerRegistry", ordinal: sequence });
+});
+
+// Set once in the life of a registry: its key needs no number.
+ponder.on("WorkerRegistry:EscrowSet", async ({ event, context }) => {
+  await configure(context, () => ({ registryEscrow: event.args.escrow }));
+  await record(context, event, { kind: "registry.escrow_set", subject: "WorkerRegistry" });
+});
+
+async function setHosting(context: Context, args: Event<"WorkerRegistry:HostingSet">["args"]): Promise<void> {
+  const { signer, models, hosted } = args;
+  for (const model of new Set(models)) {
+    const row = { worker: signer, model };
+    if (hosted) await context.db.insert(hosting).values(row).onConflictDoNothing();
+    else await context.db.delete(hosting, row);
+  }
+}
