@@ -1,0 +1,9 @@
+/** The gateway's read side: everything a client can list, over the indexer's views. */
+export { getAccount } from "./accounts.ts";
+export { beforeBlock, listEvents, listJobEvents, listWalletEvents } from "./events.ts";
+export { getHead } from "./head.ts";
+export { getJob, type JobQuery, listJobs, UnknownCursor } from "./jobs.ts";
+export { getModel, listModels } from "./models.ts";
+export { IndexUnavailable } from "./query.ts";
+export type * from "./rows.ts";
+export { getWorker, listWorkers } from "./workers.ts";

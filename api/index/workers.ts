@@ -1,0 +1,33 @@
+import { columns, type Reader, read, view } from "./query.ts";
+import type { WorkerRow } from "./rows.ts";
+
+/** Whether worker `w` may take a job now: as the registry decides it. */
+export const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (SELECT minimum_stake FROM ${view("protocol_config")})`;
+
+const COLUMNS = columns<WorkerRow>({
+  signer: "w.signer",
+  number: "w.number",
+  owner: "w.owner",
+  payout: "w.payout",
+  endpoint: "w.endpoint",
+  stake: "w.stake::text",
+  unbondsAt: "w.unbonds_at",
+  active: `(${ACTIVE})`,
+  models: `ARRAY(SELECT h.model FROM ${view("hosting")} h WHERE h.worker = w.signer ORDER BY h.model)`,
+  registeredAt: "w.registered_at",
+});
+
+const SELECT = `SELECT ${COLUMNS} FROM ${view("worker")} w`;
+type Raw = Omit<WorkerRow, "stake"> & { stake: string };
+const parse = (row: Raw): WorkerRow => ({ ...row, stake: BigInt(row.stake) });
+
+/** All workers ever registered, by id. */
+export async function listWorkers(reader: Reader): Promise<WorkerRow[]> {
+  return (await read<Raw>(reader, "workers", `${SELECT} ORDER BY w.number`, [])).map(parse);
+}
+
+/** One worker by its signing key; null if it is unknown. */
+export async function getWorker(reader: Reader, signer: string): Promise<WorkerRow | null> {
+  const rows = await read<Raw>(reader, "worker", `${SELECT} WHERE w.signer = $1`, [signer.toLowerCase()]);
+  return rows[0] === undefined ? null : parse(rows[0]);
+}

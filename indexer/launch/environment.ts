@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
+
+/** Something that a person has to put right; printed without a stack. */
+export class LaunchError extends Error {}
+
+export type Environment = {
+  databaseUrl: string;
+  rpcUrl: string;
+  host: string;
+  port: number;
+  logLevel: string;
+  deployment: Deployment;
+};
+
+/** Reads the settings and leaves them in `process.env` as ponder.config.ts expects them. */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+  const missing = ["DATABASE_URL", "RPC_URL", "DEPLOYMENT_FILE"].filter((name) => !env[name]);
+  if (missing.length > 0) throw new LaunchError(`${missing.join(", ")} must be set (docs/indexer.md)`);
+  const { DATABASE_URL = "", RPC_URL = "", DEPLOYMENT_FILE = "" } = env;
+  const file = resolve(DEPLOYMENT_FILE);
+  env.DEPLOYMENT_FILE = file;
+  if (env.WS_URL === "") delete env.WS_URL;
+  const port = Number(env.INDEXER_PORT ?? 42069);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new LaunchError(`INDEXER_PORT is no port: ${env.INDEXER_PORT}`);
+  return {
+    databaseUrl: DATABASE_URL,
+    rpcUrl: RPC_URL,
+    host: env.INDEXER_HOST ?? "127.0.0.1",
+    port,
+    // Ponder's "info" is a line a block.
+    logLevel: env.INDEXER_LOG_LEVEL ?? "warn",
+    deployment: readDeployment(file),
+  };
+}
+
+function readDeployment(file: string): Deployment {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    throw new LaunchError(`DEPLOYMENT_FILE ${file} cannot be read: deploy first (node scripts/deploy.ts)`);
+  }
+  return parseDeployment(text, file);
+}

@@ -1,0 +1,91 @@
+/**
+ * Starts the indexer: finds out which schema is this build's, whether the stored index belongs to the chain at hand, and
+ * runs Ponder in this very process, so that SIGINT and SIGTERM reach it and it ends in order.
+ *
+ * DATABASE_URL, RPC_URL, DEPLOYMENT_FILE   required
+ * WS_URL              the node's WebSocket; without it the chain is polled
+ * INDEXER_PORT        /ready, /health, /status, /metrics; default 42069
+ * INDEXER_HOST        default 127.0.0.1
+ * INDEXER_LOG_LEVEL   Ponder's own log; default warn
+ */
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
+import { buildSchema, deploymentPrefix } from "./launch/build-name.ts";
+import { contradiction, openChain } from "./launch/chain-check.ts";
+import { type Environment, LaunchError, readEnvironment } from "./launch/environment.ts";
+import { connect, lock } from "./launch/lock.ts";
+import { dropEverything, dropOldBuilds, dropSchema, isReady, shownSchemas, takeOver } from "./launch/schemas.ts";
+
+const started = Date.now();
+const log = (line: string): void => console.log(`indexer: ${line}`);
+const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
+
+async function main(): Promise<void> {
+  const environment = readEnvironment(process.env);
+  const { deployment } = environment;
+  await requireFreePort(environment);
+  const schema = buildSchema(deployment);
+  const client = await connect(environment.databaseUrl).catch((error: Error) => {
+    throw new LaunchError(`PostgreSQL at DATABASE_URL cannot be reached: ${error.message || error.name}`);
+  });
+  await lock(client, schema, log);
+  stopWithoutLock(client);
+
+  const chain = await openChain(environment.rpcUrl, deployment, log);
+  const reason = await contradiction(client, chain, deployment.chainId);
+  if (reason !== null) {
+    log(`the stored index is of another chain, or of blocks that the chain has lost (${reason}): dropped, indexing anew`);
+    await dropEverything(client);
+  }
+  // Numbers of another deployment must not be shown while this one is being indexed.
+  const shown = await shownSchemas(client);
+  if (shown.some((name) => !name.startsWith(deploymentPrefix(deployment)))) await dropSchema(client, INDEX_SCHEMA);
+  await takeOver(client, schema);
+
+  await runPonder(environment, schema);
+  void tidyWhenReady(client, schema);
+}
+
+/** Ponder would quietly take the next free port. */
+async function requireFreePort({ host, port }: Environment): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error) => reject(new LaunchError(`port ${port} of ${host} cannot be used (${error.message}): set INDEXER_PORT`)));
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+/** Without the connection the lock is gone, and another process may start to write. */
+function stopWithoutLock(client: pg.Client): void {
+  const stop = (): void => {
+    log("lost the connection to PostgreSQL, and with it the lock on the schema: stopping");
+    process.kill(process.pid, "SIGINT");
+    setTimeout(() => process.exit(75), 6_000).unref();
+  };
+  client.once("error", stop);
+}
+
+async function runPonder({ host, port, logLevel }: Environment, schema: string): Promise<void> {
+  process.env.PONDER_TELEMETRY_DISABLED = "true";
+  process.env.PORT = String(port); // it prefers this to its own option
+  const root = fileURLToPath(new URL(".", import.meta.url));
+  const options = ["--root", root, "--log-level", logLevel, "--schema", schema, "--views-schema", INDEX_SCHEMA, "--hostname", host];
+  process.argv = [process.execPath, "ponder", "start", ...options];
+  log(`indexing into schema ${schema}`);
+  await import(new URL("bin/ponder.js", import.meta.resolve("ponder")).href);
+}
+
+async function tidyWhenReady(client: pg.Client, schema: string): Promise<void> {
+  while (!(await isReady(client, schema))) await new Promise((resolve) => setTimeout(resolve, 200));
+  log(`ready after ${seconds()}`);
+  await dropOldBuilds(client, schema, log);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof LaunchError ? `indexer: ${error.message}` : error);
+  process.exit(1);
+}
