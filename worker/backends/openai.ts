@@ -1,0 +1,96 @@
+import { createParser } from "eventsource-parser";
+import { Agent, type Dispatcher, request as send } from "undici";
+import { z } from "zod";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { type Backend, BackendError, type BackendPiece } from "./backend.ts";
+import { ChunkReader } from "./chunks.ts";
+
+export type OpenAiOptions = { baseUrl: string; key: string | undefined; connections: number };
+
+/** No event of a sane server comes near it; a server that sends a line without end is cut off. */
+const EVENT_LIMIT = 1_048_576;
+const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, Ollama, the llama.cpp server and their like. */
+export class OpenAiBackend implements Backend {
+  readonly name: string;
+  readonly #options: OpenAiOptions;
+  readonly #agent: Agent;
+
+  constructor(options: OpenAiOptions) {
+    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, "") };
+    this.name = new URL(options.baseUrl).host;
+    this.#agent = new Agent({
+      connections: options.connections,
+      keepAliveTimeout: 30_000,
+      connect: { timeout: 5_000 },
+      // A long prompt on a busy server keeps the first byte waiting; the job's own deadline ends the wait sooner.
+      headersTimeout: 150_000,
+      bodyTimeout: 150_000,
+    });
+  }
+
+  async *generate(model: string, request: ChatRequest, signal: AbortSignal): AsyncGenerator<BackendPiece, void, undefined> {
+    const body = JSON.stringify({ ...request, model, stream: true, stream_options: { include_usage: true } });
+    const response = await this.#send("POST", "/chat/completions", signal, body);
+    const type = String(response.headers["content-type"] ?? "");
+    if (!type.includes("text/event-stream")) {
+      response.body.destroy();
+      throw new BackendError(`the model server answered ${type || "without a content type"} instead of an event stream`);
+    }
+    const reader = new ChunkReader(request);
+    // Collected here, because the parser reports through callbacks.
+    const pending: string[] = [];
+    const parser = createParser({
+      maxBufferSize: EVENT_LIMIT,
+      onEvent: (event) => pending.push(event.data),
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded") throw new BackendError("the model server sent an event without end");
+      },
+    });
+    const decoder = new TextDecoder();
+    try {
+      for await (const bytes of response.body) {
+        parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
+        for (const data of pending.splice(0)) yield* reader.read(data);
+        if (reader.done) break;
+      }
+    } catch (error) {
+      if (signal.aborted || error instanceof BackendError) throw error;
+      throw new BackendError("the connection to the model server broke during the answer", { cause: error });
+    } finally {
+      // Also stops the server's work when the consumer gave up early.
+      if (!response.body.readableEnded) response.body.on("error", () => {}).destroy();
+    }
+    yield reader.end();
+  }
+
+  async models(): Promise<string[]> {
+    const response = await this.#send("GET", "/models", AbortSignal.timeout(10_000));
+    const list = modelList.safeParse(await response.body.json().catch(() => null));
+    if (!list.success) throw new BackendError("the model server's model list is not in the OpenAI format");
+    return list.data.data.map((model) => model.id);
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #send(method: "GET" | "POST", path: string, signal: AbortSignal, body?: string): Promise<Dispatcher.ResponseData> {
+    const headers: Record<string, string> = { accept: "text/event-stream, application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (this.#options.key !== undefined) headers.authorization = `Bearer ${this.#options.key}`;
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await send(this.#options.baseUrl + path, { method, headers, body: body ?? null, signal, dispatcher: this.#agent });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new BackendError("the model server cannot be reached", { cause: error });
+    }
+    if (response.statusCode === 200) return response;
+    await response.body.dump({ limit: 16_384 }).catch((error: unknown) => {
+      throw new BackendError(`the model server answered ${response.statusCode}`, { cause: error });
+    });
+    throw new BackendError(`the model server answered ${response.statusCode}`);
+  }
+}

@@ -1,0 +1,59 @@
+import { isAddressEqual } from "viem";
+import { OUTPUT_ACCESS_SECONDS, type OutputRequest, RefusalCode, type WorkerOutput } from "../../protocol/dispatch.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import type { Identity } from "../chain/identity.ts";
+import type { ChainReader } from "../chain/reader.ts";
+import type { CompletionRecord } from "../completions/record.ts";
+import type { CompletionStore } from "../completions/store.ts";
+import { Refusal } from "../refusal.ts";
+import type { AssignmentChecks } from "./assignment.ts";
+
+type Parts = {
+  identity: Identity;
+  reader: ChainReader;
+  store: CompletionStore;
+  checks: AssignmentChecks;
+  /** Whether a job runs here now. */
+  isRunning: (jobId: string) => boolean;
+};
+
+/** Answers of finished jobs, for the gateway that dispatched them and lost the connection or its memory. */
+export class Outputs {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** The stored answer. Throws a Refusal when there is none, or the asker has not shown that it is the job's gateway. */
+  async find(request: OutputRequest): Promise<WorkerOutput> {
+    const { assignment, signature } = request;
+    const gateway = await this.#parts.checks.gatewayOf(assignment, signature);
+    if (this.#parts.isRunning(assignment.jobId)) throw new Refusal(RefusalCode.NotFinished, "the job still runs; ask again");
+    const record = await this.#parts.store.read(assignment.jobId);
+    if (record === null) throw new Refusal(RefusalCode.NoOutput, "no answer of this job is stored here");
+    if (!isAddressEqual(gateway.address, record.papers.gateway)) {
+      throw new Refusal(RefusalCode.NotAssigned, "the job was dispatched by another gateway");
+    }
+    await this.#checkAccess(request, record);
+    const { text, completion, signature: byWorker, finishReason } = record;
+    return { text, completion, signature: byWorker, finish_reason: finishReason };
+  }
+
+  /** See protocol/dispatch.ts: once acknowledged on chain, the assignment alone is no secret. */
+  async #checkAccess({ access }: OutputRequest, record: CompletionRecord): Promise<void> {
+    const { jobId } = record.completion;
+    if (access === undefined) {
+      const { job } = await this.#parts.reader.sight(jobId);
+      if (job.status === ChainStatus.Locked) return;
+      throw new Refusal(RefusalCode.NotAssigned, "the assignment is public by now: add `access` with a signed OutputAccess");
+    }
+    const left = access.expiresAt - Date.now() / 1000;
+    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS) throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
+    const { identity } = this.#parts;
+    const signer = await identity.recoverAccess({ jobId, worker: identity.address, expiresAt: access.expiresAt }, access.signature);
+    if (signer === null || !isAddressEqual(signer, record.papers.gateway)) {
+      throw new Refusal(RefusalCode.NotAssigned, "`access` is not signed by the job's gateway");
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import type { Hex } from "viem";
+import { type Dispatch, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+import { type Backend, BackendError } from "../backends/backend.ts";
+import { ChainClock } from "../chain/clock.ts";
+import type { Identity } from "../chain/identity.ts";
+import type { ChainReader, Sighting } from "../chain/reader.ts";
+import type { Papers } from "../completions/record.ts";
+import type { CompletionStore } from "../completions/store.ts";
+import type { EventStream } from "../event-stream.ts";
+import { describeError, type Logger } from "../log.ts";
+import { Refusal } from "../refusal.ts";
+import type { SettlementWatcher } from "../settlement/watcher.ts";
+import type { AssignmentChecks, Gateway } from "./assignment.ts";
+import { Generation, type Generated, JobError } from "./generation.ts";
+import type { Slots } from "./slots.ts";
+
+type Parts = {
+  identity: Identity;
+  reader: ChainReader;
+  checks: AssignmentChecks;
+  store: CompletionStore;
+  watcher: SettlementWatcher;
+  backend: Backend;
+  slots: Slots;
+  log: Logger;
+};
+
+/** Takes each dispatched job through its life: check, acknowledge, generate, sign, hand over. */
+export class JobRunner {
+  readonly #parts: Parts;
+  readonly #running = new Map<Hex, AbortController>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    // The chain says that nobody will pay for it any more: stop working.
+    parts.watcher.onOver = (jobId, why) => this.#running.get(jobId)?.abort(new JobError(JobErrorCode.Superseded, why));
+  }
+
+  /** Whether a job runs or waits here. */
+  isRunning(jobId: string): boolean {
+    return this.#running.has(jobId as Hex);
+  }
+
+  /** Runs one job. Throws a Refusal as long as nothing was signed; after that every end goes into the stream. */
+  async run(dispatch: Dispatch, stream: EventStream): Promise<void> {
+    const { checks, store, slots } = this.#parts;
+    const { jobId } = dispatch.assignment;
+    const model = checks.backendModel(dispatch.model);
+    const gateway = await checks.gatewayOf(dispatch.assignment, dispatch.signature);
+    if (this.#running.has(jobId)) throw alreadyTaken();
+    const abort = new AbortController();
+    this.#running.set(jobId, abort);
+    try {
+      if (await store.isTaken(jobId)) throw alreadyTaken();
+      const leave = await slots.enter(stream.left);
+      try {
+        await this.#work(dispatch, model, gateway, stream, abort);
+      } finally {
+        leave();
+      }
+    } finally {
+      this.#running.delete(jobId);
+    }
+  }
+
+  /** Refuses new jobs, lets the running ones finish for `seconds`, then stops them. */
+  async drain(seconds: number): Promise<void> {
+    this.#parts.slots.close();
+    const until = performance.now() + seconds * 1000;
+    while (this.#running.size > 0 && performance.now() < until) await pause(50);
+    this.stop();
+    const unwound = performance.now() + 2_000;
+    while (this.#running.size > 0 && performance.now() < unwound) await pause(10);
+  }
+
+  /** Stops the running jobs now. */
+  stop(): void {
+    for (const abort of this.#running.values()) abort.abort(new JobError(JobErrorCode.Stopping, "the worker was stopped"));
+  }
+
+  async #work(dispatch: Dispatch, model: string, gateway: Gateway, stream: EventStream, abort: AbortController): Promise<void> {
+    const { backend, checks } = this.#parts;
+    const started = performance.now();
+    const generation = new Generation(backend.generate(model, dispatch.request, abort.signal), dispatch.request);
+    let papers: Papers;
+    let seen: Sighting;
+    try {
+      seen = await checks.locked(dispatch, gateway);
+      if (generation.failure !== undefined) throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: generation.failure });
+      papers = await this.#acknowledge(dispatch, gateway);
+    } catch (error) {
+      abort.abort();
+      await generation.cancel();
+      throw error;
+    }
+    const log = this.#parts.log.child({ jobId: papers.assignment.jobId, attempt: papers.assignment.attempt, model: dispatch.model });
+    log.info({ gateway: gateway.id, checkMs: Math.round(performance.now() - started) }, "job taken");
+    stream.acknowledged(papers.byWorker);
+    try {
+      await this.#answer(generation, papers, seen, stream, abort, log.child({}));
+    } catch (error) {
+      abort.abort();
+      await generation.cancel();
+      this.#parts.watcher.forget(papers.assignment.jobId);
+      const reason = asJobError(abort.signal.reason instanceof JobError ? abort.signal.reason : error);
+      log.warn({ code: reason.code, err: describeError(error) }, "job ended without a completion");
+      stream.error(reason.code, reason.message);
+    }
+  }
+
+  /** From here on the job is taken: remembered first, then signed. */
+  async #acknowledge(dispatch: Dispatch, gateway: Gateway): Promise<Papers> {
+    const { identity, store } = this.#parts;
+    const { assignment, signature } = dispatch;
+    if (!(await store.take(assignment.jobId))) throw alreadyTaken();
+    const byWorker = await identity.signAcknowledgement(assignment.jobId, assignment.attempt);
+    return { assignment, gateway: gateway.address, byGateway: signature, byWorker };
+  }
+
+  async #answer(generation: Generation, papers: Papers, seen: Sighting, stream: EventStream, abort: AbortController, log: Logger): Promise<void> {
+    const { watcher, reader } = this.#parts;
+    const started = performance.now();
+    const clock = new ChainClock(seen);
+    const closes = seen.job.lockedAt + (await reader.windows()).completion;
+    watcher.track(papers);
+    const timer = setTimeout(() => abort.abort(tooLate()), Math.max(0, (closes - clock.exact()) * 1000));
+    let firstTokenMs: number | null = null;
+    try {
+      const generated = await generation.drain((text) => {
+        firstTokenMs ??= Math.round(performance.now() - started);
+        stream.delta(text);
+      });
+      if (clock.now() >= closes) throw tooLate();
+      await this.#complete(generated, papers, clock.now(), stream);
+      const { usage, finishReason } = generated;
+      log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The signature leaves this process only after the Completion is on the disk. */
+  async #complete({ answer, usage, finishReason }: Generated, papers: Papers, completedAt: number, stream: EventStream): Promise<void> {
+    const { identity, store, watcher } = this.#parts;
+    const completion = { jobId: papers.assignment.jobId, proofHash: answer.digest(), ...usage, completedAt };
+    const signature = await identity.signCompletion(completion);
+    await store.save({ version: 1, papers, text: answer.text(), completion, signature, finishReason });
+    watcher.completed({ version: 1, papers, completion, signature, finishReason });
+    stream.completed({ completion, signature, finish_reason: finishReason });
+  }
+}
+
+function asJobError(error: unknown): JobError {
+  if (error instanceof JobError) return error;
+  if (error instanceof BackendError) return new JobError(JobErrorCode.BackendFailed, error.message, { cause: error });
+  return new JobError(JobErrorCode.Internal, "the worker failed; its log tells why", { cause: error });
+}
+
+function alreadyTaken(): Refusal {
+  return new Refusal(RefusalCode.AlreadyTaken, "this worker took the job before; ask for its output");
+}
+
+function tooLate(): JobError {
+  return new JobError(JobErrorCode.Timeout, "the completion window closed before the answer was finished");
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));

@@ -1,0 +1,65 @@
+/** The worker daemon: `node worker/main.ts --backend URL --models id,id`. See config.ts for everything that can be set. */
+import { type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Config, ConfigError, readConfig } from "./config.ts";
+import { createLogger, describeError, type Logger } from "./log.ts";
+import { startWorker, type Worker } from "./worker.ts";
+
+/** After the drain, time for the last bytes to reach their gateways. */
+const CLOSE_MS = 1_000;
+
+async function main(): Promise<void> {
+  const config = readConfig(process.argv.slice(2), process.env);
+  const log = createLogger(config.logLevel);
+  const worker = await startWorker(config, log);
+  const server = await listen(worker, config);
+  const { address, port } = server.address() as AddressInfo;
+  log.info({ worker: worker.address, host: address, port, models: [...config.models.keys()], backend: worker.backendName }, "listening");
+
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) {
+      log.warn({ signal }, "second signal: stopping the running jobs");
+      return worker.abortJobs();
+    }
+    stopping = true;
+    log.info({ signal, jobs: worker.health().in_flight }, "draining");
+    void shutDown(worker, server, config, log);
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+}
+
+function listen(worker: Worker, config: Config): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = worker.app.listen(config.port, config.host, (error?: Error) => {
+      if (error === undefined) return resolve(server);
+      const busy = "code" in error && error.code === "EADDRINUSE";
+      reject(busy ? new ConfigError(`port ${config.port} of ${config.host} is in use: choose another with WORKER_PORT or --port`) : error);
+    });
+    // Longer than a gateway keeps an idle connection, so that it never writes into one that is just being closed.
+    server.keepAliveTimeout = 75_000;
+  });
+}
+
+async function shutDown(worker: Worker, server: Server, config: Config, log: Logger): Promise<void> {
+  try {
+    await worker.drain(config.drainSeconds);
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeIdleConnections();
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
+    log.info({ unsettled: worker.health().unsettled }, "stopped");
+    process.exit(0);
+  } catch (error) {
+    log.fatal({ err: describeError(error) }, "could not stop in order");
+    process.exit(1);
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  // Before the logger exists, and for an operator at a terminal: one plain message.
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message.split("\n")[0]})` : "";
+  console.error(error instanceof ConfigError ? `worker: ${error.message}` : `worker: ${error instanceof Error ? error.message : error}${cause}`);
+  process.exit(1);
+}

@@ -1,0 +1,79 @@
+import express, { type ErrorRequestHandler, type Express, type Response } from "express";
+import { z } from "zod";
+import { dispatchSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import { EventStream } from "./event-stream.ts";
+import type { Outputs } from "./jobs/output.ts";
+import type { JobRunner } from "./jobs/runner.ts";
+import { describeError, type Logger } from "./log.ts";
+import { Refusal } from "./refusal.ts";
+
+/** Larger than any conversation a listed model takes. */
+const BODY_LIMIT = "8mb";
+
+export type Health = {
+  status: "ok" | "draining";
+  worker: string;
+  models: string[];
+  in_flight: number;
+  queued: number;
+  capacity: number;
+  unsettled: number;
+};
+
+type Parts = { runner: JobRunner; outputs: Outputs; health: () => Health; log: Logger };
+
+/** The worker's HTTP interface; protocol/dispatch.ts describes it. */
+export function createServer({ runner, outputs, health, log }: Parts): Express {
+  const app = express().disable("x-powered-by").disable("etag");
+
+  app.get("/healthz", (_req, res) => {
+    res.json(health());
+  });
+
+  app.use(express.json({ limit: BODY_LIMIT }));
+
+  app.post("/jobs", async (req, res) => {
+    if (health().status === "draining") throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
+    await runner.run(parse(dispatchSchema, req.body), new EventStream(res));
+  });
+
+  app.post("/jobs/output", async (req, res) => {
+    res.set("cache-control", "no-store").json(await outputs.find(parse(outputRequestSchema, req.body)));
+  });
+
+  app.use((_req, res) => {
+    res.status(404).json({ error: { code: "not_found", message: "this is a worker: POST /jobs, POST /jobs/output, GET /healthz" } });
+  });
+
+  const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);
+  app.use(onError);
+  return app;
+}
+
+function answerError(error: unknown, path: string, res: Response, log: Logger): void {
+  if (res.headersSent) {
+    log.error({ path, err: describeError(error) }, "failed after the answer had begun");
+    res.destroy();
+  } else if (error instanceof Refusal) {
+    log.info({ path, code: error.code, err: describeError(error) }, "refused");
+    error.send(res);
+  } else if (isHttpError(error) && error.status < 500) {
+    // Malformed or oversized JSON; express says so in the status.
+    res.status(error.status).json({ error: { code: RefusalCode.BadRequest, message: "the body is not JSON of an acceptable size" } });
+  } else {
+    log.error({ path, err: describeError(error) }, "request failed");
+    res.status(500).json({ error: { code: "internal_error", message: "the worker failed; its log tells why" } });
+  }
+}
+
+function parse<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  // Paths only: values may be a client's text.
+  const fields = [...new Set(result.error.issues.map((issue) => issue.path.join(".") || "body"))].slice(0, 5);
+  throw new Refusal(RefusalCode.BadRequest, `invalid: ${fields.join(", ")}`);
+}
+
+function isHttpError(error: unknown): error is { status: number } {
+  return typeof error === "object" && error !== null && "status" in error && typeof error.status === "number";
+}

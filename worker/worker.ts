@@ -1,0 +1,113 @@
+import type { Express } from "express";
+import { type Backend, BackendError } from "./backends/backend.ts";
+import { BuiltinTextGenerator } from "./backends/builtin.ts";
+import { OpenAiBackend } from "./backends/openai.ts";
+import { connectChain } from "./chain/connect.ts";
+import { Identity } from "./chain/identity.ts";
+import { ChainReader } from "./chain/reader.ts";
+import { Sender } from "./chain/sender.ts";
+import { CompletionStore } from "./completions/store.ts";
+import type { Config } from "./config.ts";
+import { AssignmentChecks } from "./jobs/assignment.ts";
+import { Outputs } from "./jobs/output.ts";
+import { JobRunner } from "./jobs/runner.ts";
+import { Slots } from "./jobs/slots.ts";
+import { describeError, type Logger } from "./log.ts";
+import { createServer, type Health } from "./server.ts";
+import { SettlementWatcher } from "./settlement/watcher.ts";
+
+const SWEEP_MS = 3_600_000;
+
+export type Worker = {
+  address: string;
+  backendName: string;
+  app: Express;
+  health: () => Health;
+  /** Refuses new jobs and waits for the running ones; then lets go of everything. */
+  drain: (seconds: number) => Promise<void>;
+  /** Ends the running jobs at once. */
+  abortJobs: () => void;
+};
+
+/** Puts a worker together and makes it look after what an earlier process left unsettled. It serves once `app` listens. */
+export async function startWorker(config: Config, log: Logger): Promise<Worker> {
+  const chain = await connectChain(config.rpcUrl, config.deploymentFile, log);
+  const identity = new Identity(config.privateKey, chain.deployment);
+  const reader = new ChainReader(chain);
+  const store = await CompletionStore.open(config.dataDir, log);
+  const backend = createBackend(config);
+  const sender = new Sender(chain, identity, log);
+  const watcher = new SettlementWatcher(
+    { chain, identity, reader, sender, store, log },
+    {
+      selfSettleAfter: config.selfSettleAfter,
+      acknowledgeMargin: config.acknowledgeMargin,
+      pollMs: config.settlementPollMs,
+      keepSettledSeconds: config.keepSettledSeconds,
+    },
+  );
+  const slots = new Slots(config.concurrency, config.queue);
+  const checks = new AssignmentChecks(identity, reader, config);
+  const runner = new JobRunner({ identity, reader, checks, store, watcher, backend, slots, log });
+  const outputs = new Outputs({ identity, reader, store, checks, isRunning: (jobId) => runner.isRunning(jobId) });
+
+  const windows = await reader.windows();
+  await warnAboutModels(config, identity, reader, backend, log);
+  const stored = await store.heads();
+  if (stored.length > 0) log.info({ jobs: stored.length }, "found completions that are not settled yet");
+  watcher.start(stored);
+  const sweep = (): void => {
+    store.sweep(windows.equivocation).catch((error: unknown) => log.warn({ err: describeError(error) }, "cannot clean the list of taken jobs"));
+  };
+  sweep();
+  const sweeper = setInterval(sweep, SWEEP_MS);
+
+  let draining = false;
+  const health = (): Health => ({
+    status: draining ? "draining" : "ok",
+    worker: identity.address,
+    models: [...config.models.keys()],
+    in_flight: slots.used,
+    queued: slots.queued,
+    capacity: slots.limit,
+    unsettled: watcher.size,
+  });
+  return {
+    address: identity.address,
+    backendName: backend.name,
+    app: createServer({ runner, outputs, health, log }),
+    health,
+    abortJobs: () => runner.stop(),
+    drain: async (seconds) => {
+      draining = true;
+      await runner.drain(seconds);
+      clearInterval(sweeper);
+      await watcher.stop();
+      await backend.close();
+    },
+  };
+}
+
+function createBackend({ backend, concurrency }: Config): Backend {
+  if (backend.url === "builtin") return new BuiltinTextGenerator(backend);
+  return new OpenAiBackend({ baseUrl: backend.url, key: backend.key, connections: concurrency });
+}
+
+/** Things that keep a worker from being paid or chosen, told at the start. None of them is final, so none stops it. */
+async function warnAboutModels(config: Config, identity: Identity, reader: ChainReader, backend: Backend, log: Logger): Promise<void> {
+  for (const id of config.models.keys()) {
+    const number = await reader.modelNumber(id);
+    if (number === null) log.warn({ model: id, listed: await reader.modelIds() }, "the catalog does not list this model: no job of it can come");
+    else if (!(await reader.isEligible(identity.address, number))) {
+      log.warn({ model: id, worker: identity.address }, "not registered with enough stake for this model yet: no job of it can come");
+    }
+  }
+  try {
+    const served = await backend.models();
+    const missing = served === null ? [] : [...config.models.values()].filter((name) => !served.includes(name));
+    if (missing.length > 0) log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    log.warn({ err: describeError(error) }, "the model server does not answer yet: jobs are refused until it does");
+  }
+}
