@@ -33,7 +33,7 @@ CREATE TABLE job (
   worker            text,                     -- signing key of the current worker
   worker_endpoint   text,
   acknowledgement   text,                     -- its signature
-  counted_tokens    integer,
+  counted_tokens    integer,                  -- output tokens as the gateway bounds them
   completion        jsonb,                    -- {completion, signature, finish_reason}
   final_token_at    timestamptz,
   output            bytea,                    -- the answer, encrypted; erased after the retention time
@@ -41,6 +41,7 @@ CREATE TABLE job (
   credits_charged   integer,
   settlement_tx     text,                     -- mined hash only
   settlement_block  bigint,
+  settled_at        bigint,                   -- chain time of the settlement
   refund_tx         text,
   failure           text
 );
@@ -73,3 +74,6 @@ CREATE TABLE chain_transaction_variant (
   FOREIGN KEY (signer, nonce) REFERENCES chain_transaction ON DELETE CASCADE
 );
 CREATE INDEX chain_transaction_variant_nonce ON chain_transaction_variant (signer, nonce);
+
+-- The chain and deployment that jobs and transactions above belong to: one row.
+CREATE TABLE incarnation (name text PRIMARY KEY);

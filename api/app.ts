@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import express, { type Express, type RequestHandler } from "express";
+import { authenticate } from "./http/authenticate.ts";
+import { errorHandler, notFound } from "./http/errors.ts";
+import type { Gateway } from "./gateway.ts";
+import { accountRoute } from "./routes/account.ts";
+import { chatRoute } from "./routes/chat.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { modelRoutes } from "./routes/models.ts";
+
+/** Largest request body. */
+export const BODY_LIMIT = 4 * 1024 * 1024;
+
+/** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
+export function createApp(gateway: Gateway): Express {
+  const { config, logger } = gateway;
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.use(requestId, logRequests(gateway));
+  app.use(healthRoutes(gateway));
+
+  const v1 = express.Router();
+  v1.use(authenticate(gateway.keys, gateway.balances));
+  v1.use(express.json({ limit: BODY_LIMIT, strict: false }));
+  v1.post("/chat/completions", chatRoute(gateway.chat));
+  v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
+  v1.use("/jobs", jobRoutes(gateway.jobReader));
+  v1.get("/account", accountRoute(gateway.pool, gateway.balances));
+  app.use("/v1", v1);
+
+  app.use(notFound);
+  app.use(errorHandler(config.DOCS_URL, logger));
+  return app;
+}
+
+const requestId: RequestHandler = (request, response, next) => {
+  request.requestId = randomUUID();
+  response.setHeader("x-request-id", request.requestId);
+  next();
+};
+
+/** One line a request, when it is over: never a key, a prompt or an answer. */
+function logRequests({ logger }: Gateway): RequestHandler {
+  return (request, response, next) => {
+    const startedAt = performance.now();
+    response.on("close", () => {
+      logger.info(
+        {
+          requestId: request.requestId,
+          method: request.method,
+          path: request.path,
+          status: response.statusCode,
+          ms: Math.round(performance.now() - startedAt),
+          jobId: response.getHeader("x-service-job-id"),
+          complete: response.writableFinished,
+        },
+        "request",
+      );
+    });
+    next();
+  };
+}

@@ -1,0 +1,187 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { Keys } from "./accounts/keys.ts";
+import { Balances } from "./chain/balances.ts";
+import { Broadcaster } from "./chain/broadcast.ts";
+import { Directory } from "./chain/directory.ts";
+import { Head } from "./chain/head.ts";
+import { Outbox } from "./chain/outbox.ts";
+import { Pipeline } from "./chain/pipeline.ts";
+import { connectRpc, type Rpc } from "./chain/rpc.ts";
+import { SignerLock } from "./chain/signer-lock.ts";
+import type { Config } from "./config.ts";
+import type { JobContext, JobTimes } from "./jobs/context.ts";
+import { JobReader } from "./jobs/read.ts";
+import { Recovery } from "./jobs/recover.ts";
+import type { JobRun } from "./jobs/run.ts";
+import { WorkerPool } from "./jobs/worker-pool.ts";
+import type { ChatDependencies } from "./routes/chat.ts";
+import { Cipher } from "./store/cipher.ts";
+import { JobStore } from "./store/jobs.ts";
+import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
+
+/** Every part of one gateway process, and the order in which they start and stop. */
+export class Gateway {
+  readonly config: Config;
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly rpc: Rpc;
+  readonly head: Head;
+  readonly keys: Keys;
+  readonly balances: Balances;
+  readonly directory: Directory;
+  readonly workers: WorkerPool;
+  readonly signerLock: SignerLock;
+  readonly running = new Set<Hex>();
+  pipeline!: Pipeline;
+  jobReader!: JobReader;
+  chat!: ChatDependencies;
+  #recovery: Recovery | undefined;
+  #runs = new Set<Promise<unknown>>();
+  #stopping = false;
+
+  constructor(config: Config, pool: pg.Pool, logger: Logger) {
+    const { contracts, chainId } = config.deployment;
+    this.config = config;
+    this.pool = pool;
+    this.logger = logger;
+    this.rpc = connectRpc(config.RPC_URL);
+    this.head = new Head(this.rpc, logger);
+    this.keys = new Keys(pool);
+    this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
+    this.directory = new Directory(this.rpc, contracts, this.head, logger);
+    this.workers = new WorkerPool(this.directory, logger);
+    const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
+    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** Brings everything up, or rejects with what is missing and what to do. */
+  async start(): Promise<void> {
+    const { config, logger, rpc, head, pool } = this;
+    const { contracts, chainId } = config.deployment;
+    const escrow = contracts.InferenceEscrow;
+    const account = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY);
+    await this.#checkChain(account.address);
+    await this.#takeSigner(account.address);
+    await head.start();
+    await recognizeChain(pool, config.deployment as Incarnation, logger);
+
+    const outbox = new Outbox(pool, account.address);
+    const context = {
+      account,
+      chainId,
+      escrow,
+      head,
+      outbox,
+      broadcaster: new Broadcaster(rpc),
+      priorityFee: config.PRIORITY_FEE_WEI,
+      logger,
+      maySend: () => this.signerLock.held && !this.pipeline.stopping,
+    };
+    this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
+    this.pipeline.onMined((batch) => this.balances.observe(batch));
+    await Promise.all([this.directory.start(), this.pipeline.start()]);
+    await this.workers.start();
+
+    const store = new JobStore(pool);
+    const jobs: JobContext = {
+      account,
+      chainId,
+      escrow,
+      times: await this.#times(),
+      head,
+      pipeline: this.pipeline,
+      balances: this.balances,
+      workers: this.workers,
+      store,
+      cipher: new Cipher(config.MASTER_KEY, "answers"),
+      outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
+      logger,
+    };
+    this.jobReader = new JobReader(pool, store, escrow);
+    this.chat = { jobs, directory: this.directory, docsUrl: config.DOCS_URL, track: (run) => this.#track(run) };
+    this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
+    this.#recovery.start();
+  }
+
+  /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping = true;
+    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
+    await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
+    this.#recovery?.stop();
+    await this.pipeline?.stop(timeoutMs);
+    this.workers.stop();
+    this.directory.stop();
+    this.head.stop();
+    await this.signerLock.release();
+  }
+
+  #track(run: JobRun): void {
+    const { jobId } = run.input;
+    this.running.add(jobId);
+    const over = run.completed
+      .then((job) => job.settling.done)
+      .catch(() => {}) // the run has logged it; here only the end counts
+      .finally(() => {
+        this.running.delete(jobId);
+        this.#runs.delete(over);
+      });
+    this.#runs.add(over);
+  }
+
+  async #checkChain(signer: `0x${string}`): Promise<void> {
+    const { contracts, chainId } = this.config.deployment;
+    const actual = await this.rpc.client.getChainId();
+    if (actual !== chainId) throw new Error(`RPC_URL is chain ${actual}, the deployment file is for chain ${chainId}.`);
+    const [id] = await this.rpc.client.readContract({
+      address: contracts.InferenceEscrow,
+      abi: inferenceEscrowAbi,
+      functionName: "gatewayOf",
+      args: [signer],
+    });
+    if (id === 0) {
+      throw new Error(`The escrow does not know the gateway ${signer}: its owner must call addGateway, or set another GATEWAY_PRIVATE_KEY.`);
+    }
+  }
+
+  async #takeSigner(signer: `0x${string}`): Promise<void> {
+    if (!(await this.signerLock.acquire())) {
+      throw new Error(`Another process sends transactions as ${signer}: stop it, or give this one a signer of its own.`);
+    }
+    this.signerLock.onLost(() => void this.#retakeSigner());
+  }
+
+  async #retakeSigner(): Promise<void> {
+    while (!this.#stopping && !this.signerLock.held) {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      try {
+        if (await this.signerLock.acquire()) this.logger.info("the signer lock is held again: sending goes on");
+        else this.logger.error("another process took the signer: this one cannot send");
+      } catch (error) {
+        this.logger.warn({ err: error }, "the signer lock cannot be taken yet");
+      }
+    }
+  }
+
+  async #times(): Promise<JobTimes> {
+    const windows = await this.rpc.client.readContract({
+      address: this.config.deployment.contracts.InferenceEscrow,
+      abi: inferenceEscrowAbi,
+      functionName: "windows",
+    });
+    return {
+      completion: windows.completion,
+      inclusion: windows.inclusion,
+      acknowledge: this.config.ACKNOWLEDGE_SECONDS,
+      lock: this.config.LOCK_SECONDS,
+    };
+  }
+}

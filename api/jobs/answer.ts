@@ -1,0 +1,64 @@
+import { AnswerHash } from "../../protocol/answer-hash.ts";
+import type { Hex } from "viem";
+
+/** An answer larger than this is a broken or hostile worker's. */
+export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/**
+ * The text of one answer as it arrives. The worker is drained into it at full speed; readers follow at their own pace from
+ * the start, so a slow client never delays the proof.
+ */
+export class Answer {
+  readonly #pieces: string[] = [];
+  readonly #hash = new AnswerHash();
+  #ended = false;
+  #wake: (() => void)[] = [];
+
+  get pieces(): number {
+    return this.#pieces.length;
+  }
+
+  get bytes(): number {
+    return this.#hash.bytes;
+  }
+
+  get text(): string {
+    return this.#pieces.join("");
+  }
+
+  append(piece: string): void {
+    this.#pieces.push(piece);
+    this.#hash.update(piece);
+    this.#signal();
+  }
+
+  /** No more text will come. Returns the hash of all of it. */
+  end(): Hex {
+    this.#ended = true;
+    this.#signal();
+    return this.#hash.digest();
+  }
+
+  /** No more text will come, and what came is not an answer. */
+  abort(): void {
+    this.#ended = true;
+    this.#signal();
+  }
+
+  /** Pieces from the first on; neighbours that are there already come as one. Ends with the answer. */
+  async *read(): AsyncGenerator<string> {
+    let next = 0;
+    for (;;) {
+      if (next < this.#pieces.length) {
+        const text = this.#pieces.slice(next).join("");
+        next = this.#pieces.length;
+        yield text;
+      } else if (this.#ended) return;
+      else await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  #signal(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}

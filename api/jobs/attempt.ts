@@ -1,0 +1,137 @@
+import type { Hex } from "viem";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import type { Assignment } from "../../protocol/messages.ts";
+import type { Model, RegisteredWorker } from "../chain/directory.ts";
+import { acknowledgeOperation } from "../chain/operations.ts";
+import { type Answer, MAX_ANSWER_BYTES } from "./answer.ts";
+import { type JobContext, signAssignment } from "./context.ts";
+import { type CompletedEvent, dispatch, WorkerFailure } from "./dispatch-client.ts";
+
+/** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
+const RELAY_DELAY_MS = 250;
+/** It must be mined before `acknowledgeBy`; a worker that is slow to its first token still gets it relayed by then. */
+const RELAY_MARGIN_MS = 2_000;
+
+export type AttemptInput = {
+  jobId: Hex;
+  attempt: number;
+  worker: RegisteredWorker;
+  model: Model;
+  request: ChatRequest;
+  answer: Answer;
+  signal: AbortSignal;
+  onFirstToken: () => void;
+};
+
+/** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
+export type AttemptResult =
+  | { ok: true; completed: CompletedEvent }
+  | { ok: false; failure: WorkerFailure; acknowledgeBy: number; acknowledged: boolean };
+
+/** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
+export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {
+  const { jobId, attempt, worker, answer } = input;
+  const acknowledgeBy = context.head.time + context.times.acknowledge;
+  const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
+  const signature = await signAssignment(context, assignment);
+  await context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint });
+
+  const startedAt = performance.now();
+  const relay = new AcknowledgementRelay(context, assignment, signature);
+  const release = context.workers.begin(worker);
+  try {
+    const body = { assignment, signature, model: input.model.id, request: input.request };
+    const completed = await dispatch(
+      worker.endpoint,
+      body,
+      {
+        acknowledged: (byWorker) => relay.accepted(byWorker),
+        delta: (content) => {
+          if (answer.pieces === 0) {
+            context.workers.observeFirstToken(worker, input.model.number, performance.now() - startedAt);
+            relay.firstToken();
+            input.onFirstToken();
+          }
+          answer.append(content);
+          if (answer.bytes > MAX_ANSWER_BYTES) {
+            throw new WorkerFailure("oversized", `the answer exceeds ${MAX_ANSWER_BYTES} bytes`, true);
+          }
+        },
+      },
+      input.signal,
+    );
+    return { ok: true, completed };
+  } catch (error) {
+    const failure =
+      error instanceof WorkerFailure
+        ? error
+        : new WorkerFailure("malformed", `the worker broke the protocol: ${String(error)}`, true, error);
+    if (!input.signal.aborted) context.workers.reportFailure(worker, `${failure.code}: ${failure.message}`);
+    return { ok: false, failure, acknowledgeBy, acknowledged: relay.isAccepted };
+  } finally {
+    relay.cancel();
+    release();
+  }
+}
+
+/**
+ * Decides when a worker's acknowledgement goes on chain. A short job needs none: its settlement says it too. A later attempt
+ * is relayed at once, because it must replace whatever the worker before it may still send.
+ */
+class AcknowledgementRelay {
+  readonly #context: JobContext;
+  readonly #assignment: Assignment;
+  readonly #signature: Hex;
+  #byWorker: Hex | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #over = false;
+
+  constructor(context: JobContext, assignment: Assignment, signature: Hex) {
+    this.#context = context;
+    this.#assignment = assignment;
+    this.#signature = signature;
+  }
+
+  get isAccepted(): boolean {
+    return this.#byWorker !== undefined;
+  }
+
+  accepted(byWorker: Hex): void {
+    if (this.#byWorker !== undefined) return;
+    this.#byWorker = byWorker;
+    const { store, logger } = this.#context;
+    const { jobId, attempt, acknowledgeBy } = this.#assignment;
+    store.update(jobId, { state: "processing" }).catch((error) => logger.warn({ err: error }, "job state not stored"));
+    const latest = acknowledgeBy * 1000 - RELAY_MARGIN_MS - Date.now();
+    this.#schedule(attempt > 1 ? 0 : Math.max(0, latest));
+  }
+
+  firstToken(): void {
+    if (this.#byWorker !== undefined) this.#schedule(RELAY_DELAY_MS);
+  }
+
+  cancel(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(ms: number): void {
+    if (this.#over) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#send(), ms);
+  }
+
+  #send(): void {
+    this.#over = true;
+    const { pipeline, logger } = this.#context;
+    const operation = acknowledgeOperation(this.#assignment, this.#signature, this.#byWorker as Hex);
+    pipeline.submit(operation).mined.then(
+      (outcome) => {
+        if (outcome.status === "reverted") {
+          logger.warn({ worker: this.#assignment.worker, revert: outcome.revert }, "the chain refused an acknowledgement");
+        }
+      },
+      (error) => logger.warn({ err: error }, "an acknowledgement was not sent"),
+    );
+  }
+}

@@ -1,0 +1,48 @@
+import type { Logger } from "pino";
+import type { Address, Hex } from "viem";
+import type { PrivateKeyAccount } from "viem/accounts";
+import type { Balances } from "../chain/balances.ts";
+import type { Head } from "../chain/head.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import { type Assignment, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import type { Cipher } from "../store/cipher.ts";
+import type { JobStore } from "../store/jobs.ts";
+import type { WorkerPool } from "./worker-pool.ts";
+
+/** Time windows of the deployment and of this gateway, seconds. */
+export type JobTimes = {
+  /** 120: an answer must be finished before lockedAt + this. */
+  completion: number;
+  /** 30: how much later its proof may be mined. */
+  inclusion: number;
+  /** How long a worker may take to acknowledge an assignment. */
+  acknowledge: number;
+  /** How long a lock may take to be mined. */
+  lock: number;
+};
+
+/** All that running a job needs. */
+export type JobContext = {
+  account: PrivateKeyAccount;
+  chainId: number;
+  escrow: Address;
+  times: JobTimes;
+  head: Head;
+  pipeline: Pipeline;
+  balances: Balances;
+  workers: WorkerPool;
+  store: JobStore;
+  cipher: Cipher;
+  outputRetentionHours: number;
+  logger: Logger;
+};
+
+/** Signs a job's offer to one worker. */
+export function signAssignment(context: JobContext, assignment: Assignment): Promise<Hex> {
+  return context.account.signTypedData({
+    domain: escrowDomain(context.chainId, context.escrow),
+    types: jobMessageTypes,
+    primaryType: "Assignment",
+    message: assignment,
+  });
+}

@@ -1,0 +1,113 @@
+import type { Address, Hex } from "viem";
+import type { Model } from "../chain/directory.ts";
+import { lockOperation } from "../chain/operations.ts";
+import { eventOf, type Outcome } from "../chain/outcome.ts";
+import { NotSent } from "../chain/pipeline.ts";
+import { ApiError } from "../errors.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import type { DecodedRevert } from "../../protocol/events.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
+import type { JobContext } from "./context.ts";
+import { failJob } from "./end.ts";
+
+export type LockRequest = { jobId: Hex; wallet: Address; model: Model; maxTokens: number; credits: number };
+
+/** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
+export type Lock = { escrowTx: Hex; blockNumber: number; lockedAt: number; credits: number; free: number };
+
+/**
+ * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a
+ * rejection nothing stays locked: a lock that is mined later is failed at once.
+ */
+export async function lockCredits(context: JobContext, request: LockRequest): Promise<Lock> {
+  const { jobId, wallet, model, maxTokens, credits } = request;
+  if (context.pipeline.congested) {
+    throw new ApiError("service_unavailable", "Too many jobs wait for the settlement chain; retry in a few seconds.", {
+      details: { retry_after: 5 },
+    });
+  }
+  const validUntil = context.head.time + context.times.lock;
+  const gateway = context.account.address;
+  await context.store.insert({ jobId, wallet, gateway, model: model.id, tier: model.tier, validUntil, creditsLocked: credits });
+  const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
+  const { mined } = context.pipeline.submit(operation);
+  let outcome: Outcome | "late";
+  try {
+    outcome = await Promise.race([mined, late(context.times.lock * 1000)]);
+  } catch (error) {
+    if (!(error instanceof NotSent)) throw error;
+    await context.store.update(jobId, { state: "unlocked", failure: "the lock was never sent" });
+    throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
+  }
+  if (outcome === "late") {
+    undoLateLock(context, jobId, mined);
+    throw new ApiError("service_unavailable", "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.", {
+      details: { job_id: toApiJobId(jobId), retry_after: 5 },
+    });
+  }
+  if (outcome.status === "reverted") {
+    await context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
+    throw lockError(outcome.revert, model, credits);
+  }
+  const event = eventOf(outcome, "JobLocked");
+  if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
+  const lock = {
+    escrowTx: outcome.hash,
+    blockNumber: outcome.blockNumber,
+    lockedAt: outcome.blockTime,
+    credits: event.args.credits as number,
+    free: event.args.free as number,
+  };
+  await context.store.update(jobId, {
+    state: "pending",
+    escrowTx: lock.escrowTx,
+    lockedAt: lock.lockedAt,
+    creditsLocked: lock.credits,
+  });
+  return lock;
+}
+
+/** The client has its 503 already: a lock that still comes through must not keep its credits. */
+function undoLateLock(context: JobContext, jobId: Hex, mined: Promise<Outcome>): void {
+  const log = context.logger.child({ jobId: toApiJobId(jobId) });
+  mined
+    .then(async (outcome) => {
+      if (outcome.status === "reverted") return context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
+      log.warn("a lock was mined after its request had been refused: it is failed");
+      await context.store.update(jobId, { state: "pending", escrowTx: outcome.hash, lockedAt: outcome.blockTime });
+      await failJob(context, jobId, FailureReason.Cancelled, "the lock was mined too late");
+    })
+    .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the restart or the refund deadline does it"));
+}
+
+/** What a refused lock means for the client. */
+function lockError(revert: DecodedRevert, model: Model, credits: number): ApiError {
+  switch (revert.name) {
+    case "Ledger_InsufficientCredits":
+      return insufficientCredits(Number(revert.args[1]), credits, model);
+    case "Ledger_UnknownAccount":
+      return insufficientCredits(0, credits, model);
+    case "Job_ModelNotActive":
+      return new ApiError("model_not_found", `The model '${model.id}' is no longer offered.`, { param: "model" });
+    case "Ledger_Paused":
+      return new ApiError("service_unavailable", "New jobs are paused on the settlement contract; retry later.");
+    case "Job_PriceExceedsLimit":
+    case "Job_LockExpired":
+      return new ApiError("service_unavailable", "The escrow could not be confirmed at the price quoted; retry.");
+    default:
+      return new ApiError("service_unavailable", "The settlement contract refused the escrow; nothing is charged. Retry later.", {
+        cause: new Error(`lock reverted: ${revert.name}(${revert.args.join(", ")})`),
+      });
+  }
+}
+
+/** 402 with the details of the specification. */
+export function insufficientCredits(remaining: number, required: number, model: Model): ApiError {
+  return new ApiError(
+    "insufficient_credits",
+    `The request needs ${required} credits on the ${model.tier} tier and ${remaining} are left; add credits in the web application.`,
+    { details: { credits_remaining: remaining, credits_required: required, tier: model.tier } },
+  );
+}
+
+const late = (ms: number) => new Promise<"late">((resolve) => setTimeout(() => resolve("late"), ms).unref());

@@ -1,0 +1,181 @@
+import type { Hex } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { OUTPUT_ACCESS_SECONDS, outputAccessTypes } from "../../protocol/dispatch.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
+import { escrowDomain } from "../../protocol/messages.ts";
+import type { Rpc } from "../chain/rpc.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import { type JobContext, signAssignment } from "./context.ts";
+import { fetchOutput } from "./dispatch-client.ts";
+import { failJob, refundJob } from "./end.ts";
+import { isSignedBy, settle, submitSettlement } from "./settle.ts";
+
+const SWEEP_MS = 10_000;
+const FETCH_TIMEOUT_MS = 5_000;
+
+type ChainJob = { status: number; lockedAt: number; credits: number; creditsPerRequest: number; creditsPer1kTokens: number };
+
+/**
+ * Ends jobs that nobody in this process runs any more: after a crash, or after a step that failed on the way. What the chain
+ * shows decides; an answer that can still be had is settled, anything else is returned to the client.
+ */
+export class Recovery {
+  readonly #context: JobContext;
+  readonly #rpc: Rpc;
+  readonly #isRunning: (jobId: Hex) => boolean;
+  readonly #busy = new Set<Hex>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(context: JobContext, rpc: Rpc, isRunning: (jobId: Hex) => boolean) {
+    this.#context = context;
+    this.#rpc = rpc;
+    this.#isRunning = isRunning;
+  }
+
+  start(): void {
+    const sweep = () => void this.sweep();
+    sweep();
+    this.#timer = setInterval(sweep, SWEEP_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Looks at every unfinished job of this gateway once. Never rejects. */
+  async sweep(): Promise<void> {
+    const { store, account, logger } = this.#context;
+    try {
+      const jobs = await store.unfinished(account.address);
+      await Promise.all(jobs.map((job) => this.#recover(job)));
+      await store.eraseExpiredOutputs();
+    } catch (error) {
+      logger.warn({ err: error }, "unfinished jobs could not be read");
+    }
+  }
+
+  async #recover(job: StoredJob): Promise<void> {
+    const { jobId } = job;
+    if (this.#isRunning(jobId) || this.#busy.has(jobId)) return;
+    this.#busy.add(jobId);
+    try {
+      await this.#end(job);
+    } catch (error) {
+      this.#context.logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a job could not be recovered yet");
+    } finally {
+      this.#busy.delete(jobId);
+    }
+  }
+
+  async #end(job: StoredJob): Promise<void> {
+    const { store, head, times, escrow } = this.#context;
+    const chain = await this.#rpc.client.readContract({
+      address: escrow,
+      abi: inferenceEscrowAbi,
+      functionName: "jobOf",
+      args: [job.jobId],
+    });
+    switch (chain.status) {
+      case ChainStatus.None:
+        // Until then the lock may still be mined, from a batch that an earlier process sent.
+        if (head.block.timestamp >= job.validUntil || head.time > job.validUntil + times.inclusion) {
+          await store.update(job.jobId, { state: "unlocked", failure: "the lock was never mined" });
+        }
+        return;
+      case ChainStatus.Settled:
+      case ChainStatus.Disputed:
+        return store.update(job.jobId, { state: "settled", creditsCharged: chain.credits });
+      case ChainStatus.Failed:
+        return store.update(job.jobId, { state: "failed" });
+      case ChainStatus.Refunded:
+        return store.update(job.jobId, { state: "refunded" });
+      case ChainStatus.Proven:
+        return store.update(job.jobId, { state: "settling" });
+      default:
+        return this.#endOpen(job, chain);
+    }
+  }
+
+  /** A job that holds credits: settle it, or give them back. */
+  async #endOpen(job: StoredJob, chain: ChainJob): Promise<void> {
+    const { head, times } = this.#context;
+    const answerUntil = chain.lockedAt + times.completion;
+    if (job.completion && head.time < answerUntil + times.inclusion) {
+      const signed = job.completion;
+      const settling = submitSettlement(
+        this.#context,
+        {
+          jobId: job.jobId,
+          wallet: job.wallet,
+          attempt: job.attempt,
+          lockedAt: chain.lockedAt,
+          creditsLocked: chain.credits,
+          signed,
+          countedTokens: job.countedTokens ?? signed.completion.completionTokens,
+        },
+        job.creditsCharged ?? chain.credits,
+      );
+      await settling.done;
+      return;
+    }
+    if (head.time >= answerUntil) {
+      await refundJob(this.#context, job.jobId);
+      return;
+    }
+    const answered = await this.#fetchAnswer(job, chain);
+    if (answered === "none") {
+      const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
+      await failJob(this.#context, job.jobId, reason, "the gateway restarted and no answer could be had");
+    }
+  }
+
+  /** Asks the job's worker for the finished answer. `later`: it is still at work or out of reach; the next sweep asks again. */
+  async #fetchAnswer(job: StoredJob, chain: ChainJob): Promise<"settled" | "none" | "later"> {
+    const { worker, workerEndpoint, jobId, attempt, acknowledgeBy } = job;
+    if (worker === null || workerEndpoint === null || acknowledgeBy === null) return "none";
+    const assignment = { jobId, worker, attempt, acknowledgeBy };
+    const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
+    const { account, chainId, escrow, logger } = this.#context;
+    const access = await account.signTypedData({
+      domain: escrowDomain(chainId, escrow),
+      types: outputAccessTypes,
+      primaryType: "OutputAccess",
+      message: { jobId, worker, expiresAt },
+    });
+    const body = {
+      assignment,
+      signature: await signAssignment(this.#context, assignment),
+      access: { expiresAt, signature: access },
+    };
+    let output: Awaited<ReturnType<typeof fetchOutput>>;
+    try {
+      output = await fetchOutput(workerEndpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+    } catch (error) {
+      logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
+      return "later";
+    }
+    if (output === null) return "none";
+    const { text, completion, signature, finish_reason } = output;
+    const honest =
+      completion.jobId === jobId &&
+      completion.proofHash === answerHash(text) &&
+      (await isSignedBy(this.#context, completion, signature, worker));
+    if (!honest) return "none";
+    const settling = await settle(this.#context, {
+      jobId,
+      wallet: job.wallet,
+      worker,
+      attempt,
+      lockedAt: chain.lockedAt,
+      creditsLocked: chain.credits,
+      model: chain,
+      text,
+      signed: { completion, signature, finish_reason },
+      countedTokens: Math.min(completion.completionTokens, Buffer.byteLength(text)),
+    });
+    await settling.done;
+    return "settled";
+  }
+}

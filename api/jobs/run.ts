@@ -1,0 +1,171 @@
+import type { Address, Hex } from "viem";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
+import type { Model, RegisteredWorker } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import { Answer } from "./answer.ts";
+import { runAttempt } from "./attempt.ts";
+import type { JobContext } from "./context.ts";
+import type { CompletedEvent } from "./dispatch-client.ts";
+import { failJob, refundJob } from "./end.ts";
+import { type Lock, lockCredits } from "./lock.ts";
+import { isSignedBy, type Settling, settle } from "./settle.ts";
+
+/** How long a client waits for the refund's transaction after a timeout. */
+const REFUND_WAIT_MS = 10_000;
+/** Seconds after which a client that found no worker may ask again: one probe interval. */
+export const RETRY_AFTER_SECONDS = 5;
+
+export type JobInput = { jobId: Hex; wallet: Address; model: Model; request: ChatRequest; credits: number };
+
+/** A completed job, its settlement on the way. */
+export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
+
+/**
+ * A job from its lock to its settlement. `locked`, then `firstToken`, then `completed`; each rejects with the ApiError of
+ * the client's answer. It runs to its end whether or not anybody still listens: proof and bill must be right.
+ */
+export class JobRun {
+  readonly input: JobInput;
+  readonly answer = new Answer();
+  readonly locked: Promise<Lock>;
+  readonly firstToken: Promise<Address>;
+  readonly completed: Promise<CompletedJob>;
+  readonly #context: JobContext;
+  #firstToken!: (worker: Address) => void;
+
+  constructor(context: JobContext, input: JobInput) {
+    this.#context = context;
+    this.input = input;
+    this.locked = lockCredits(context, {
+      jobId: input.jobId,
+      wallet: input.wallet,
+      model: input.model,
+      maxTokens: input.request.max_tokens,
+      credits: input.credits,
+    });
+    const first = new Promise<Address>((resolve) => {
+      this.#firstToken = resolve;
+    });
+    this.completed = this.locked.then((lock) => this.#run(lock));
+    // An empty answer has no first token: its completion counts as one.
+    this.firstToken = Promise.race([first, this.completed.then((job) => job.worker)]);
+    for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
+    this.completed.catch((error) => {
+      this.answer.abort();
+      if (!(error instanceof ApiError)) {
+        context.logger.error({ err: error, jobId: toApiJobId(input.jobId) }, "a job broke off; a restart or its deadline ends it");
+      }
+    });
+  }
+
+  async #run(lock: Lock): Promise<CompletedJob> {
+    const { times, head } = this.#context;
+    const timeout = new AbortController();
+    const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
+    const timer = setTimeout(() => timeout.abort(), Math.max(0, left));
+    try {
+      const result = await this.#attempts(lock, timeout.signal);
+      if (result !== "timeout") return result;
+    } finally {
+      clearTimeout(timer);
+    }
+    head.refresh().catch((error) => this.#context.logger.warn({ err: error }, "head not refreshed"));
+    throw await this.#timedOut(lock);
+  }
+
+  /** Worker after worker until one answers; from the first token on there is no other. */
+  async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
+    const { jobId, model } = this.input;
+    const excluded = new Set<string>();
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const worker = this.#context.workers.choose(model.number, excluded);
+      if (worker === undefined) {
+        throw await this.#failed(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));
+      }
+      excluded.add(worker.signer);
+      const result = await runAttempt(this.#context, {
+        ...this.input,
+        attempt,
+        worker,
+        answer: this.answer,
+        signal,
+        onFirstToken: () => this.#firstToken(worker.signer),
+      });
+      if (result.ok) return this.#complete(lock, attempt, worker, result.completed);
+      if (signal.aborted) break;
+      const log = this.#context.logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
+      log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
+      if (this.answer.pieces > 0) {
+        throw await this.#failed(FailureReason.WorkerFailed, result.failure.code, brokenOff());
+      }
+      // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out.
+      if (result.failure.offered) await this.#offerExpired(result.acknowledgeBy, signal);
+    }
+    return "timeout";
+  }
+
+  async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, completed: CompletedEvent): Promise<CompletedJob> {
+    const { jobId, wallet, model, request } = this.input;
+    const { completion, signature, finish_reason } = completed;
+    const { bytes } = this.answer;
+    const hash = this.answer.end();
+    const honest =
+      completion.jobId === jobId &&
+      completion.proofHash === hash &&
+      (await isSignedBy(this.#context, completion, signature, worker.signer));
+    if (!honest) {
+      this.#context.workers.reportFailure(worker, "signed another answer than it sent");
+      throw await this.#failed(FailureReason.HashMismatch, "the worker signed another answer than it sent", brokenOff());
+    }
+    const settling = await settle(this.#context, {
+      jobId,
+      wallet,
+      worker: worker.signer,
+      attempt,
+      lockedAt: lock.lockedAt,
+      creditsLocked: lock.credits,
+      model,
+      text: this.answer.text,
+      signed: { completion, signature, finish_reason },
+      countedTokens: Math.min(completion.completionTokens, request.max_tokens, bytes),
+    });
+    return { worker: worker.signer, completed, settling };
+  }
+
+  /** Ends the job without a charge, then gives the error back: no 5xx leaves a live job. */
+  async #failed(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
+    await failJob(this.#context, this.input.jobId, reason, why);
+    return error;
+  }
+
+  async #timedOut(lock: Lock): Promise<ApiError> {
+    const jobId = toApiJobId(this.input.jobId);
+    const refund = refundJob(this.#context, this.input.jobId);
+    refund.catch((error) => this.#context.logger.error({ err: error, jobId }, "a refund is open; a restart takes it up again"));
+    const refundTx = await Promise.race([refund, sleep(REFUND_WAIT_MS).then(() => null)]);
+    const seconds = this.#context.times.completion;
+    return new ApiError("job_timeout", `No worker completed the job within ${seconds} seconds; the credits are refunded.`, {
+      details: { job_id: jobId, credits_refunded: lock.credits, refund_tx: refundTx },
+    });
+  }
+
+  /** Waits until the chain no longer accepts an acknowledgement of the failed attempt. */
+  async #offerExpired(acknowledgeBy: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#context.head.time < acknowledgeBy) await sleep(100);
+  }
+}
+
+/** 503 with the details of the specification. */
+export function noWorkers(model: Model): ApiError {
+  return new ApiError("no_workers_available", `No worker is available for '${model.id}' now; retry in ${RETRY_AFTER_SECONDS} seconds.`, {
+    details: { model: model.id, retry_after: RETRY_AFTER_SECONDS },
+  });
+}
+
+function brokenOff(): ApiError {
+  return new ApiError("service_unavailable", "The worker broke off before the answer was complete; nothing is charged. Retry.");
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

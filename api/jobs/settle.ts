@@ -1,0 +1,109 @@
+import type { Hex } from "viem";
+import { hashTypedData, recoverAddress } from "viem";
+import { completeOperation } from "../chain/operations.ts";
+import type { Outcome } from "../chain/outcome.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
+import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { charge } from "../../protocol/pricing.ts";
+import type { Model } from "../chain/directory.ts";
+import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
+import type { JobContext } from "./context.ts";
+import { failJob } from "./end.ts";
+
+/** A finished answer whose hash is the one its worker signed. */
+export type Finished = {
+  jobId: Hex;
+  wallet: StoredJob["wallet"];
+  worker: `0x${string}`;
+  attempt: number;
+  lockedAt: number;
+  creditsLocked: number;
+  model: Pick<Model, "creditsPerRequest" | "creditsPer1kTokens">;
+  text: string;
+  signed: SignedCompletion;
+  /** Output tokens as the gateway bounds them. */
+  countedTokens: number;
+};
+
+/** A settlement on its way. `sent`: hash of its transaction; `done`: whether it was mined as a settlement. */
+export type Settling = { credits: number; billedTokens: number; sent: Promise<Hex>; done: Promise<boolean> };
+
+/** Whether the completion is for this job and signed by this worker; the chain checks the same again. */
+export async function isSignedBy(
+  context: JobContext,
+  completion: Completion,
+  signature: Hex,
+  worker: string,
+): Promise<boolean> {
+  const hash = hashTypedData({
+    domain: escrowDomain(context.chainId, context.escrow),
+    types: jobMessageTypes,
+    primaryType: "Completion",
+    message: completion,
+  });
+  try {
+    return (await recoverAddress({ hash, signature })).toLowerCase() === worker.toLowerCase();
+  } catch {
+    // Not a point on the curve: not a signature of anybody.
+    return false;
+  }
+}
+
+/** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. */
+export async function settle(context: JobContext, job: Finished): Promise<Settling> {
+  const { jobId, signed } = job;
+  const billed = Math.min(job.countedTokens, signed.completion.completionTokens);
+  const credits = charge(billed, job.model, job.creditsLocked);
+  const keep = context.outputRetentionHours > 0;
+  await context.store.storeAnswer(
+    jobId,
+    { completion: signed, countedTokens: job.countedTokens, finalTokenAt: new Date(), creditsCharged: credits },
+    keep ? context.cipher.encrypt(job.text, toApiJobId(jobId)) : null,
+    context.outputRetentionHours,
+  );
+  return submitSettlement(context, job, credits);
+}
+
+/** Sends the settlement of a stored answer. */
+export function submitSettlement(
+  context: JobContext,
+  job: Omit<Finished, "text" | "model" | "worker">,
+  credits: number,
+): Settling {
+  const { jobId, wallet, signed } = job;
+  const deadline = (job.lockedAt + context.times.completion + context.times.inclusion) * 1000;
+  context.balances.expectReturn(wallet, jobId, job.creditsLocked - credits);
+  const submission = context.pipeline.submit(
+    completeOperation(signed.completion, signed.signature, job.attempt, job.countedTokens, wallet, deadline),
+  );
+  const done = submission.mined.then((outcome) => finish(context, job, outcome));
+  done.catch((error) => {
+    context.logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; a restart takes it up again");
+  });
+  const billedTokens = Math.min(job.countedTokens, signed.completion.completionTokens);
+  return { credits, billedTokens, sent: submission.sent, done };
+}
+
+async function finish(context: JobContext, job: Pick<Finished, "jobId" | "wallet">, outcome: Outcome): Promise<boolean> {
+  const { jobId, wallet } = job;
+  if (outcome.status === "reverted") {
+    context.balances.dropReturn(wallet, jobId);
+    context.logger.error({ jobId: toApiJobId(jobId), revert: outcome.revert }, "the chain refused a settlement: the job is failed");
+    await failJob(context, jobId, FailureReason.WorkerFailed, `settlement refused: ${outcome.revert.name}`);
+    return false;
+  }
+  const settled = outcome.events.find((event) => event.name === "JobSettled");
+  // A repetition is a no-op without an event: the first one settled it, and the row says so or the index will.
+  if (settled === undefined) await context.store.update(jobId, { state: "settled" });
+  else {
+    await context.store.update(jobId, {
+      state: "settled",
+      settlementTx: outcome.hash,
+      settlementBlock: outcome.blockNumber,
+      settledAt: outcome.blockTime,
+      creditsCharged: settled.args.credits as number,
+    });
+  }
+  return true;
+}

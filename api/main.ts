@@ -1,0 +1,68 @@
+/** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
+import type { Server } from "node:http";
+import { pino } from "pino";
+import { createApp } from "./app.ts";
+import { type Config, readConfig } from "./config.ts";
+import { Gateway } from "./gateway.ts";
+import { migrate, openDatabase } from "./store/database.ts";
+
+/** A graceful stop waits this long for running answers, then for their settlements. */
+const STOP_MS = 20_000;
+
+let config: Config;
+try {
+  config = readConfig(process.env);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(2);
+}
+
+const logger = pino({ level: config.LOG_LEVEL, base: { part: "api" } });
+
+async function main(): Promise<void> {
+  await migrate(config.DATABASE_URL, logger);
+  const pool = openDatabase(config.DATABASE_URL, logger);
+  const gateway = new Gateway(config, pool, logger);
+  await gateway.start();
+  const server = await listen(gateway);
+  logger.info({ url: config.BASE_URL }, "the gateway is ready");
+
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    logger.info({ signal }, "stopping: running answers are finished first");
+    server.close();
+    server.closeIdleConnections();
+    await gateway.stop(STOP_MS);
+    server.closeAllConnections();
+    await pool.end();
+    logger.info("stopped");
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      stop(signal).catch((error) => {
+        logger.fatal({ err: error }, "the stop failed");
+        process.exit(1);
+      });
+    });
+  }
+}
+
+function listen(gateway: Gateway): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createApp(gateway).listen(config.API_PORT, config.API_HOST, (error?: Error) => {
+      if (error) reject(error);
+      else resolve(server);
+    });
+    // Longer than the idle time of usual load balancers: a connection is never closed under a request on its way.
+    server.keepAliveTimeout = 75_000;
+    server.requestTimeout = 60_000;
+  });
+}
+
+main().catch((error) => {
+  logger.fatal({ err: error }, error instanceof Error ? error.message : "the gateway could not start");
+  process.exit(1);
+});

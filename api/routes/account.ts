@@ -1,0 +1,49 @@
+import type { RequestHandler } from "express";
+import type pg from "pg";
+import { usdgValue } from "../../protocol/money.ts";
+import type { Balances } from "../chain/balances.ts";
+import { ApiError } from "../errors.ts";
+import { clientOf, setServiceHeaders } from "../http/request.ts";
+import { type AccountRow, getAccount, IndexUnavailable } from "../index/index.ts";
+import { isoTime } from "../jobs/view.ts";
+import { RpcUnreachable } from "../chain/rpc.ts";
+
+/** `GET /v1/account`. The balance comes from the chain, or from the index while the node is out of reach. */
+export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {
+  return async (request, response) => {
+    const { wallet, keyCreatedAt } = clientOf(request);
+    const account = await indexedAccount(pool, wallet);
+    const credits = await currentCredits(balances, wallet, account);
+    setServiceHeaders(response, { creditsRemaining: credits });
+    response.json({
+      wallet,
+      credits_remaining: credits,
+      usdg_value: usdgValue(credits),
+      last_topup_at: account === null ? null : isoTime(account.lastTopupAt),
+      api_key_created_at: keyCreatedAt.toISOString(),
+    });
+  };
+}
+
+async function currentCredits(balances: Balances, wallet: string, account: AccountRow | null): Promise<number> {
+  try {
+    return (await balances.read(wallet)).free;
+  } catch (error) {
+    if (account === null) {
+      throw new ApiError("service_unavailable", "Neither the chain nor the index can be read now; retry in a few seconds.", {
+        cause: error instanceof Error ? error : new RpcUnreachable("balance", error),
+        details: { retry_after: 5 },
+      });
+    }
+    return account.free;
+  }
+}
+
+async function indexedAccount(pool: pg.Pool, wallet: string): Promise<AccountRow | null> {
+  try {
+    return await getAccount(pool, wallet);
+  } catch (error) {
+    if (error instanceof IndexUnavailable) return null;
+    throw error;
+  }
+}

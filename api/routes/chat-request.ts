@@ -1,0 +1,100 @@
+import { z } from "zod";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { ApiError } from "../errors.ts";
+import { validate } from "../http/validate.ts";
+
+/** Text of a message: a string, or the text parts of newer clients, joined. */
+const textPart = z.object({ type: z.literal("text", "only text parts are supported"), text: z.string("must be a string") });
+const content = z.union([z.string(), z.array(textPart).min(1)], "must be a string").transform((value) =>
+  typeof value === "string" ? value : value.map((part) => part.text).join(""),
+);
+
+const message = z.object(
+  {
+    role: z.enum(["system", "user", "assistant"], "must be one of system, user, assistant"),
+    content,
+  },
+  "must be an object with role and content",
+);
+
+const number = (min: number, max: number) =>
+  z.number(`must be a number from ${min} to ${max}`).min(min, `must be at least ${min}`).max(max, `must be at most ${max}`).nullish();
+const positive = z.int("must be a whole number").min(1, "must be at least 1").max(0xffff_ffff, "is too large").nullish();
+
+/** Body of `POST /v1/chat/completions` (specification, "Endpoints"). Unknown fields without meaning for the answer are ignored. */
+export const chatBodySchema = z.object(
+  {
+    model: z.string("must be a model id; GET /v1/models lists them").min(1, "must not be empty"),
+    messages: z.array(message, "must be an array of messages").min(1, "must hold at least one message"),
+    stream: z.boolean("must be true or false").nullish(),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }, "must be an object").nullish(),
+    max_tokens: positive,
+    max_completion_tokens: positive,
+    temperature: number(0, 2),
+    top_p: number(0, 1),
+    stop: z
+      .union([z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")], "must be a string or an array of strings")
+      .nullish(),
+    frequency_penalty: number(-2, 2),
+    presence_penalty: number(-2, 2),
+    seed: z.int("must be a whole number").nullish(),
+  },
+  "must be a JSON object",
+);
+
+/** Fields that would change the answer and are not offered: refused by name, never silently ignored. */
+const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
+  n: (value) => value !== 1,
+  tools: (value) => !(Array.isArray(value) && value.length === 0),
+  tool_choice: (value) => value !== "none" && value !== "auto",
+  functions: (value) => !(Array.isArray(value) && value.length === 0),
+  function_call: (value) => value !== "none" && value !== "auto",
+  response_format: (value) => (value as { type?: unknown }).type !== "text",
+  logprobs: (value) => value !== false,
+  top_logprobs: (value) => value !== 0,
+  logit_bias: (value) => Object.keys(value as object).length > 0,
+  modalities: (value) => JSON.stringify(value) !== '["text"]',
+  audio: () => true,
+  prediction: () => true,
+  web_search_options: () => true,
+};
+
+export type ChatBody = {
+  model: string;
+  stream: boolean;
+  includeUsage: boolean;
+  maxTokens: number | undefined;
+  /** Everything but `max_tokens`, which depends on the model. */
+  request: Omit<ChatRequest, "max_tokens">;
+};
+
+/** Validates a request body. Throws `invalid_request` with the offending field. */
+export function parseChatBody(body: unknown): ChatBody {
+  const parsed = validate(chatBodySchema, body);
+  for (const [field, isAsked] of Object.entries(NOT_OFFERED)) {
+    const value = (body as Record<string, unknown>)[field];
+    if (value !== undefined && value !== null && isAsked(value)) {
+      throw new ApiError("invalid_request", `${field}: is not offered; leave it out`, { param: field });
+    }
+  }
+  const { stop, temperature, top_p, frequency_penalty, presence_penalty, seed } = parsed;
+  const stops = typeof stop === "string" ? [stop] : stop;
+  return {
+    model: parsed.model,
+    stream: parsed.stream ?? false,
+    includeUsage: parsed.stream_options?.include_usage ?? false,
+    maxTokens: parsed.max_tokens ?? parsed.max_completion_tokens ?? undefined,
+    request: {
+      messages: parsed.messages,
+      ...(stops && stops.length > 0 && { stop: stops }),
+      ...given({ temperature, top_p, frequency_penalty, presence_penalty, seed }),
+    },
+  };
+}
+
+/** Drops what the client left out or sent as null: the backend's own defaults hold. */
+function given<T extends Record<string, number | null | undefined>>(fields: T) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: number;
+  };
+}

@@ -1,0 +1,40 @@
+import { type RequestHandler, Router } from "express";
+import type { Directory, Model } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import type { WorkerPool } from "../jobs/worker-pool.ts";
+
+/** `GET /v1/models` and `GET /v1/models/{model_id}`. A model is listed only while a worker hosts it. */
+export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
+  const show = (model: Model) => ({
+    id: model.id,
+    object: "model",
+    created: model.createdAt,
+    owned_by: model.ownedBy,
+    service: {
+      tier: model.tier,
+      credits_per_request: model.creditsPerRequest,
+      credits_per_1k_tokens: model.creditsPer1kTokens,
+      active_workers: workers.candidates(model.number).length,
+      median_latency_ms: workers.medianFirstToken(model.number),
+      parameters: model.parameters,
+      context_window: model.contextWindow,
+    },
+  });
+
+  const list: RequestHandler = (_request, response) => {
+    const data = directory.models().map(show);
+    response.json({ object: "list", data: data.filter((model) => model.service.active_workers > 0) });
+  };
+
+  const one: RequestHandler = (request, response) => {
+    const id = String(request.params.model_id);
+    const model = directory.model(id);
+    const shown = model && show(model);
+    if (shown === undefined || shown.service.active_workers === 0) {
+      throw new ApiError("model_not_found", `There is no model '${id}'; GET /v1/models lists them.`, { status: 404, param: "model_id" });
+    }
+    response.json(shown);
+  };
+
+  return Router().get("/", list).get("/:model_id", one);
+}

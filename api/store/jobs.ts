@@ -1,0 +1,192 @@
+import type pg from "pg";
+import type { Address, Hex } from "viem";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { Completion } from "../../protocol/messages.ts";
+import type { Tier } from "../../protocol/tiers.ts";
+
+/** `locking` and `unlocked` are the gateway's own; a client never sees a job in them. */
+export type StoredState = "locking" | "unlocked" | "pending" | "processing" | "settling" | "settled" | "failed" | "refunded";
+
+export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
+
+/** One job as the gateway that ran it knows it. */
+export type StoredJob = {
+  jobId: Hex;
+  wallet: Address;
+  gateway: Address;
+  model: string;
+  tier: Tier;
+  state: StoredState;
+  createdAt: Date;
+  validUntil: number;
+  lockedAt: number | null;
+  creditsLocked: number;
+  escrowTx: Hex | null;
+  attempt: number;
+  acknowledgeBy: number | null;
+  worker: Address | null;
+  workerEndpoint: string | null;
+  countedTokens: number | null;
+  completion: SignedCompletion | null;
+  finalTokenAt: Date | null;
+  creditsCharged: number | null;
+  settlementTx: Hex | null;
+  settlementBlock: number | null;
+  settledAt: number | null;
+  refundTx: Hex | null;
+  failure: string | null;
+};
+
+const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
+  wallet: "wallet",
+  gateway: "gateway",
+  model: "model",
+  tier: "tier",
+  state: "state",
+  createdAt: "created_at",
+  validUntil: "valid_until",
+  lockedAt: "locked_at",
+  creditsLocked: "credits_locked",
+  escrowTx: "escrow_tx",
+  attempt: "attempt",
+  acknowledgeBy: "acknowledge_by",
+  worker: "worker",
+  workerEndpoint: "worker_endpoint",
+  countedTokens: "counted_tokens",
+  completion: "completion",
+  finalTokenAt: "final_token_at",
+  creditsCharged: "credits_charged",
+  settlementTx: "settlement_tx",
+  settlementBlock: "settlement_block",
+  settledAt: "settled_at",
+  refundTx: "refund_tx",
+  failure: "failure",
+};
+
+const SELECT = `SELECT job_id, ${Object.entries(COLUMNS)
+  .map(([name, column]) => `${column} AS "${name}"`)
+  .join(", ")} FROM job`;
+
+export type NewJob = Pick<
+  StoredJob,
+  "jobId" | "wallet" | "gateway" | "model" | "tier" | "validUntil" | "creditsLocked"
+>;
+export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
+
+/** The gateway's job rows: written at each step, overlaid on the index by reads, taken up again after a crash. */
+export class JobStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Records a job before anything of it is sent to the chain. */
+  async insert(job: NewJob): Promise<void> {
+    await this.#pool.query({
+      name: "job-insert",
+      text: `INSERT INTO job (job_id, wallet, gateway, model, tier, state, valid_until, credits_locked)
+             VALUES ($1, $2, $3, $4, $5, 'locking', $6, $7)`,
+      values: [
+        toApiJobId(job.jobId),
+        job.wallet.toLowerCase(),
+        job.gateway.toLowerCase(),
+        job.model,
+        job.tier,
+        job.validUntil,
+        job.creditsLocked,
+      ],
+    });
+  }
+
+  /** Writes the named fields. */
+  async update(jobId: Hex, change: JobChange): Promise<void> {
+    const entries = Object.entries(change) as [keyof typeof COLUMNS, unknown][];
+    const sets = entries.map(([name], index) => `${COLUMNS[name]} = $${index + 2}`);
+    await this.#pool.query({
+      name: `job-update:${entries.map(([name]) => name).join()}`,
+      text: `UPDATE job SET ${sets.join(", ")}, updated_at = now() WHERE job_id = $1`,
+      values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
+    });
+  }
+
+  /** Stores the answer and its Completion: the step before settlement, after which a crash loses nothing. */
+  async storeAnswer(jobId: Hex, change: JobChange, output: Buffer | null, retentionHours: number): Promise<void> {
+    await this.#pool.query({
+      name: "job-answer",
+      text: `UPDATE job SET state = 'settling', completion = $2, counted_tokens = $3, final_token_at = $4, credits_charged = $5,
+                    output = $6, output_expires_at = now() + make_interval(hours => $7), updated_at = now() WHERE job_id = $1`,
+      values: [
+        toApiJobId(jobId),
+        JSON.stringify(change.completion),
+        change.countedTokens,
+        change.finalTokenAt,
+        change.creditsCharged,
+        output,
+        retentionHours,
+      ],
+    });
+  }
+
+  /** One job; null if this gateway's database does not know it. */
+  async find(jobId: Hex): Promise<StoredJob | null> {
+    const result = await this.#pool.query({
+      name: "job-find",
+      text: `${SELECT} WHERE job_id = $1`,
+      values: [toApiJobId(jobId)],
+    });
+    return result.rows[0] ? read(result.rows[0]) : null;
+  }
+
+  /** Rows of the given jobs, for the overlay of a list. */
+  async findMany(jobIds: readonly string[]): Promise<StoredJob[]> {
+    if (jobIds.length === 0) return [];
+    const result = await this.#pool.query({
+      name: "job-find-many",
+      text: `${SELECT} WHERE job_id = ANY($1)`,
+      values: [jobIds],
+    });
+    return result.rows.map(read);
+  }
+
+  /** The wallet's newest locked jobs, newest first: what the index may not show yet. */
+  async newest(wallet: string, limit: number): Promise<StoredJob[]> {
+    const result = await this.#pool.query({
+      name: "job-newest",
+      text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL ORDER BY job_id DESC LIMIT $2`,
+      values: [wallet.toLowerCase(), limit],
+    });
+    return result.rows.map(read);
+  }
+
+  /** Jobs of this gateway that are not over: what a restart takes up. */
+  async unfinished(gateway: Address): Promise<StoredJob[]> {
+    const result = await this.#pool.query(
+      `${SELECT} WHERE gateway = $1 AND state IN ('locking', 'pending', 'processing', 'settling') ORDER BY created_at`,
+      [gateway.toLowerCase()],
+    );
+    return result.rows.map(read);
+  }
+
+  /** The stored answer, encrypted; null if none is kept. */
+  async output(jobId: Hex): Promise<Buffer | null> {
+    const result = await this.#pool.query(
+      "SELECT output FROM job WHERE job_id = $1 AND output_expires_at > now()",
+      [toApiJobId(jobId)],
+    );
+    return result.rows[0]?.output ?? null;
+  }
+
+  /** Erases answers whose time is over; returns how many. */
+  async eraseExpiredOutputs(): Promise<number> {
+    const result = await this.#pool.query(
+      "UPDATE job SET output = NULL WHERE output IS NOT NULL AND output_expires_at <= now()",
+    );
+    return result.rowCount ?? 0;
+  }
+}
+
+function read(row: Record<string, unknown>): StoredJob {
+  const { job_id, ...rest } = row;
+  return { ...rest, jobId: fromApiJobId(job_id as string) } as StoredJob;
+}
