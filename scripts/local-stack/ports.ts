@@ -1,0 +1,69 @@
+import { connect, createServer } from "node:net";
+import { codeOf, StackError } from "./errors.ts";
+import { holderOf } from "./port-holder.ts";
+
+export type Ports = { api: number; chain: number; indexer: number; worker: number; postgres: number };
+
+export const PORT_VARIABLES: Record<keyof Ports, { variable: string; fallback: number; what: string }> = {
+  api: { variable: "API_PORT", fallback: 4000, what: "the API" },
+  chain: { variable: "CHAIN_PORT", fallback: 8545, what: "the chain" },
+  indexer: { variable: "INDEXER_PORT", fallback: 42_069, what: "the indexer" },
+  worker: { variable: "WORKER_PORT", fallback: 9101, what: "the first worker (others follow)" },
+  postgres: { variable: "POSTGRES_PORT", fallback: 54_329, what: "PostgreSQL" },
+};
+
+/** Fails with a message that names port, holder and variable when a port is taken. */
+export async function demandFree(kind: keyof Ports, port: number): Promise<void> {
+  if (await isFree(port)) return;
+  const { variable, what } = PORT_VARIABLES[kind];
+  const holder = holderOf(port) ?? "another process";
+  throw new StackError(
+    `Port ${port}, wanted for ${what}, is in use by ${holder}.\n` +
+      `What to do: stop it, or choose another port, for example ${variable}=${port + 1} npm start`,
+  );
+}
+
+async function isFree(port: number): Promise<boolean> {
+  // Both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses.
+  return !(await answers(port)) && (await canListen(port));
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", timeout: 1_000 });
+    const done = (result: boolean): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once("connect", () => done(true));
+    socket.once("timeout", () => done(true));
+    socket.once("error", () => done(false));
+  });
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error) => {
+      if (codeOf(error) === "EADDRINUSE") resolve(false);
+      else if (codeOf(error) === "EACCES") {
+        reject(new StackError(`This user may not listen on port ${port}: choose one above 1023.`));
+      } else reject(error);
+    });
+    server.listen({ port, host: "127.0.0.1" }, () => server.close(() => resolve(true)));
+  });
+}
+
+/**
+ * Ports that are free now, for tests. They lie below the range from which systems take ports for outgoing connections:
+ * one of those could be gone again before the part listens.
+ */
+export async function freePorts(workers: number): Promise<Ports> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const api = 15_000 + Math.floor(Math.random() * 15_000);
+    const wanted = Array.from({ length: 4 + Math.max(1, workers) }, (_, i) => api + i);
+    const free = await Promise.all(wanted.map(isFree));
+    if (free.every(Boolean)) return { api, chain: api + 1, indexer: api + 2, postgres: api + 3, worker: api + 4 };
+  }
+  throw new StackError("No free ports were found for a test stack.");
+}

@@ -1,0 +1,71 @@
+import type { Deployment } from "../../protocol/deployment.ts";
+import { startChain } from "./chain.ts";
+import { compile } from "./compile.ts";
+import type { StackContext } from "./context.ts";
+import { ensureDeployed } from "./contracts.ts";
+import { type DemoAccount, ensureDemo } from "./demo.ts";
+import type { PartName } from "./options.ts";
+import { RANK } from "./part.ts";
+import { startPool } from "./pool.ts";
+import { startPostgres } from "./postgres.ts";
+import { apiSpec, indexerSpec, type WorkerEntry } from "./programs.ts";
+import type { Steps } from "./steps.ts";
+
+export type Started = { deployment: Deployment | null; demo: DemoAccount | null };
+
+/** Starts the parts, each as soon as what it needs is there. */
+export async function startParts(context: StackContext, steps: Steps, workers: readonly WorkerEntry[], giveUp: (error: unknown) => void): Promise<Started> {
+  const has = (part: PartName): boolean => context.options.parts.includes(part);
+  const { supervisor, ports } = context;
+
+  /** A step of its own line, after the steps it waits for; nothing when the part is not wanted. */
+  const step = async <T>(part: PartName, name: string, after: Promise<unknown>[], action: () => Promise<{ says: string; value: T }>): Promise<T | null> => {
+    await Promise.all(after);
+    return has(part) ? await steps.run(name, action) : null;
+  };
+
+  const chain = step("chain", "chain", [], async () => ({ says: await startChain(context), value: null }));
+  const database = step("database", "database", [], async () => {
+    const { says, url } = await startPostgres(context);
+    context.databaseUrl = url;
+    return { says, value: url };
+  });
+  const compiled = step("contracts", "compile", [], async () => ({ says: await compile((args) => runCompiler(context, args)), value: null }));
+  const deployed = step("contracts", "contracts", [chain, compiled], () => ensureDeployed(context));
+  const indexer = step("indexer", "indexer", [deployed, database], async () => {
+    await supervisor.launch(indexerSpec(context));
+    return { says: `Ponder on ${ports.indexer}`, value: null };
+  });
+  const pool = step("workers", "workers", [deployed], async () => ({ says: await startPool(context, workers), value: null }));
+  const api = step("api", "api", [deployed, database], async () => {
+    await supervisor.launch(apiSpec(context));
+    return { says: `gateway on ${ports.api}`, value: null };
+  });
+  // After the pool: both are paid for by the same account, whose transactions must not overtake each other.
+  const demo = step("demo", "demo", [api, pool], async () => {
+    const value = await ensureDemo(context);
+    return { says: `account ${value.wallet}`, value };
+  });
+
+  const all = [chain, database, compiled, deployed, indexer, pool, api, demo];
+  try {
+    await Promise.all(all);
+  } catch (error) {
+    // The first failure is the one to tell about; the others end before anything is cleaned up.
+    giveUp(error);
+    await Promise.allSettled(all);
+    throw error;
+  }
+  return { deployment: await deployed, demo: await demo };
+}
+
+async function runCompiler({ supervisor, options }: StackContext, args: string[]): Promise<void> {
+  await supervisor.run({
+    name: "compile",
+    command: process.execPath,
+    args,
+    env: options.baseEnv,
+    stop: { rank: RANK.task, signal: "SIGTERM", deadlineMs: 3_000 },
+    hint: "correct the contract named above, or restore it (git status shows what differs from the clone).",
+  });
+}
