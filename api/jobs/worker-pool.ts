@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
 
-type Health = { healthy: boolean; checkedAt: number; firstTokenMs: number; outstanding: number };
+type Health = { healthy: boolean; probing: boolean; checkedAt: number; firstTokenMs: number; outstanding: number };
 
+/** A healthy worker is asked this often; one that is not, or is new, at every tick. */
 const PROBE_MS = 5_000;
+const TICK_MS = 1_000;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Weight of the newest observation in the running time to first token. */
 const SMOOTHING = 0.2;
@@ -27,7 +29,7 @@ export class WorkerPool {
 
   async start(): Promise<void> {
     await this.probeAll();
-    this.#timer = setInterval(() => void this.probeAll(), PROBE_MS);
+    this.#timer = setInterval(() => void this.#probeDue(), TICK_MS);
   }
 
   stop(): void {
@@ -90,8 +92,17 @@ export class WorkerPool {
     await Promise.all(this.#directory.workers().map((worker) => this.#probe(worker)));
   }
 
+  async #probeDue(): Promise<void> {
+    const due = this.#directory.workers().filter((worker) => {
+      const { healthy, checkedAt, probing } = this.#of(worker);
+      return !probing && (!healthy || Date.now() - checkedAt >= PROBE_MS);
+    });
+    await Promise.all(due.map((worker) => this.#probe(worker)));
+  }
+
   async #probe(worker: RegisteredWorker): Promise<void> {
     const health = this.#of(worker);
+    health.probing = true;
     let healthy = false;
     let reason = "";
     try {
@@ -110,12 +121,13 @@ export class WorkerPool {
     }
     health.healthy = healthy;
     health.checkedAt = Date.now();
+    health.probing = false;
   }
 
   #of(worker: RegisteredWorker): Health {
     const known = this.#health.get(worker.signer);
     if (known) return known;
-    const health = { healthy: false, checkedAt: 0, firstTokenMs: 0, outstanding: 0 };
+    const health = { healthy: false, probing: false, checkedAt: 0, firstTokenMs: 0, outstanding: 0 };
     this.#health.set(worker.signer, health);
     return health;
   }

@@ -4,9 +4,11 @@ import type { Logger } from "pino";
 /** What tells one deployment on one chain from any other. */
 export type Incarnation = { chainId: number; startBlockHash: string; contracts: { InferenceEscrow: string } };
 
+const DEV_CHAIN_ID = 31_337;
+
 /**
  * Compares the chain with the one this database worked on. A local development chain can be lost and deployed anew: what was
- * sent to the old one must not be sent to the new one, and its unfinished jobs are gone. Keys stay.
+ * sent to the old one must not be sent to the new one, and its unfinished jobs are gone. Keys stay. Where money is real, another deployment in the same database is refused.
  */
 export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, logger: Logger): Promise<void> {
   const { chainId, startBlockHash, contracts } = deployment;
@@ -17,6 +19,9 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
     await client.query("LOCK TABLE incarnation");
     const known = await client.query<{ name: string }>("SELECT name FROM incarnation");
     const before = known.rows[0]?.name;
+    if (before !== undefined && before !== name && chainId !== DEV_CHAIN_ID) {
+      throw new Error(`This database holds the jobs of ${before}, the deployment file names ${name}: use another database.`);
+    }
     if (before !== name) {
       await client.query("DELETE FROM incarnation");
       await client.query("INSERT INTO incarnation (name) VALUES ($1)", [name]);
