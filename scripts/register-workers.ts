@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const reader = createPublicClient({ chain, transport, pollingInterval: 100 });
   const wallet = createWalletClient({ chain, transport, account });
 
-  const registration = await Registration.begin(reader, wallet, deployment, config.workers);
+  const registration = await Registration.begin(reader, wallet, deployment);
   for (const worker of config.workers) await registration.bringUpToDate(worker);
   const sent = await registration.confirm();
   const ms = Math.round(performance.now() - started);

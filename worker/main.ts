@@ -2,7 +2,7 @@
 import { type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import { createLogger, describeError, type Logger } from "./log.ts";
+import { createLogger, type Logger } from "./log.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 /** After the drain, time for the last bytes to reach their gateways. */
@@ -50,7 +50,7 @@ async function shutDown(worker: Worker, server: Server, config: Config, log: Log
     log.info({ unsettled: worker.health().unsettled }, "stopped");
     process.exit(0);
   } catch (error) {
-    log.fatal({ err: describeError(error) }, "could not stop in order");
+    log.fatal({ err: error }, "could not stop in order");
     process.exit(1);
   }
 }

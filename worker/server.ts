@@ -4,7 +4,7 @@ import { dispatchSchema, outputRequestSchema, RefusalCode } from "../protocol/di
 import { EventStream } from "./event-stream.ts";
 import type { Outputs } from "./jobs/output.ts";
 import type { JobRunner } from "./jobs/runner.ts";
-import { describeError, type Logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Larger than any conversation a listed model takes. */
@@ -52,16 +52,16 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
 
 function answerError(error: unknown, path: string, res: Response, log: Logger): void {
   if (res.headersSent) {
-    log.error({ path, err: describeError(error) }, "failed after the answer had begun");
+    log.error({ path, err: error }, "failed after the answer had begun");
     res.destroy();
   } else if (error instanceof Refusal) {
-    log.info({ path, code: error.code, err: describeError(error) }, "refused");
+    log.info({ path, code: error.code, err: error }, "refused");
     error.send(res);
   } else if (isHttpError(error) && error.status < 500) {
     // Malformed or oversized JSON; express says so in the status.
     res.status(error.status).json({ error: { code: RefusalCode.BadRequest, message: "the body is not JSON of an acceptable size" } });
   } else {
-    log.error({ path, err: describeError(error) }, "request failed");
+    log.error({ path, err: error }, "request failed");
     res.status(500).json({ error: { code: "internal_error", message: "the worker failed; its log tells why" } });
   }
 }

@@ -12,7 +12,7 @@ import { AssignmentChecks } from "./jobs/assignment.ts";
 import { Outputs } from "./jobs/output.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Slots } from "./jobs/slots.ts";
-import { describeError, type Logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 import { createServer, type Health } from "./server.ts";
 import { SettlementWatcher } from "./settlement/watcher.ts";
 
@@ -57,7 +57,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Worker> 
   if (stored.length > 0) log.info({ jobs: stored.length }, "found completions that are not settled yet");
   watcher.start(stored);
   const sweep = (): void => {
-    store.sweep(windows.equivocation).catch((error: unknown) => log.warn({ err: describeError(error) }, "cannot clean the list of taken jobs"));
+    store.sweep(windows.equivocation).catch((error: unknown) => log.warn({ err: error }, "cannot clean the list of taken jobs"));
   };
   sweep();
   const sweeper = setInterval(sweep, SWEEP_MS);
@@ -108,6 +108,6 @@ async function warnAboutModels(config: Config, identity: Identity, reader: Chain
     if (missing.length > 0) log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
-    log.warn({ err: describeError(error) }, "the model server does not answer yet: jobs are refused until it does");
+    log.warn({ err: error }, "the model server does not answer yet: jobs are refused until it does");
   }
 }

@@ -18,7 +18,7 @@ import { ConfigError, type WorkerEntry } from "./config.ts";
 
 type Wallet = WalletClient<Transport, Chain, Account>;
 type RegistryCall = EncodeFunctionDataParameters<typeof workerRegistryAbi>;
-type State = { models: ReadonlyMap<string, number>; target: number; nonce: number };
+type State = { models: ReadonlyMap<string, number>; target: bigint; allowance: bigint; nonce: number };
 
 /** Base units of one stake unit (a millionth of an SVC). */
 const STAKE_UNIT = 10n ** 12n;
@@ -40,8 +40,8 @@ export class Registration {
     this.#state = state;
   }
 
-  /** Reads catalog and minimum stake, and lets the registry take the stake of `workers`. */
-  static async begin(reader: PublicClient, wallet: Wallet, deployment: Deployment, workers: WorkerEntry[]): Promise<Registration> {
+  /** Reads what all workers have in common: catalog, minimum stake, allowance. */
+  static async begin(reader: PublicClient, wallet: Wallet, deployment: Deployment): Promise<Registration> {
     const { ModelCatalog, WorkerRegistry, ServiceToken } = deployment.contracts;
     const catalog = { address: ModelCatalog, abi: modelCatalogAbi } as const;
     const token = { address: ServiceToken, abi: serviceTokenAbi } as const;
@@ -55,14 +55,8 @@ export class Registration {
     const numbers = Array.from({ length: count }, (_, i) => i + 1);
     const views = await Promise.all(numbers.map((n) => reader.readContract({ ...catalog, functionName: "modelAt", args: [n] })));
     const models = new Map(views.map((view) => [view.listing.id, view.number]));
-    const target = Number(minimum) * 2;
-    const registration = new Registration(reader, wallet, deployment, { models, target, nonce });
-    const needed = BigInt(target) * STAKE_UNIT * BigInt(workers.length);
-    if (allowance < needed) {
-      const data = encodeFunctionData({ abi: serviceTokenAbi, functionName: "approve", args: [WorkerRegistry, needed] });
-      await registration.#send(ServiceToken, data, "approve");
-    }
-    return registration;
+    const target = minimum * 2n;
+    return new Registration(reader, wallet, deployment, { models, target, allowance, nonce });
   }
 
   /** Registers a worker, or changes what differs. */
@@ -75,6 +69,7 @@ export class Registration {
     const [id] = await this.#reader.readContract({ ...registry, functionName: "payeeOf", args: [signer] });
     const { target } = this.#state;
     if (id === 0) {
+      await this.#allow(target);
       const domain = registryDomain(this.#deployment.chainId, registry.address);
       const message = { owner: this.#wallet.account.address };
       const enrollment = compactSignature(await account.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }));
@@ -95,6 +90,7 @@ export class Registration {
     if (added.length > 0) await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, added, true] });
     if (removed.length > 0) await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, removed, false] });
     if (now.stake < target) {
+      await this.#allow(target - now.stake);
       await this.#call({ abi: workerRegistryAbi, functionName: "addStake", args: [signer, target - now.stake] });
     }
   }
@@ -114,6 +110,18 @@ export class Registration {
     const number = this.#state.models.get(id);
     if (number === undefined) throw new ConfigError(`the catalog does not list ${id}; it lists ${[...this.#state.models.keys()].join(", ")}`);
     return number;
+  }
+
+  /** Lets the registry take `stake` more; the allowance of this run is used up by it. */
+  async #allow(stake: bigint): Promise<void> {
+    const needed = stake * STAKE_UNIT;
+    if (this.#state.allowance < needed) {
+      const args = [this.#deployment.contracts.WorkerRegistry, needed] as const;
+      const data = encodeFunctionData({ abi: serviceTokenAbi, functionName: "approve", args });
+      await this.#send(this.#deployment.contracts.ServiceToken, data, "approve");
+      this.#state.allowance = needed;
+    }
+    this.#state.allowance -= needed;
   }
 
   #call(call: RegistryCall & { functionName: string }): Promise<void> {

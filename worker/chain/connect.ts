@@ -3,7 +3,6 @@ import { setTimeout } from "node:timers/promises";
 import { createPublicClient, defineChain, type Hex, http, type PublicClient } from "viem";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
 import type { Logger } from "../log.ts";
-import { describeError } from "../log.ts";
 
 export type Chain = { client: PublicClient; deployment: Deployment; rpcUrl: string };
 
@@ -40,7 +39,7 @@ async function waitForNode(client: PublicClient, rpcUrl: string, log: Logger, pa
       return;
     } catch (error) {
       if (Date.now() > until) throw new Error(`no node answers at RPC_URL (${new URL(rpcUrl).host})`, { cause: error });
-      log.warn({ err: describeError(error) }, "the node does not answer yet");
+      log.warn({ err: error }, "the node does not answer yet");
       await setTimeout(1_000);
     }
   }

@@ -2,7 +2,6 @@ import { access, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promis
 import { join } from "node:path";
 import type { Hex } from "viem";
 import type { Logger } from "../log.ts";
-import { describeError } from "../log.ts";
 import { type CompletionHead, type CompletionRecord, recordSchema } from "./record.ts";
 
 /**
@@ -89,7 +88,7 @@ export class CompletionStore {
         const { text: _, ...head } = record;
         heads.push(head);
       } catch (error) {
-        this.#log.warn({ jobId, err: describeError(error) }, "dropping a stored completion that was cut short");
+        this.#log.warn({ jobId, err: error }, "dropping a stored completion that was cut short");
         await this.erase(jobId);
       }
     }

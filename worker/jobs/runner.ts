@@ -7,7 +7,7 @@ import type { ChainReader, Sighting } from "../chain/reader.ts";
 import type { Papers } from "../completions/record.ts";
 import type { CompletionStore } from "../completions/store.ts";
 import type { EventStream } from "../event-stream.ts";
-import { describeError, type Logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 import { Refusal } from "../refusal.ts";
 import type { SettlementWatcher } from "../settlement/watcher.ts";
 import type { AssignmentChecks, Gateway } from "./assignment.ts";
@@ -103,7 +103,7 @@ export class JobRunner {
       await generation.cancel();
       this.#parts.watcher.forget(papers.assignment.jobId);
       const reason = asJobError(abort.signal.reason instanceof JobError ? abort.signal.reason : error);
-      log.warn({ code: reason.code, err: describeError(error) }, "job ended without a completion");
+      log.warn({ code: reason.code, err: error }, "job ended without a completion");
       stream.error(reason.code, reason.message);
     }
   }

@@ -6,7 +6,7 @@ import type { ChainReader, Sighting } from "../chain/reader.ts";
 import { NoGas, type Sender } from "../chain/sender.ts";
 import type { CompletionHead, Papers } from "../completions/record.ts";
 import type { CompletionStore } from "../completions/store.ts";
-import { describeError, type Logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 import { encodeCall, wouldFail } from "./calls.ts";
 import { nextStep, type OpenJob, type Policy, type Step } from "./plan.ts";
 
@@ -85,7 +85,7 @@ export class SettlementWatcher {
     if (due.length === 0) return;
     this.#round = this.#look(due)
       .catch((error: unknown) => {
-        this.#parts.log.error({ err: describeError(error), jobs: due.length }, "cannot look after unsettled jobs; trying again");
+        this.#parts.log.error({ err: error, jobs: due.length }, "cannot look after unsettled jobs; trying again");
         for (const watched of due) watched.lookAt = performance.now() + this.#settings.pollMs;
       })
       .finally(() => {

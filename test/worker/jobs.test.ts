@@ -1,0 +1,185 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { generatePrivateKey } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { type Daemon, startDaemon } from "./support/daemon.ts";
+import { acknowledge, complete, dispatch, fetchOutput, lockJob, prepare, signAssignment } from "./support/dispatch.ts";
+import { until } from "./support/processes.ts";
+
+let chain: TestChain;
+let worker: TestWorker;
+let daemon: Daemon;
+
+const storedFiles = () => readdir(join(chain.folder, worker.address, "completions"));
+
+beforeAll(async () => {
+  chain = await startChain();
+  worker = await newWorker(generatePrivateKey(), ["llama-3.3-70b-instruct", "qwen3-8b"]);
+  await chain.register([worker]);
+  daemon = await startDaemon(chain, worker, { WORKER_LOG_LEVEL: "debug" });
+}, 60_000);
+
+afterAll(async () => {
+  await daemon?.end("SIGTERM");
+  await chain?.stop();
+});
+
+describe("a dispatched job", () => {
+  it("streams an answer whose completion the escrow accepts, and erases it once settled", async () => {
+    const job = await lockJob(chain, worker, { prompt: "Explain escrow [[tokens:700]]", request: { max_tokens: 4_000 } });
+    const streamed = await dispatch(worker, job);
+
+    expect(streamed.names[0]).toBe("acknowledged");
+    expect(streamed.names.at(-1)).toBe("completed");
+    expect(new Set(streamed.names.slice(1, -1))).toEqual(new Set(["delta"]));
+    expect(streamed.completed?.finish_reason).toBe("stop");
+    expect(streamed.completed?.completion).toMatchObject({ jobId: job.assignment.jobId, completionTokens: 700 });
+    expect(streamed.completed?.completion.proofHash).toBe(answerHash(streamed.text));
+
+    await complete(chain, job, streamed);
+    expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ status: ChainStatus.Settled, credits: 40, attempt: 1 });
+    await until("the answer is erased", async () => (await storedFiles()).length === 0);
+    expect((await fetchOutput(chain, worker, job, gateway)).body.error?.code).toBe("no_output");
+  });
+
+  it("cuts at max_tokens and says so", async () => {
+    const job = await lockJob(chain, worker, { prompt: "[[tokens:900]]", request: { max_tokens: 100 } });
+    const { completed } = await dispatch(worker, job);
+    expect(completed).toMatchObject({ finish_reason: "length", completion: { completionTokens: 100 } });
+  });
+
+  it("carries an acknowledgement that the escrow accepts", async () => {
+    const job = await lockJob(chain, worker);
+    const { acknowledgement } = await dispatch(worker, job);
+    await acknowledge(chain, job, acknowledgement ?? "0x");
+    expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ status: ChainStatus.Acknowledged, attempt: 1 });
+  });
+
+  it("is finished although the gateway leaves, and its output served to that gateway only", async () => {
+    const job = await lockJob(chain, worker, { prompt: "[[tokens:1500]]" });
+    await dispatch(worker, job, 1);
+    const { body } = await until("the output", async () => {
+      const output = await fetchOutput(chain, worker, job, gateway);
+      return output.status === 200 ? output : null;
+    });
+    expect(body.completion).toMatchObject({ completionTokens: 1500, proofHash: answerHash(body.text) });
+
+    const foreign = { ...job, signature: await signAssignment(chain, job.assignment, otherGateway) };
+    expect(await fetchOutput(chain, worker, foreign, otherGateway)).toMatchObject({ status: 403 });
+    await complete(chain, job, { completed: body });
+  });
+
+  it("keeps an output private once its assignment is public", async () => {
+    const job = await lockJob(chain, worker);
+    const streamed = await dispatch(worker, job);
+    expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 200 });
+    await acknowledge(chain, job, streamed.acknowledgement ?? "0x");
+    expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 403, body: { error: { code: "not_assigned" } } });
+    expect(await fetchOutput(chain, worker, job, otherGateway)).toMatchObject({ status: 403 });
+    expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({ status: 200, body: { text: streamed.text } });
+  });
+
+  it("leaves neither prompt nor answer in the log", async () => {
+    const job = await lockJob(chain, worker, { prompt: "the zanzibarian password is swordfish" });
+    const { text } = await dispatch(worker, job);
+    expect(text).toMatch(/zanzibarian|swordfish|password/);
+    expect(daemon.output()).not.toMatch(/zanzibarian|swordfish/);
+    expect(daemon.output()).not.toContain(worker.privateKey.slice(2));
+  });
+});
+
+describe("a dispatch is refused", () => {
+  const refused = async (job: Awaited<ReturnType<typeof prepare>>) => {
+    const { status, refusal } = await dispatch(worker, job);
+    return [status, refusal];
+  };
+
+  it("without a lock", async () => {
+    expect(await refused(await prepare(chain, worker))).toEqual([409, "not_locked"]);
+  });
+
+  it("for another worker", async () => {
+    const job = await lockJob(chain, worker, { assignment: { worker: gateway.address } });
+    expect(await refused(job)).toEqual([403, "not_assigned"]);
+  });
+
+  it("when somebody who is no gateway signed it", async () => {
+    const job = await lockJob(chain, worker);
+    const { client } = await import("./support/chain.ts");
+    expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([403, "not_assigned"]);
+  });
+
+  it("when another gateway than the job's signed it", async () => {
+    const job = await lockJob(chain, worker, { signer: otherGateway });
+    expect(await refused(job)).toEqual([403, "not_assigned"]);
+  });
+
+  it("when it was changed after signing", async () => {
+    const job = await lockJob(chain, worker);
+    expect(await refused({ ...job, assignment: { ...job.assignment, attempt: 2 } })).toEqual([403, "not_assigned"]);
+  });
+
+  it("when it has expired by the chain's time", async () => {
+    const job = await lockJob(chain, worker, { assignment: { acknowledgeBy: 1_000 } });
+    expect(await refused(job)).toEqual([403, "not_assigned"]);
+  });
+
+  it("for a model that is not hosted, or not the locked one", async () => {
+    expect(await refused(await lockJob(chain, worker, { model: "qwen3-14b" }))).toEqual([404, "unknown_model"]);
+    expect(await refused(await lockJob(chain, worker, { model: "qwen3-8b" }))).toEqual([400, "bad_request"]);
+  });
+
+  it("when the lock does not cover max_tokens", async () => {
+    const job = await lockJob(chain, worker, { request: { max_tokens: 4_000 }, lockedTokens: 500 });
+    expect(await refused(job)).toEqual([400, "bad_request"]);
+  });
+
+  it("a second time, also while the first still runs", async () => {
+    const job = await lockJob(chain, worker);
+    const results = await Promise.all([dispatch(worker, job), dispatch(worker, job)]);
+    expect(results.map((result) => result.status).sort()).toEqual([200, 409]);
+    expect(await refused(job)).toEqual([409, "already_taken"]);
+    const again = { ...job.assignment, attempt: 2 };
+    expect(await refused({ ...job, assignment: again, signature: await signAssignment(chain, again) })).toEqual([409, "already_taken"]);
+  });
+
+  it("under an attempt that the chain has passed", async () => {
+    const stale = await lockJob(chain, worker);
+    const second = await newWorker(generatePrivateKey(), worker.models);
+    await chain.register([worker, second]);
+    const other = await startDaemon(chain, second);
+    try {
+      const assignment = { ...stale.assignment, worker: second.address, attempt: 2 };
+      const job = { ...stale, assignment, signature: await signAssignment(chain, assignment) };
+      const { acknowledgement } = await dispatch(second, job);
+      await acknowledge(chain, job, acknowledgement ?? "0x");
+      expect(await refused(stale)).toEqual([409, "not_locked"]);
+    } finally {
+      await other.end("SIGTERM");
+    }
+  });
+
+  it("when the job is over", async () => {
+    const job = await lockJob(chain, worker);
+    const args = [job.assignment.jobId, 0] as const;
+    await chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "fail", args }));
+    expect(await refused(job)).toEqual([409, "not_locked"]);
+  });
+
+  it("when it is malformed", async () => {
+    const post = (body: string) => fetch(`${worker.endpoint}/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const bodies = [
+      ["{", 400],
+      ["[]", 400],
+      ['{"assignment":1}', 400],
+      [JSON.stringify({ filler: "x".repeat(9_000_000) }), 413],
+    ] as const;
+    for (const [body, status] of bodies) {
+      const response = await post(body);
+      expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([status, "bad_request"]);
+    }
+  });
+});

@@ -1,0 +1,128 @@
+import { createParser } from "eventsource-parser";
+import type { Hex } from "viem";
+import type { HDAccount } from "viem/accounts";
+import {
+  acknowledgedEvent,
+  type ChatRequest,
+  completedEvent,
+  deltaEvent,
+  errorEvent,
+  outputAccessTypes,
+  type OutputRequest,
+  type WorkerOutput,
+} from "../../../protocol/dispatch.ts";
+import { newJobId } from "../../../protocol/job-id.ts";
+import { type Assignment, compactSignature, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import type { z } from "zod";
+import { client, gateway, type TestChain, type TestWorker } from "./chain.ts";
+
+export type Job = { assignment: Assignment; signature: Hex; model: string; request: ChatRequest };
+export type JobOptions = {
+  prompt?: string;
+  model?: string;
+  request?: Partial<ChatRequest>;
+  assignment?: Partial<Assignment>;
+  lockedTokens?: number;
+  signer?: HDAccount;
+  /** Seconds the worker has for its acknowledgement. */
+  acknowledgeIn?: number;
+};
+export type Streamed = {
+  status: number;
+  refusal: string | null;
+  names: string[];
+  text: string;
+  acknowledgement: Hex | null;
+  completed: z.infer<typeof completedEvent> | null;
+  error: z.infer<typeof errorEvent> | null;
+};
+
+/** Signs an assignment as a gateway does. */
+export function signAssignment(chain: TestChain, message: Assignment, signer: HDAccount = gateway): Promise<Hex> {
+  const domain = escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow);
+  return signer.signTypedData({ domain, types: { Assignment: jobMessageTypes.Assignment }, primaryType: "Assignment", message });
+}
+
+/** Prepares a job without locking it. */
+export async function prepare(chain: TestChain, worker: TestWorker, options: JobOptions = {}): Promise<Job> {
+  const { timestamp } = await chain.rpc.getBlock();
+  const now = Math.max(Number(timestamp), Math.floor(Date.now() / 1000));
+  const assignment: Assignment = {
+    jobId: newJobId(),
+    worker: worker.address,
+    attempt: 1,
+    acknowledgeBy: now + (options.acknowledgeIn ?? 30),
+    ...options.assignment,
+  };
+  const signature = await signAssignment(chain, assignment, options.signer);
+  const messages = [{ role: "user" as const, content: options.prompt ?? "What makes a settlement chain trustworthy?" }];
+  const model = options.model ?? (worker.models[0] as string);
+  return { assignment, signature, model, request: { messages, max_tokens: 2_000, ...options.request } };
+}
+
+/** Locks a job on chain and prepares its dispatch. */
+export async function lockJob(chain: TestChain, worker: TestWorker, options: JobOptions = {}): Promise<Job> {
+  const job = await prepare(chain, worker, options);
+  const model = await chain.modelNumber(worker.models[0] as string);
+  const tokens = options.lockedTokens ?? job.request.max_tokens;
+  const args = [job.assignment.jobId, client.address, model, tokens, 0xffffffff, 0xffffffffff] as const;
+  await chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "lock", args }));
+  return job;
+}
+
+/** Dispatches a job. `leaveAfter` closes the connection after so many deltas. */
+export async function dispatch(worker: TestWorker, job: Job, leaveAfter = Number.POSITIVE_INFINITY): Promise<Streamed> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${worker.endpoint}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
+  const result: Streamed = { status: response.status, refusal: null, names: [], text: "", acknowledgement: null, completed: null, error: null };
+  if (response.status !== 200) {
+    result.refusal = ((await response.json()) as { error: { code: string } }).error.code;
+    return result;
+  }
+  const parser = createParser({ onEvent: ({ event, data }) => take(result, event ?? "", JSON.parse(data)) });
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    // Leaving the loop closes the connection.
+    if (result.names.filter((name) => name === "delta").length >= leaveAfter) break;
+  }
+  return result;
+}
+
+function take(result: Streamed, name: string, data: unknown): void {
+  result.names.push(name);
+  if (name === "acknowledged") result.acknowledgement = acknowledgedEvent.parse(data).signature;
+  else if (name === "delta") result.text += deltaEvent.parse(data).content;
+  else if (name === "completed") result.completed = completedEvent.parse(data);
+  else if (name === "error") result.error = errorEvent.parse(data);
+  else throw new Error(`unknown event ${name}`);
+}
+
+/** Asks for a finished job's output; `access` signs for it afresh. */
+export async function fetchOutput(chain: TestChain, worker: TestWorker, job: Job, access?: HDAccount): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
+  const { assignment, signature } = job;
+  const request: OutputRequest = { assignment, signature };
+  if (access !== undefined) {
+    const message = { jobId: assignment.jobId, worker: worker.address, expiresAt: Math.floor(Date.now() / 1000) + 60 };
+    const domain = escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow);
+    const by = await access.signTypedData({ domain, types: outputAccessTypes, primaryType: "OutputAccess", message });
+    request.access = { expiresAt: message.expiresAt, signature: by };
+  }
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${worker.endpoint}/jobs/output`, { method: "POST", headers, body: JSON.stringify(request) });
+  return { status: response.status, body: (await response.json()) as WorkerOutput & { error?: { code: string } } };
+}
+
+/** Settles a job as its gateway; throws if the escrow refuses. */
+export async function complete(chain: TestChain, job: Job, { completed }: Pick<Streamed, "completed">) {
+  if (completed === null) throw new Error("no completion to settle");
+  const { completion, signature } = completed;
+  const args = [completion, compactSignature(signature), job.assignment.attempt, completion.completionTokens, client.address] as const;
+  return chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "complete", args }));
+}
+
+/** Relays a worker's acknowledgement as anyone can. */
+export async function acknowledge(chain: TestChain, job: Job, byWorker: Hex) {
+  const args = [job.assignment, compactSignature(job.signature), compactSignature(byWorker)] as const;
+  return chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "acknowledge", args }));
+}

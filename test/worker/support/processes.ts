@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export type Running = {
+  child: ChildProcess;
+  /** Everything it wrote so far. */
+  output: () => string;
+  /** Sends a signal and waits for the end; returns the exit code. */
+  end: (signal: NodeJS.Signals) => Promise<number | null>;
+};
+
+/** Starts a program with exactly this environment besides PATH and HOME. */
+export function start(command: string, args: string[], env: Record<string, string> = {}): Running {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(command, args, { cwd: ROOT, env: { PATH, HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, "close");
+  return {
+    child,
+    output: () => output,
+    end: async (signal) => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+/** Runs a script of the project to its end; throws with its output if it fails. */
+export async function runScript(path: string, env: Record<string, string>): Promise<string> {
+  const script = start(process.execPath, [path], env);
+  await once(script.child, "close");
+  if (script.child.exitCode !== 0) throw new Error(`${path} failed:\n${script.output()}`);
+  return script.output();
+}
+
+/** Waits until `check` gives a value; fails with `what` after `ms`. */
+export async function until<T>(what: string, check: () => Promise<T | null | undefined | false>, ms = 15_000): Promise<T> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await check();
+    if (value !== null && value !== undefined && value !== false) return value;
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
