@@ -9,7 +9,13 @@ export default defineConfig({
     // The compiler comes from npm: nothing is downloaded. The path must be absolute.
     path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
     settings: { viaIR: true, evmVersion: "cancun", optimizer: { enabled: true, runs: 800 } },
+    // `npm start` compiles the contracts, not their tests.
+    splitTestsCompilation: true,
   },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
-  typechain: { outDir: "./types/ethers-contracts" },
+  // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
+  typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },
+  // Enough accounts for 64 clients with a wallet of their own (gas of a full batch).
+  networks: { default: { type: "edr-simulated", chainType: "l1", accounts: { count: 80 } } },
+  test: { mocha: { timeout: 20_000 } },
 });
