@@ -4,6 +4,8 @@
  *
  * DATABASE_URL, RPC_URL, DEPLOYMENT_FILE   required
  * WS_URL              the node's WebSocket; without it the chain is polled
+ * INDEXER_POLL_MS     how often it is polled then; default 250
+ * INDEXER_RPC_PER_SECOND  most requests to the node a second; default 500, lower it for a metered node
  * INDEXER_PORT        /ready, /health, /status, /metrics; default 42069
  * INDEXER_HOST        default 127.0.0.1
  * INDEXER_LOG_LEVEL   Ponder's own log; default warn
@@ -15,6 +17,7 @@ import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
 import { buildSchema, deploymentPrefix } from "./launch/build-name.ts";
 import { contradiction, openChain } from "./launch/chain-check.ts";
 import { type Environment, LaunchError, readEnvironment } from "./launch/environment.ts";
+import { startHeadFeed } from "./launch/head-feed.ts";
 import { connect, lock } from "./launch/lock.ts";
 import { dropEverything, dropOldBuilds, dropSchema, isReady, shownSchemas, takeOver } from "./launch/schemas.ts";
 
@@ -44,6 +47,7 @@ async function main(): Promise<void> {
   if (shown.some((name) => !name.startsWith(deploymentPrefix(deployment)))) await dropSchema(client, INDEX_SCHEMA);
   await takeOver(client, schema);
 
+  process.env.INDEXER_HEADS_URL = await startHeadFeed(chain, environment.wsUrl, environment.pollMs);
   await runPonder(environment, schema);
   void tidyWhenReady(client, schema);
 }
@@ -70,6 +74,8 @@ function stopWithoutLock(client: pg.Client): void {
 async function runPonder({ host, port, logLevel }: Environment, schema: string): Promise<void> {
   process.env.PONDER_TELEMETRY_DISABLED = "true";
   process.env.PORT = String(port); // it prefers this to its own option
+  // Ponder queries one connection concurrently, which pg has deprecated: nothing that a reader of the log could do about.
+  process.noDeprecation = true;
   const root = fileURLToPath(new URL(".", import.meta.url));
   const options = ["--root", root, "--log-level", logLevel, "--schema", schema, "--views-schema", INDEX_SCHEMA, "--hostname", host];
   process.argv = [process.execPath, "ponder", "start", ...options];

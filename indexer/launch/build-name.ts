@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { INDEX_BUILD_PREFIX } from "../../protocol/index-schema.ts";
@@ -19,7 +18,8 @@ export function deploymentPrefix({ chainId, startBlockHash, contracts }: Deploym
 
 /** Schema that this build of the indexer fills for a deployment. */
 export function buildSchema(deployment: Deployment): string {
-  const { version } = createRequire(import.meta.url)("ponder/package.json") as { version: string };
+  // Ponder's package.json is not among its exports.
+  const ponder = JSON.parse(readFileSync(new URL("../../package.json", import.meta.resolve("ponder")), "utf8")) as { version: string };
   const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-  return deploymentPrefix(deployment) + digest([version, ...files.flatMap((file) => [file, readFileSync(root + file, "utf8")])]);
+  return deploymentPrefix(deployment) + digest([ponder.version, ...files.flatMap((file) => [file, readFileSync(root + file, "utf8")])]);
 }

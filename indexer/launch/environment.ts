@@ -8,6 +8,8 @@ export class LaunchError extends Error {}
 export type Environment = {
   databaseUrl: string;
   rpcUrl: string;
+  wsUrl: string | undefined;
+  pollMs: number;
   host: string;
   port: number;
   logLevel: string;
@@ -21,12 +23,13 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const { DATABASE_URL = "", RPC_URL = "", DEPLOYMENT_FILE = "" } = env;
   const file = resolve(DEPLOYMENT_FILE);
   env.DEPLOYMENT_FILE = file;
-  if (env.WS_URL === "") delete env.WS_URL;
   const port = Number(env.INDEXER_PORT ?? 42069);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new LaunchError(`INDEXER_PORT is no port: ${env.INDEXER_PORT}`);
   return {
     databaseUrl: DATABASE_URL,
     rpcUrl: RPC_URL,
+    wsUrl: env.WS_URL || undefined,
+    pollMs: Number(env.INDEXER_POLL_MS || 250),
     host: env.INDEXER_HOST ?? "127.0.0.1",
     port,
     // Ponder's "info" is a line a block.
