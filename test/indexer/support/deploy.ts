@@ -1,0 +1,28 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { privateKeyToAddress } from "viem/accounts";
+import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
+import { ROOT } from "./processes.ts";
+
+/** Accounts that anvil funds. */
+export const DEPLOYER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+export const GATEWAY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+export const CLIENT = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
+export const WORKER_OWNER = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
+/** Signs for the worker; has no gas. */
+export const WORKER = "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba";
+
+/** Deploys as the local stack does, with windows that a test can wait for. */
+export async function deploy(rpcUrl: string, file: string): Promise<Deployment> {
+  const windows = { completion: 60, inclusion: 5, finalization: 1, dispute: 1, arbitration: 1, equivocation: 1, notice: 1, unbonding: 80, priceNotice: 1, retirementNotice: 1 };
+  const env = {
+    ...process.env,
+    RPC_URL: rpcUrl,
+    DEPLOYMENT_FILE: file,
+    GATEWAY_ADDRESSES: privateKeyToAddress(GATEWAY),
+    DEPLOY_WINDOWS: JSON.stringify(windows),
+  };
+  await promisify(execFile)(process.execPath, ["scripts/deploy.ts"], { cwd: ROOT, env });
+  return parseDeployment(readFileSync(file, "utf8"), file);
+}

@@ -1,0 +1,42 @@
+import { freePort, Part, ROOT } from "./processes.ts";
+
+export type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };
+
+/** `node indexer/main.ts` as the local stack runs it. */
+export class Indexer {
+  readonly part: Part;
+  readonly port: number;
+  /** Milliseconds from the start to the first 200 of /ready. */
+  readyAfter = 0;
+
+  private constructor(part: Part, port: number) {
+    this.part = part;
+    this.port = port;
+  }
+
+  static async start(settings: IndexerSettings): Promise<Indexer> {
+    const port = await freePort();
+    const env = {
+      ...process.env,
+      DATABASE_URL: settings.databaseUrl,
+      RPC_URL: settings.rpcUrl,
+      WS_URL: settings.wsUrl ?? "",
+      DEPLOYMENT_FILE: settings.deploymentFile,
+      INDEXER_PORT: String(port),
+    };
+    const begin = Date.now();
+    const part = new Part("indexer", process.execPath, ["indexer/main.ts"], { cwd: ROOT, env });
+    const indexer = new Indexer(part, port);
+    await part.until(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200);
+    indexer.readyAfter = Date.now() - begin;
+    return indexer;
+  }
+
+  get log(): string {
+    return this.part.output;
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGINT"): Promise<void> {
+    await this.part.stop(signal);
+  }
+}

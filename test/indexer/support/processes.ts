@@ -1,0 +1,71 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A process of a test with all it has said. */
+export class Part {
+  readonly child: ChildProcess;
+  output = "";
+  readonly #name: string;
+  readonly #exit: Promise<number | null>;
+
+  constructor(name: string, file: string, args: string[], options: SpawnOptions = {}) {
+    this.#name = name;
+    this.child = spawn(file, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on("data", (data) => (this.output += data));
+    this.#exit = new Promise((resolve) => this.child.once("exit", (code) => resolve(code)));
+  }
+
+  get exited(): Promise<number | null> {
+    return this.#exit;
+  }
+
+  /** Ends the process and waits until it is gone. */
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    await this.#exit;
+  }
+
+  /** Waits for `look` to be true; a process that ends instead fails with what it said. */
+  async until(look: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      if (this.child.exitCode !== null) throw new Error(`${this.#name} ended with ${this.child.exitCode}:\n${this.output}`);
+      if (await look().catch(() => false)) return;
+      if (Date.now() > end) throw new Error(`${this.#name} is not ready after ${timeoutMs} ms:\n${this.output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** A folder that every user may enter (PostgreSQL does not run as root), and its removal. */
+export function temporaryFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), "index-test-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export async function freePort(): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+}
+
+/** Waits until `look` gives something else than null or undefined. */
+export async function eventually<T>(look: () => Promise<T | null | undefined>, timeoutMs = 10_000): Promise<T> {
+  for (const end = Date.now() + timeoutMs; ; ) {
+    const found = await look();
+    if (found !== null && found !== undefined) return found;
+    if (Date.now() > end) throw new Error(`nothing after ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,82 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { getHead } from "../../../api/index/index.ts";
+import { type Chain, startChain } from "./chain.ts";
+import { deploy } from "./deploy.ts";
+import { Indexer } from "./indexer.ts";
+import { onDatabase, type Postgres, startPostgres } from "./postgres.ts";
+import { eventually, temporaryFolder } from "./processes.ts";
+import { World } from "./world.ts";
+
+/** Chain, PostgreSQL, contracts, and an indexer that a test starts and stops. */
+export class Stage {
+  chain: Chain;
+  world: World;
+  readonly databaseUrl: string;
+  readonly pool: pg.Pool;
+  readonly folder: string;
+  readonly #postgres: Postgres;
+  readonly #indexers: Indexer[] = [];
+  readonly #removeFolder: () => void;
+
+  private constructor(folder: { path: string; remove: () => void }, postgres: Postgres, chain: Chain, world: World) {
+    this.folder = folder.path;
+    this.#removeFolder = folder.remove;
+    this.#postgres = postgres;
+    this.chain = chain;
+    this.world = world;
+    this.databaseUrl = postgres.url("stage");
+    this.pool = new pg.Pool({ connectionString: this.databaseUrl });
+  }
+
+  static async open({ keepChain = false } = {}): Promise<Stage> {
+    const folder = temporaryFolder();
+    const state = keepChain ? { state: join(folder.path, "chain.json") } : {};
+    const [postgres, chain] = await Promise.all([startPostgres(folder.path), startChain(state)]);
+    await onDatabase(postgres.url("postgres"), "CREATE DATABASE stage");
+    const deployment = await deploy(chain.url, join(folder.path, "deployment.json"));
+    return new Stage(folder, postgres, chain, new World(chain, deployment));
+  }
+
+  async startIndexer(): Promise<Indexer> {
+    const indexer = await Indexer.start({
+      databaseUrl: this.databaseUrl,
+      rpcUrl: this.chain.url,
+      wsUrl: this.chain.ws,
+      deploymentFile: join(this.folder, "deployment.json"),
+    });
+    this.#indexers.push(indexer);
+    return indexer;
+  }
+
+  /** Replaces the chain by another one (or by an older state of it) on the same port. */
+  async replaceChain(chain: Promise<Chain>): Promise<void> {
+    this.chain = await chain;
+    this.world = new World(this.chain, this.world.deployment);
+  }
+
+  async redeploy(): Promise<void> {
+    const file = join(this.folder, "deployment.json");
+    rmSync(file, { force: true });
+    this.world = new World(this.chain, await deploy(this.chain.url, file));
+  }
+
+  /** Waits until the index has reached the head of the chain. */
+  async caughtUp(): Promise<void> {
+    const head = Number(await this.chain.rpc("eth_blockNumber"));
+    await eventually(async () => ((await getHead(this.pool))?.blockNumber === head ? true : null), 20_000);
+  }
+
+  async sql<T = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<T[]> {
+    return (await this.pool.query(text, values)).rows as T[];
+  }
+
+  async close(): Promise<void> {
+    for (const indexer of this.#indexers) await indexer.stop("SIGKILL");
+    await this.chain.stop("SIGKILL");
+    await this.pool.end();
+    await this.#postgres.stop();
+    this.#removeFolder();
+  }
+}

@@ -1,0 +1,128 @@
+/** The protocol in use: gateway, client and worker with their keys, one method a call. */
+import { type Abi, type Address, createPublicClient, createWalletClient, type Hex, http } from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import type { Deployment } from "../../../protocol/deployment.ts";
+import * as abis from "../../../protocol/generated/abi.ts";
+import { newJobId } from "../../../protocol/job-id.ts";
+import { compactSignature, enrollmentTypes, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
+import type { Chain } from "./chain.ts";
+import { CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
+
+const ABIS: Record<string, Abi> = {
+  InferenceEscrow: abis.inferenceEscrowAbi as Abi,
+  ModelCatalog: abis.modelCatalogAbi as Abi,
+  WorkerRegistry: abis.workerRegistryAbi as Abi,
+  ProtocolTreasury: abis.protocolTreasuryAbi as Abi,
+  ServiceToken: abis.serviceTokenAbi as Abi,
+  Stablecoin: abis.testStablecoinAbi as Abi,
+};
+type ContractName = keyof Deployment["contracts"];
+export type Call = { to: Address; abi: Abi; functionName: string; args: unknown[] };
+
+export class World {
+  readonly chain: Chain;
+  readonly deployment: Deployment;
+  readonly owner = privateKeyToAccount(DEPLOYER);
+  readonly gateway = privateKeyToAccount(GATEWAY);
+  readonly client = privateKeyToAccount(CLIENT);
+  readonly workerOwner = privateKeyToAccount(WORKER_OWNER);
+  readonly worker = privateKeyToAccount(WORKER);
+  readonly reader;
+  readonly #nonces = new Map<Address, number>();
+
+  constructor(chain: Chain, deployment: Deployment) {
+    this.chain = chain;
+    this.deployment = deployment;
+    this.reader = createPublicClient({ chain: foundry, transport: http(chain.url), pollingInterval: 20 });
+  }
+
+  call(contract: ContractName, functionName: string, ...args: unknown[]): Call {
+    return { to: this.deployment.contracts[contract], abi: ABIS[contract] as Abi, functionName, args };
+  }
+
+  /** Sends one call in a transaction of its own and waits for it; a revert throws. */
+  async send(account: PrivateKeyAccount, { to, abi, functionName, args }: Call): Promise<Hex> {
+    const wallet = createWalletClient({ account, chain: foundry, transport: http(this.chain.url) });
+    const nonce = this.#nonces.get(account.address) ?? (await this.reader.getTransactionCount({ address: account.address }));
+    const hash = await wallet.writeContract({ address: to, abi, functionName, args, nonce, gas: 5_000_000n });
+    this.#nonces.set(account.address, nonce + 1);
+    const receipt = await this.reader.waitForTransactionReceipt({ hash });
+    if (receipt.status !== "success") throw new Error(`${functionName} reverted in ${hash}`);
+    return hash;
+  }
+
+  async read<T>(contract: ContractName, functionName: string, ...args: unknown[]): Promise<T> {
+    const { to, abi } = this.call(contract, functionName);
+    return (await this.reader.readContract({ address: to, abi, functionName, args })) as T;
+  }
+
+  async deposit(credits: number): Promise<void> {
+    const { InferenceEscrow } = this.deployment.contracts;
+    await this.send(this.client, this.call("Stablecoin", "mint", this.client.address, BigInt(credits) * 10_000n));
+    await this.send(this.client, this.call("Stablecoin", "approve", InferenceEscrow, BigInt(credits) * 10_000n));
+    await this.send(this.client, this.call("InferenceEscrow", "deposit", credits));
+  }
+
+  /** Enrolls the worker with the minimum stake. */
+  async register(models: number[]): Promise<void> {
+    const { WorkerRegistry } = this.deployment.contracts;
+    const stake = 1_000_000_000n;
+    const owner = this.workerOwner.address;
+    await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 2n * stake * 10n ** 12n));
+    await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 2n * stake * 10n ** 12n));
+    const domain = registryDomain(this.deployment.chainId, WorkerRegistry);
+    const enrollment = await this.worker.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } });
+    const args = [this.worker.address, owner, "https://worker.example", models, stake, compactSignature(enrollment)];
+    await this.send(this.workerOwner, this.call("WorkerRegistry", "register", ...args));
+  }
+
+  async now(): Promise<number> {
+    return Number((await this.reader.getBlock()).timestamp);
+  }
+
+  /** Lets block time pass. */
+  async wait(seconds: number): Promise<void> {
+    await this.chain.rpc("evm_increaseTime", [seconds]);
+  }
+
+  async lock(model = 5, maxTokens = 400): Promise<{ id: Hex; call: Call }> {
+    const id = newJobId();
+    const validUntil = (await this.now()) + 1_000;
+    return { id, call: this.call("InferenceEscrow", "lock", id, this.client.address, model, maxTokens, 1_000, validUntil) };
+  }
+
+  async acknowledge(jobId: Hex, attempt = 1): Promise<Call> {
+    const acknowledgeBy = (await this.now()) + 1_000;
+    const assignment = { jobId, worker: this.worker.address, attempt, acknowledgeBy };
+    const byGateway = await this.#sign(this.gateway, "Assignment", assignment);
+    const byWorker = await this.#sign(this.worker, "Acknowledgement", { jobId, attempt });
+    return this.call("InferenceEscrow", "acknowledge", assignment, byGateway, byWorker);
+  }
+
+  /** The worker's Completion of a job and its signature. */
+  async completion(jobId: Hex, completionTokens = 120) {
+    const completedAt = await this.now();
+    const completion = { jobId, proofHash: answerHash(`answer to ${jobId}`), promptTokens: 10, completionTokens, completedAt };
+    return { completion, signature: await this.#sign(this.worker, "Completion", completion) };
+  }
+
+  async complete(jobId: Hex, completionTokens = 120, attempt = 1): Promise<Call> {
+    const { completion, signature } = await this.completion(jobId, completionTokens);
+    return this.call("InferenceEscrow", "complete", completion, signature, attempt, completionTokens, this.client.address);
+  }
+
+  async #sign(account: PrivateKeyAccount, primaryType: keyof typeof jobMessageTypes, message: object) {
+    const domain = escrowDomain(this.deployment.chainId, this.deployment.contracts.InferenceEscrow);
+    return compactSignature(await account.signTypedData({ domain, types: jobMessageTypes, primaryType, message: message as never }));
+  }
+
+  /** Locks and settles a job in two transactions; returns its id. */
+  async settledJob(model = 5): Promise<Hex> {
+    const { id, call } = await this.lock(model);
+    await this.send(this.gateway, call);
+    await this.send(this.gateway, await this.complete(id));
+    return id;
+  }
+}
