@@ -4,7 +4,7 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { client, gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, complete, dispatch, fetchOutput, lockJob, prepare, signAssignment } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
@@ -108,7 +108,6 @@ describe("a dispatch is refused", () => {
 
   it("when somebody who is no gateway signed it", async () => {
     const job = await lockJob(chain, worker);
-    const { client } = await import("./support/chain.ts");
     expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([403, "not_assigned"]);
   });
 
@@ -164,8 +163,7 @@ describe("a dispatch is refused", () => {
 
   it("when the job is over", async () => {
     const job = await lockJob(chain, worker);
-    const args = [job.assignment.jobId, 0] as const;
-    await chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "fail", args }));
+    await chain.send(gateway, "fail", [job.assignment.jobId, 0]);
     expect(await refused(job)).toEqual([409, "not_locked"]);
   });
 

@@ -1,8 +1,16 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestClient, type Hex, http, publicActions, walletActions } from "viem";
-import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import {
+  createTestClient,
+  encodeFunctionData,
+  type EncodeFunctionDataParameters,
+  type Hex,
+  http,
+  publicActions,
+  walletActions,
+} from "viem";
+import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
@@ -49,15 +57,24 @@ export async function startChain(windows: Record<string, number> = {}) {
   await rpc.writeContract({ ...token, account: client, functionName: "approve", args: [InferenceEscrow, units] });
   await mined(rpc, await rpc.writeContract({ ...escrow, account: client, functionName: "deposit", args: [100_000] }));
 
+  let queue: Promise<unknown> = Promise.resolve();
+  /** Sends a call of the escrow and waits for it; one at a time, so that concurrent tests do not fight over nonces. */
+  const send = (account: HDAccount, functionName: "lock" | "complete" | "acknowledge" | "fail" | "refund", args: readonly unknown[]) => {
+    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as EncodeFunctionDataParameters);
+    const sent = queue.then(async () => mined(rpc, await rpc.sendTransaction({ account, to: InferenceEscrow, data })));
+    queue = sent.catch(() => undefined);
+    return sent;
+  };
+
   return {
     rpc,
+    send,
     rpcUrl,
     folder,
     deployment,
     escrow,
     env,
     jobOf: (jobId: Hex) => rpc.readContract({ ...escrow, functionName: "jobOf", args: [jobId] }),
-    mined: (hash: Hex) => mined(rpc, hash),
     /** Catalog number of a model. */
     modelNumber: async (id: string): Promise<number> => {
       const count = await rpc.readContract({ address: ModelCatalog, abi: modelCatalogAbi, functionName: "modelCount" });

@@ -66,7 +66,7 @@ export async function lockJob(chain: TestChain, worker: TestWorker, options: Job
   const model = await chain.modelNumber(worker.models[0] as string);
   const tokens = options.lockedTokens ?? job.request.max_tokens;
   const args = [job.assignment.jobId, client.address, model, tokens, 0xffffffff, 0xffffffffff] as const;
-  await chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "lock", args }));
+  await chain.send(gateway, "lock", args);
   return job;
 }
 
@@ -114,15 +114,15 @@ export async function fetchOutput(chain: TestChain, worker: TestWorker, job: Job
 }
 
 /** Settles a job as its gateway; throws if the escrow refuses. */
-export async function complete(chain: TestChain, job: Job, { completed }: Pick<Streamed, "completed">) {
+export function complete(chain: TestChain, job: Job, { completed }: Pick<Streamed, "completed">) {
   if (completed === null) throw new Error("no completion to settle");
   const { completion, signature } = completed;
   const args = [completion, compactSignature(signature), job.assignment.attempt, completion.completionTokens, client.address] as const;
-  return chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "complete", args }));
+  return chain.send(gateway, "complete", args);
 }
 
 /** Relays a worker's acknowledgement as anyone can. */
-export async function acknowledge(chain: TestChain, job: Job, byWorker: Hex) {
+export function acknowledge(chain: TestChain, job: Job, byWorker: Hex) {
   const args = [job.assignment, compactSignature(job.signature), compactSignature(byWorker)] as const;
-  return chain.mined(await chain.rpc.writeContract({ ...chain.escrow, account: gateway, functionName: "acknowledge", args }));
+  return chain.send(gateway, "acknowledge", args);
 }

@@ -1,0 +1,158 @@
+import { generatePrivateKey } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { type Daemon, startDaemon } from "./support/daemon.ts";
+import { complete, dispatch, lockJob, type JobOptions } from "./support/dispatch.ts";
+import { chunk, dropAfter, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
+import { until } from "./support/processes.ts";
+
+let chain: TestChain;
+let worker: TestWorker;
+let daemon: Daemon;
+let peer: Peer;
+
+beforeAll(async () => {
+  [chain, peer] = await Promise.all([startChain(), startPeer(["qwen3:8b"])]);
+  worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
+  await chain.register([worker]);
+  daemon = await startDaemon(chain, worker, {
+    WORKER_BACKEND: peer.url,
+    WORKER_BACKEND_KEY: "secret-of-the-backend",
+    WORKER_MODELS: "qwen3-8b=qwen3:8b",
+    WORKER_CONCURRENCY: "1",
+    WORKER_QUEUE: "1",
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await daemon?.end("SIGTERM");
+  await peer?.stop();
+  await chain?.stop();
+});
+
+const run = async (options: JobOptions = {}) => dispatch(worker, await lockJob(chain, worker, options));
+
+describe("an OpenAI-compatible backend", () => {
+  it("gets every field and its own model name, and its usage is what is signed", async () => {
+    peer.play(stream(chunk({ role: "assistant", content: "" }), chunk({ content: "Yes" }), chunk({}, "stop"), usageAndDone(21, 2)));
+    const request = { temperature: 0.5, top_p: 0.9, stop: ["\nUser:"], frequency_penalty: 1, presence_penalty: -1, seed: 7, max_tokens: 50 };
+    const job = await lockJob(chain, worker, { request });
+    const streamed = await dispatch(worker, job);
+    expect(peer.requests.at(-1)?.body).toEqual({ ...job.request, model: "qwen3:8b", stream: true, stream_options: { include_usage: true } });
+    expect(peer.requests.at(-1)?.key).toBe("Bearer secret-of-the-backend");
+    expect(daemon.output()).not.toContain("secret-of-the-backend");
+    expect(streamed.completed?.completion).toMatchObject({ promptTokens: 21, completionTokens: 2, proofHash: answerHash("Yes") });
+    await complete(chain, job, streamed);
+    expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
+  });
+
+  it("never signs a trailing newline nor sends an empty delta, whatever the pieces", async () => {
+    peer.play(stream(chunk({ content: "\nOne\n" }), chunk({ content: "\n" }), chunk({ content: "two\r\n" }), chunk({ content: "\n" }), chunk({}, "stop"), usageAndDone(1, 6)));
+    const { text, completed } = await run();
+    expect(text).toBe("\nOne\n\ntwo");
+    expect(completed?.completion.proofHash).toBe(answerHash("\nOne\n\ntwo"));
+  });
+
+  it("may cut characters anywhere: in UTF-8, in a packet, in a surrogate pair", async () => {
+    const bytes = Buffer.from(chunk({ content: "naïve 東京" }));
+    const cut = bytes.indexOf(Buffer.from("東")) + 1;
+    const halves = ["\ud83c", "\udf31"].map((half) => chunk({ content: half }));
+    peer.play(stream(bytes.subarray(0, cut), bytes.subarray(cut), ...halves, chunk({}, "length"), usageAndDone(1, 5)));
+    const { text, completed } = await run();
+    expect(text).toBe("naïve 東京🌱");
+    expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("naïve 東京🌱") } });
+  });
+
+  it("has its reasoning delivered inside <think>", async () => {
+    peer.play(stream(chunk({ reasoning_content: "Hm" }), chunk({ reasoning_content: "m.\n" }), chunk({ content: "42" }), chunk({}, "stop"), usageAndDone(1, 9)));
+    expect((await run()).text).toBe("<think>Hmm.\n</think>42");
+  });
+
+  it("that names no usage is counted by its deltas, and never above max_tokens or the bytes sent", async () => {
+    peer.play(stream(chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop"), "data: [DONE]\n\n"));
+    expect((await run()).completed?.completion.completionTokens).toBe(2);
+    peer.play(stream(chunk({ content: "abc" }), chunk({}, "stop"), usageAndDone(1, 5_000)));
+    expect((await run()).completed?.completion.completionTokens).toBe(3);
+  });
+
+  it.each([
+    ["breaks off without a finish reason", stream(chunk({ content: "half an" }), "data: [DONE]\n\n")],
+    ["closes the connection in the middle", dropAfter(chunk({ content: "half" }))],
+    ["reports an error in the stream", stream(chunk({ content: "half" }), 'data: {"error":{"message":"CUDA out of memory"}}\n\n')],
+    ["sends what is not JSON", stream(chunk({ content: "half" }), "data: <html>\n\n")],
+    ["refuses to go on for its content", stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1))],
+  ])("that %s ends the job with an error and no completion", async (name, script) => {
+    peer.play(script);
+    const streamed = await run();
+    expect([name, streamed.error?.code, streamed.completed]).toEqual([name, "backend_failed", null]);
+    expect(streamed.names).toEqual(["acknowledged", "delta", "error"]);
+  });
+
+  it("that sends without end is cut off", async () => {
+    peer.play((res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      const more = setInterval(() => res.write(chunk({ content: "x".repeat(50_000) })), 2);
+      res.on("close", () => clearInterval(more));
+    });
+    expect((await run({ request: { max_tokens: 10 } })).error?.code).toBe("answer_too_long");
+  });
+
+  it("is let go when the job is refused, and nothing is signed", async () => {
+    const closed = new Promise<void>((resolve) => {
+      peer.play((res) => {
+        res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "early" }));
+        res.on("close", resolve);
+      });
+    });
+    const job = await lockJob(chain, worker, { lockedTokens: 500, request: { max_tokens: 4_000 } });
+    expect(await dispatch(worker, job)).toMatchObject({ status: 400, names: [] });
+    await closed;
+  });
+});
+
+describe("a full worker", () => {
+  it("queues one job and refuses the next", async () => {
+    let finish = () => {};
+    peer.play((res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(chunk({ content: "one" }));
+      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
+    });
+    const first = run();
+    await until("the first runs", async () => (await daemon.health()).in_flight === 1);
+    const second = run();
+    await until("the second waits", async () => (await daemon.health()).queued === 1);
+    expect(await run()).toMatchObject({ status: 503, refusal: "busy" });
+    peerFinishes(() => finish());
+    expect((await first).completed).not.toBeNull();
+    await until("the second runs", async () => (await daemon.health()).queued === 0);
+    peerFinishes(() => finish());
+    expect((await second).completed).not.toBeNull();
+  });
+
+  it("finishes what runs when it is stopped, and refuses the rest", async () => {
+    let finish = () => {};
+    peer.play((res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(chunk({ content: "one" }));
+      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
+    });
+    const running = run();
+    await until("it runs", async () => (await daemon.health()).in_flight === 1);
+    await until("tokens flow", async () => daemon.logs().some((line) => line.msg === "job taken"));
+    const ended = daemon.end("SIGTERM");
+    await until("it drains", async () => (await daemon.health()).status === "draining");
+    expect(await run()).toMatchObject({ status: 503, refusal: "draining" });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    peerFinishes(() => finish());
+    expect((await running).completed).not.toBeNull();
+    expect(await ended).toBe(0);
+  });
+});
+
+/** Ends the answer once the peer has begun it. */
+function peerFinishes(finish: () => void): void {
+  setTimeout(finish, 150);
+}

@@ -1,0 +1,112 @@
+import { parseEther } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { testStablecoinAbi } from "../../protocol/generated/abi.ts";
+import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { type Daemon, startDaemon } from "./support/daemon.ts";
+import { acknowledge, dispatch, type Job, lockJob } from "./support/dispatch.ts";
+import { until } from "./support/processes.ts";
+
+/** Seconds; the times in the tests follow from them. */
+const WINDOWS = { completion: 8, inclusion: 6, finalization: 3 };
+
+let chain: TestChain;
+/** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. poor: no gas. */
+const names = ["quick", "patient", "slow", "poor"] as const;
+type Name = (typeof names)[number];
+const workers = {} as Record<Name, TestWorker>;
+const daemons = {} as Record<Name, Daemon>;
+const settings: Record<Name, Record<string, string>> = {
+  quick: { WORKER_SELF_SETTLE_AFTER: "1" },
+  patient: {},
+  slow: { WORKER_SELF_SETTLE_AFTER: "0", WORKER_TOKENS_PER_SECOND: "20" },
+  poor: { WORKER_SELF_SETTLE_AFTER: "0" },
+};
+
+const status = async (job: Job) => (await chain.jobOf(job.assignment.jobId)).status;
+const reaches = (job: Job, wanted: number, ms?: number) =>
+  until(`status ${wanted}`, async () => (await status(job)) === wanted, ms);
+const earned = (worker: TestWorker) => {
+  const { Stablecoin } = chain.deployment.contracts;
+  return chain.rpc.readContract({ address: Stablecoin, abi: testStablecoinAbi, functionName: "balanceOf", args: [worker.address] });
+};
+
+beforeAll(async () => {
+  chain = await startChain(WINDOWS);
+  for (const name of names) workers[name] = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
+  await chain.register(Object.values(workers));
+  for (const name of names) {
+    if (name !== "poor") await chain.rpc.setBalance({ address: workers[name].address, value: parseEther("1") });
+  }
+  await Promise.all(
+    names.map(async (name) => {
+      daemons[name] = await startDaemon(chain, workers[name], settings[name]);
+    }),
+  );
+}, 60_000);
+
+afterAll(async () => {
+  await Promise.all(Object.values(daemons).map((daemon) => daemon.end("SIGTERM")));
+  await chain?.stop();
+});
+
+describe.concurrent("when the gateway stays silent", { timeout: 25_000 }, () => {
+  it("the worker acknowledges, proves and finalizes by itself, and is paid", async () => {
+    const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]", acknowledgeIn: 6 });
+    const { completed } = await dispatch(workers.quick, job);
+    await reaches(job, ChainStatus.Proven, 5_000);
+    const proven = await chain.jobOf(job.assignment.jobId);
+    await reaches(job, ChainStatus.Settled, 10_000);
+    expect(completed?.completion.completionTokens).toBe(1500);
+    expect(proven).toMatchObject({ attempt: 1 });
+    // 1,500 tokens at 4 credits a thousand, but never below 8; the treasury's share is 10 %.
+    expect(await earned(workers.quick)).toBe(8n * 10_000n - 8n * 1_000n);
+    await until("everything is erased", async () => (await daemons.quick.health()).unsettled === 0);
+  });
+
+  it("waits until half the inclusion window is left, unless it is told otherwise", async () => {
+    const job = await lockJob(chain, workers.patient, { acknowledgeIn: 8 });
+    const { acknowledgement } = await dispatch(workers.patient, job);
+    await acknowledge(chain, job, acknowledgement ?? "0x");
+    await reaches(job, ChainStatus.Proven, 15_000);
+    const { lockedAt, deadline } = await chain.jobOf(job.assignment.jobId);
+    const provenAt = lockedAt + deadline - WINDOWS.finalization;
+    expect(provenAt).toBeGreaterThanOrEqual(lockedAt + WINDOWS.completion + WINDOWS.inclusion / 2);
+    expect(provenAt).toBeLessThan(lockedAt + WINDOWS.completion + WINDOWS.inclusion);
+  });
+
+  it("acknowledges a job that still runs, in time", async () => {
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:90]]", acknowledgeIn: 3 });
+    const running = dispatch(workers.slow, job);
+    await reaches(job, ChainStatus.Acknowledged, 4_000);
+    expect((await running).completed?.completion.completionTokens).toBe(90);
+    await reaches(job, ChainStatus.Proven, 6_000);
+  });
+
+  it("says what to do when it has no gas, and proves once it has", async () => {
+    const job = await lockJob(chain, workers.poor, { acknowledgeIn: 8 });
+    await dispatch(workers.poor, job);
+    const complaint = await until("the log says so", async () => daemons.poor.logs().find((line) => line.level === 50));
+    expect(complaint).toMatchObject({ account: workers.poor.address, calls: ["acknowledge", "submitProof"], balance: "0" });
+    expect(complaint.msg).toMatch(/send native currency/);
+    await chain.rpc.setBalance({ address: workers.poor.address, value: parseEther("1") });
+    await reaches(job, ChainStatus.Proven, 5_000);
+  });
+
+  it("gives a job up that the completion window has closed on", async () => {
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1000]]", acknowledgeIn: 3 });
+    const streamed = await dispatch(workers.slow, job);
+    expect(streamed.error?.code).toBe("job_timeout");
+    expect(streamed.completed).toBeNull();
+  });
+
+  it("stops working on a job that its gateway has failed", async () => {
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1000]]", acknowledgeIn: 4 });
+    const running = dispatch(workers.slow, job);
+    const { jobId } = job.assignment;
+    await until("the job runs", async () => daemons.slow.logs().some((line) => line.msg === "job taken" && line.jobId === jobId));
+    await chain.send(gateway, "fail", [jobId, 1]);
+    expect((await running).error?.code).toBe("superseded");
+  });
+});
