@@ -50,7 +50,8 @@ function logRequests({ logger }: Gateway): RequestHandler {
         {
           requestId: request.requestId,
           method: request.method,
-          path: request.path,
+          // Without the query: cursors and filters are the client's business.
+          path: request.originalUrl.split("?", 1)[0],
           status: response.statusCode,
           ms: Math.round(performance.now() - startedAt),
           jobId: response.getHeader("x-service-job-id"),

@@ -27,7 +27,7 @@ const schema = z.object({
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** How long a worker has to acknowledge an assignment. */
-  ACKNOWLEDGE_SECONDS: seconds(5),
+  ACKNOWLEDGE_SECONDS: seconds(10),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
   /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */

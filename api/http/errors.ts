@@ -9,7 +9,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
   return (error: unknown, request, response, _next) => {
     const apiError = toApiError(error);
     const fields = { requestId: request.requestId, code: apiError.code, status: apiError.status };
-    if (apiError.status >= 500) logger.error({ ...fields, err: error }, `${request.method} ${request.path}`);
+    if (apiError.status >= 500) logger.error({ ...fields, err: error }, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
     if (response.headersSent) {
       // The client has part of an answer: all that is left is not to pretend that it is whole.
       response.destroy();
@@ -23,7 +23,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
 
 /** Unknown routes below `/v1` and elsewhere. */
 export const notFound: RequestHandler = (request) => {
-  throw new ApiError("route_not_found", `There is no ${request.method} ${request.path}; the API is below /v1.`);
+  throw new ApiError("route_not_found", `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}; the API is below /v1.`);
 };
 
 function toApiError(error: unknown): ApiError {

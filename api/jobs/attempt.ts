@@ -9,8 +9,8 @@ import { type CompletedEvent, dispatch, WorkerFailure } from "./dispatch-client.
 
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
-/** It must be mined before `acknowledgeBy`; a worker that is slow to its first token still gets it relayed by then. */
-const RELAY_MARGIN_MS = 2_000;
+/** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
+const RELAY_SHARE = 0.4;
 
 export type AttemptInput = {
   jobId: Hex;
@@ -102,8 +102,8 @@ class AcknowledgementRelay {
     const { store, logger } = this.#context;
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
     store.update(jobId, { state: "processing" }).catch((error) => logger.warn({ err: error }, "job state not stored"));
-    const latest = acknowledgeBy * 1000 - RELAY_MARGIN_MS - Date.now();
-    this.#schedule(attempt > 1 ? 0 : Math.max(0, latest));
+    const left = acknowledgeBy * 1000 - Date.now();
+    this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
   }
 
   firstToken(): void {

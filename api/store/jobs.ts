@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
@@ -103,9 +104,11 @@ export class JobStore {
   async update(jobId: Hex, change: JobChange): Promise<void> {
     const entries = Object.entries(change) as [keyof typeof COLUMNS, unknown][];
     const sets = entries.map(([name], index) => `${COLUMNS[name]} = $${index + 2}`);
+    const text = `UPDATE job SET ${sets.join(", ")}, updated_at = now() WHERE job_id = $1`;
     await this.#pool.query({
-      name: `job-update:${entries.map(([name]) => name).join()}`,
-      text: `UPDATE job SET ${sets.join(", ")}, updated_at = now() WHERE job_id = $1`,
+      // One name a text; PostgreSQL cuts names at 63 characters.
+      name: `job-update-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
+      text,
       values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
     });
   }

@@ -1,0 +1,207 @@
+/** The main job of the system with stock clients, checked on the chain itself. */
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+let stack: TestStack;
+let api: ApiClient;
+let chain: ChainReader;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  stack = await startTestStack();
+  api = apiClient(stack);
+  chain = chainReader(stack);
+  openai = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey: stack.info.demo?.api_key as string });
+});
+afterAll(() => stack?.remove());
+
+const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
+const settled = (id: string) =>
+  eventually(
+    () => api.get(`/v1/jobs/${id}`),
+    (job) => job.body.status === "settled" && job.body.on_chain.block_number !== null,
+  ).then((job) => job.body);
+const jobIdOf = (completionId: string) => completionId.replace("chatcmpl-", "");
+
+/** The ledger's debts, in token units, and the tokens that cover them. */
+async function solvency() {
+  const [[credits, claimable], held] = await Promise.all([chain.liabilities(), chain.held()]);
+  return { owed: credits * 10_000n + claimable, held };
+}
+
+describe("the stock OpenAI SDK", () => {
+  it("gets a plain answer whose hash is on chain", async () => {
+    const { data, response } = await openai.chat.completions
+      .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] })
+      .withResponse();
+    const text = data.choices[0]?.message.content ?? "";
+    expect(text.length).toBeGreaterThan(10);
+    expect(data).toMatchObject({ object: "chat.completion", model: "qwen3-8b", choices: [{ index: 0, finish_reason: "stop" }] });
+    expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
+    const job = await settled(jobIdOf(data.id));
+    expect(job.on_chain.proof_hash).toBe(sha256(text));
+    expect(response.headers.get("x-service-job-id")).toBe(job.id);
+    expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
+    expect(response.headers.get("x-service-settlement-tx")).toBe(job.on_chain.settlement_tx);
+    expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
+    expect(Number(response.headers.get("x-service-credits-remaining"))).toBe((await chain.account(stack.info.demo?.wallet as string)).free);
+  });
+
+  it("gets a streamed answer whose hash is on chain", async () => {
+    const stream = await openai.chat.completions.create({
+      model: "gemma-3-27b-it",
+      messages: [{ role: "user", content: "Tell me about 東京 and cafés ✨ [[tokens:300]]" }],
+      stream: true,
+    });
+    let text = "";
+    let id = "";
+    let finish: string | null | undefined;
+    for await (const chunk of stream) {
+      id = chunk.id;
+      text += chunk.choices[0]?.delta.content ?? "";
+      finish = chunk.choices[0]?.finish_reason;
+    }
+    expect(finish).toBe("stop");
+    expect((await settled(jobIdOf(id))).on_chain.proof_hash).toBe(sha256(text));
+  });
+});
+
+describe("a streamed reply on the wire", () => {
+  it("begins with role and content, ends with an empty delta, then [DONE]", async () => {
+    const response = await api.request("POST", "/v1/chat/completions", chat("qwen3-8b", "Hello", { stream: true }));
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    const events = await readStream(response);
+    expect(events.at(-1)).toBe("[DONE]");
+    const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
+    expect(chunks[0].choices[0].delta).toEqual({ role: "assistant", content: expect.stringMatching(/./) });
+    expect(chunks.at(-1).choices).toEqual([{ index: 0, delta: {}, finish_reason: "stop" }]);
+    for (const chunk of chunks.slice(1, -1)) {
+      expect(Object.keys(chunk.choices[0].delta)).toEqual(["content"]);
+      expect(chunk.choices[0].finish_reason).toBeNull();
+    }
+    expect(new Set(chunks.map((chunk) => `${chunk.id} ${chunk.object} ${chunk.model}`)).size).toBe(1);
+    expect(chunks[0]).toMatchObject({ id: `chatcmpl-${response.headers.get("x-service-job-id")}`, object: "chat.completion.chunk" });
+  });
+
+  it("carries the settlement transaction as a trailer, and usage when asked for", async () => {
+    const { headers, trailers, body } = await streamWithTrailers(
+      chat("qwen3-8b", "Hello", { stream: true, stream_options: { include_usage: true } }),
+    );
+    const job = await settled(headers["x-service-job-id"] as string);
+    expect(trailers["x-service-settlement-tx"]).toBe(job.on_chain.settlement_tx);
+    const chunks = body.split("\n\n").filter((event) => event.startsWith("data: {"));
+    expect(JSON.parse(chunks.at(-1)?.slice(6) ?? "")).toMatchObject({ choices: [], usage: job.usage });
+  });
+});
+
+describe("the chain alone", () => {
+  it("shows debit, lock, tier and job id; release, both transfers and proof; and stays solvent", async () => {
+    const before = await solvency();
+    expect(before.held).toBe(before.owed);
+    const reply = await api.post("/v1/chat/completions", chat("llama-3.2-3b-instruct", "Hello"));
+    const jobId = jobIdOf(reply.body.id);
+    const job = await settled(jobId);
+    const wallet = stack.info.demo?.wallet as string;
+
+    const escrow = await chain.transaction(job.on_chain.escrow_tx, jobId);
+    const [locked] = escrow.events;
+    expect(locked).toMatchObject({ eventName: "JobLocked", args: { wallet, tier: 0, credits: 2, creditsPerRequest: 2, creditsPer1kTokens: 1 } });
+
+    const settlement = await chain.transaction(job.on_chain.settlement_tx, jobId);
+    const released = settlement.events.find((event) => event.eventName === "JobSettled");
+    // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
+    expect(released?.args).toMatchObject({ wallet, credits: 2, returned: 0, workerUnits: 18_000n, feeUnits: 2_000n });
+    expect(`sha256:${(released?.args as { proofHash: string }).proofHash.slice(2)}`).toBe(sha256(reply.body.choices[0].message.content));
+    const treasury = await chain.treasury();
+    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: job.worker_address, value: 18_000n });
+    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: treasury, value: 2_000n });
+    expect(Number(settlement.receipt.blockNumber)).toBe(job.on_chain.block_number);
+
+    const after = await solvency();
+    expect(after.held).toBe(after.owed);
+    expect(before.held - after.held).toBe(20_000n);
+  });
+});
+
+describe("long completions on the max tier", () => {
+  it.each([
+    [3_000, 60, 20],
+    [700, 40, 40],
+  ])("%i tokens of max_tokens 4,000: 80 locked, %i charged, %i back", async (tokens, charged, returned) => {
+    const wallet = stack.info.demo?.wallet as string;
+    const before = (await chain.account(wallet)).free;
+    const reply = await api.post("/v1/chat/completions", chat("llama-3.3-70b-instruct", `Write. [[tokens:${tokens}]]`, { max_tokens: 4_000 }));
+    expect(reply.body.usage.completion_tokens).toBe(tokens);
+    const job = await settled(jobIdOf(reply.body.id));
+    const { events } = await chain.transaction(job.on_chain.escrow_tx, job.id);
+    expect(events[0]?.args).toMatchObject({ credits: 80, tier: 3 });
+    expect(job).toMatchObject({ credits_charged: charged, usdg_value: charged / 100, tier: "max" });
+    const settlement = await chain.transaction(job.on_chain.settlement_tx, job.id);
+    expect(settlement.events.find((event) => event.eventName === "JobSettled")?.args).toMatchObject({ credits: charged, returned });
+    expect((await chain.account(wallet)).free).toBe(before - charged);
+    expect(Number(reply.headers.get("x-service-credits-remaining"))).toBe(before - charged);
+  });
+
+  it("an answer cut by max_tokens says so and costs its lock at most", async () => {
+    const reply = await api.post("/v1/chat/completions", chat("qwen3-8b", "Write. [[tokens:900]]", { max_tokens: 501 }));
+    expect(reply.body.choices[0].finish_reason).toBe("length");
+    expect(reply.body.usage.completion_tokens).toBe(501);
+    // 501 × 4 / 1,000 is below the flat price of 8.
+    expect((await settled(jobIdOf(reply.body.id))).credits_charged).toBe(8);
+  });
+});
+
+describe("32 requests at once", () => {
+  it("all settle, in far fewer transactions than jobs", async () => {
+    const replies = await Promise.all(Array.from({ length: 32 }, (_, i) => api.post("/v1/chat/completions", chat("qwen3-1.7b", `Hello ${i}`))));
+    expect(replies.map((reply) => reply.status)).toEqual(Array(32).fill(200));
+    const jobs = await Promise.all(replies.map((reply) => settled(jobIdOf(reply.body.id))));
+    const locks = new Set(jobs.map((job) => job.on_chain.escrow_tx));
+    const settlements = new Set(jobs.map((job) => job.on_chain.settlement_tx));
+    expect(locks.size).toBeLessThanOrEqual(8);
+    expect(settlements.size).toBeLessThanOrEqual(12);
+    expect(new Set(jobs.map((job) => job.id)).size).toBe(32);
+    const { owed, held } = await solvency();
+    expect(held).toBe(owed);
+    expect((await chain.account(stack.info.demo?.wallet as string)).escrowed).toBe(0);
+  });
+
+  it("the newest come first in the list, each exactly once, over pages", async () => {
+    const seen: string[] = [];
+    let cursor = "";
+    for (;;) {
+      const page = (await api.get(`/v1/jobs?limit=10${cursor}`)).body;
+      seen.push(...page.data.map((job: { id: string }) => job.id));
+      if (!page.has_more) break;
+      expect(page.data).toHaveLength(10);
+      cursor = `&before=${page.next_cursor}`;
+    }
+    expect(seen.length).toBeGreaterThanOrEqual(38);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+});
+
+/** fetch hides trailers; Node's own client shows them. */
+function streamWithTrailers(body: unknown): Promise<{ headers: NodeJS.Dict<string | string[]>; trailers: NodeJS.Dict<string>; body: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `${stack.info.base_url}/v1/chat/completions`,
+      { method: "POST", headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "content-type": "application/json" } },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (data) => {
+          text += data;
+        });
+        response.on("end", () => resolve({ headers: response.headers, trailers: response.trailers, body: text }));
+      },
+    );
+    call.on("error", reject);
+    call.end(JSON.stringify(body));
+  });
+}

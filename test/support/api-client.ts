@@ -1,0 +1,53 @@
+import type { Stack } from "./stack.ts";
+
+/** A chat request body with one user message. */
+export function chat(model: string, content: string, more: Record<string, unknown> = {}) {
+  return { model, messages: [{ role: "user", content }], ...more };
+}
+
+/** Plain HTTP against a stack's API, as curl would do it. */
+export function apiClient(stack: Stack, apiKey: string | null = stack.info.demo?.api_key ?? null) {
+  const request = (method: string, path: string, body?: unknown, signal?: AbortSignal) =>
+    fetch(`${stack.info.base_url}${path}`, {
+      method,
+      headers: {
+        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  const get = async (path: string) => {
+    const response = await request("GET", path);
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the API answers is what the tests look at
+    return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+  };
+  const post = async (path: string, body: unknown) => {
+    const response = await request("POST", path, body);
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+  };
+  return { request, get, post };
+}
+
+export type ApiClient = ReturnType<typeof apiClient>;
+
+/** The `data:` values of a streamed reply, as text. */
+export async function readStream(response: Response): Promise<string[]> {
+  const text = await response.text();
+  return text
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: "))
+    .map((event) => event.slice(6));
+}
+
+/** Asks until `check` answers something, at most `ms`. */
+export async function eventually<T>(ask: () => Promise<T>, check: (value: T) => boolean, ms = 10_000): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const value = await ask();
+    if (check(value)) return value;
+    if (Date.now() > deadline) throw new Error(`still not so after ${ms} ms: ${JSON.stringify(value)?.slice(0, 500)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
