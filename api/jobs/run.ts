@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import type { Address, Hex } from "viem";
-import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { type ChatRequest, JobErrorCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
@@ -100,9 +101,16 @@ export class JobRun {
       if (this.answer.pieces > 0) {
         throw await this.#failed(FailureReason.WorkerFailed, result.failure.code, brokenOff());
       }
+      // The worker's clock closed the window a moment before ours: the job is over for every worker.
+      if (result.failure.code === JobErrorCode.Timeout) return this.#untilDeadline(signal);
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out.
       if (result.failure.offered) await this.#offerExpired(result.acknowledgeBy, signal);
     }
+    return "timeout";
+  }
+
+  async #untilDeadline(signal: AbortSignal): Promise<"timeout"> {
+    if (!signal.aborted) await once(signal, "abort");
     return "timeout";
   }
 
