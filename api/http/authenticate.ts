@@ -26,8 +26,17 @@ export function authenticate(keys: Keys, balances: Balances): RequestHandler {
     if (owner.suspended) throw new ApiError("key_suspended", "The API key is suspended for a policy violation.");
     request.client = { wallet: getAddress(owner.wallet), keyCreatedAt: owner.createdAt };
     // A first value for every answer, errors included; routes that change the balance set it again.
-    const known = balances.known(owner.wallet);
-    if (known) setServiceHeaders(response, { creditsRemaining: known.free });
+    setServiceHeaders(response, { creditsRemaining: await remaining(balances, owner.wallet) });
     next();
   };
+}
+
+/** The balance, or nothing while the chain cannot be read: the routes that need it say so themselves. */
+async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
+  try {
+    return (await balances.current(wallet)).free;
+  } catch {
+    // The head's own watch logs the outage, once an interval and not once a request.
+    return balances.known(wallet)?.free;
+  }
 }

@@ -32,7 +32,7 @@ export type ServiceHeaders = {
   escrowTx?: string | null;
   settlementTx?: string | null;
   worker?: string | null;
-  creditsRemaining?: number;
+  creditsRemaining?: number | undefined;
 };
 
 /** Sets the service's response headers. */

@@ -1,0 +1,155 @@
+/** The resources of the specification, field by field. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+let stack: TestStack;
+let api: ApiClient;
+
+beforeAll(async () => {
+  stack = await startTestStack({ workers: [{}] });
+  api = apiClient(stack);
+});
+afterAll(() => stack?.remove());
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const HASH = /^0x[0-9a-f]{64}$/;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+describe("the balance header", () => {
+  it("is on the very first answer to a key", async () => {
+    expect((await api.get("/v1/models")).headers.get("x-service-credits-remaining")).toBe("10000");
+  });
+});
+
+describe("models", () => {
+  it("are the launch catalog with tiers, prices and windows", async () => {
+    const { body } = await api.get("/v1/models");
+    expect(body.object).toBe("list");
+    const rows = body.data.map(({ service }: { service: Record<string, unknown> }) => [
+      service.parameters,
+      service.context_window,
+      service.tier,
+      service.credits_per_request,
+      service.credits_per_1k_tokens,
+    ]);
+    expect(rows).toEqual([
+      ["70B", 128_000, "max", 40, 20],
+      ["70B", 128_000, "max", 40, 20],
+      ["27B", 128_000, "pro", 18, 9],
+      ["14B", 32_768, "pro", 18, 9],
+      ["8B", 32_768, "standard", 8, 4],
+      ["7B", 32_768, "standard", 8, 4],
+      ["3B", 128_000, "lite", 2, 1],
+      ["1.7B", 32_768, "lite", 2, 1],
+    ]);
+    expect(Object.keys(body.data[0])).toEqual(["id", "object", "created", "owned_by", "service"]);
+    expect(body.data[0]).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+  });
+
+  it("one model is the same object as in the list", async () => {
+    const { body } = await api.get("/v1/models");
+    expect((await api.get(`/v1/models/${body.data[4].id}`)).body).toEqual(body.data[4]);
+  });
+});
+
+describe("a job", () => {
+  it("has every field, at once after the reply and unchanged once the index has it", async () => {
+    const reply = await api.post("/v1/chat/completions", chat("qwen3-8b", "Hello"));
+    const id = reply.headers.get("x-service-job-id");
+    const settled = await eventually(
+      () => api.get(`/v1/jobs/${id}`),
+      ({ body }) => body.status === "settled",
+    );
+    const expected = {
+      id,
+      object: "job",
+      status: "settled",
+      model: "qwen3-8b",
+      tier: "standard",
+      credits_charged: 8,
+      usdg_value: 0.08,
+      worker_address: reply.headers.get("x-service-worker"),
+      created_at: expect.stringMatching(ISO),
+      completed_at: expect.stringMatching(ISO),
+      on_chain: {
+        escrow_tx: reply.headers.get("x-service-tx-hash"),
+        settlement_tx: reply.headers.get("x-service-settlement-tx"),
+        escrow_address: stack.info.contracts.InferenceEscrow,
+        block_number: expect.any(Number),
+        proof_hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      },
+      usage: reply.body.usage,
+    };
+    expect(settled.body).toEqual(expected);
+    expect(Object.keys(settled.body)).toEqual(Object.keys(expected));
+    expect(settled.headers.get("x-service-job-id")).toBe(id);
+    expect(settled.headers.get("x-service-settlement-tx")).toMatch(HASH);
+    expect(settled.headers.get("x-service-worker")).toMatch(ADDRESS);
+    // The index lags by some blocks at most; what it says must not differ from what we said before.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const indexed = await api.get(`/v1/jobs/${id}`);
+    expect(indexed.body).toEqual(settled.body);
+    expect((await api.get("/v1/jobs?limit=1")).body.data[0]).toEqual(settled.body);
+  });
+
+  it("is in the list the moment its reply is there", async () => {
+    const reply = await api.post("/v1/chat/completions", chat("qwen3-1.7b", "Hello"));
+    const list = await api.get("/v1/jobs");
+    expect(list.body.data[0].id).toBe(reply.headers.get("x-service-job-id"));
+    expect(["settling", "settled"]).toContain(list.body.data[0].status);
+  });
+
+  it("is found by status and model, and by neither of another", async () => {
+    await eventually(
+      () => api.get("/v1/jobs?status=settled&model=qwen3-1.7b"),
+      ({ body }) => body.data.length === 1,
+    );
+    expect((await api.get("/v1/jobs?status=failed")).body.data).toEqual([]);
+    expect((await api.get("/v1/jobs?model=qwen3-14b")).body.data).toEqual([]);
+  });
+
+  it("pages hold still while new jobs arrive", async () => {
+    for (let i = 0; i < 4; i++) await api.post("/v1/chat/completions", chat("qwen3-1.7b", `Hello ${i}`));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const first = (await api.get("/v1/jobs?limit=3")).body;
+    expect(first.has_more).toBe(true);
+    expect(first.next_cursor).toBe(first.data[2].id);
+    const second = (await api.get(`/v1/jobs?limit=3&before=${first.next_cursor}`)).body;
+    await api.post("/v1/chat/completions", chat("qwen3-1.7b", "One more"));
+    expect((await api.get(`/v1/jobs?limit=3&before=${first.next_cursor}`)).body.data.map(idOf)).toEqual(second.data.map(idOf));
+    const newer = (await api.get(`/v1/jobs?after=${first.data[0].id}`)).body.data;
+    expect(newer).toHaveLength(1);
+  });
+});
+
+describe("the account", () => {
+  it("shows wallet, credits, value and times, and the same balance in the header", async () => {
+    const { body, headers } = await api.get("/v1/account");
+    expect(body).toEqual({
+      wallet: stack.info.demo?.wallet,
+      credits_remaining: expect.any(Number),
+      usdg_value: body.credits_remaining / 100,
+      last_topup_at: expect.stringMatching(ISO),
+      api_key_created_at: expect.stringMatching(ISO),
+    });
+    expect(headers.get("x-service-credits-remaining")).toBe(String(body.credits_remaining));
+  });
+
+  it("every authenticated answer carries the balance", async () => {
+    const { body } = await api.get("/v1/account");
+    for (const path of ["/v1/models", "/v1/jobs", "/v1/nothing"]) {
+      expect((await api.get(path)).headers.get("x-service-credits-remaining")).toBe(String(body.credits_remaining));
+    }
+  });
+});
+
+describe("the operator's routes", () => {
+  it("answer without a key", async () => {
+    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+      expect((await fetch(`${stack.info.base_url}${path}`)).status).toBe(200);
+    }
+  });
+});
+
+const idOf = (job: { id: string }) => job.id;
