@@ -19,7 +19,10 @@ import type { Address, Hex } from "viem";
 import { z } from "zod";
 
 const hex = (bytes: number) =>
-  z.custom<Hex>((v) => typeof v === "string" && v.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/.test(v), `not ${bytes} bytes of hex`);
+  z.custom<Hex>(
+    (v) => typeof v === "string" && v.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/.test(v),
+    `not ${bytes} bytes of hex`,
+  );
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
 const uint32 = z.number().int().min(0).max(0xffffffff);
 

@@ -40,6 +40,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  console.error(`register-workers: ${error instanceof ConfigError ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}`);
+  console.error(
+    `register-workers: ${error instanceof ConfigError ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}`,
+  );
   process.exitCode = 1;
 }

@@ -15,10 +15,16 @@ const schema = z.object({
   WORKER_HOST: z.string().min(1).default("127.0.0.1"),
   RPC_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8545"),
   DEPLOYMENT_FILE: z.string().min(1),
-  WORKER_PRIVATE_KEY: z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v), "must be 0x and 64 hex digits"),
+  WORKER_PRIVATE_KEY: z.custom<Hex>(
+    (v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v),
+    "must be 0x and 64 hex digits",
+  ),
   WORKER_DATA_DIR: z.string().min(1),
   WORKER_MODELS: z.string().min(1).transform(parseModels),
-  WORKER_BACKEND: z.union([z.literal("builtin"), z.url({ protocol: /^https?$/ })], 'must be "builtin" or an http(s) URL'),
+  WORKER_BACKEND: z.union(
+    [z.literal("builtin"), z.url({ protocol: /^https?$/ })],
+    'must be "builtin" or an http(s) URL',
+  ),
   WORKER_BACKEND_KEY: z.string().min(1).optional(),
   WORKER_CONCURRENCY: whole(1, 10_000).default(32),
   WORKER_QUEUE: whole(0, 100_000).default(64),
@@ -81,7 +87,8 @@ export function readConfig(argv: string[], environment: NodeJS.ProcessEnv): Conf
   // An empty variable is how shells and compose files say "not set".
   const given = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ""));
   const result = schema.safeParse({ WORKER_BACKEND: "builtin", ...given });
-  if (!result.success) throw new ConfigError(`invalid worker configuration:\n${z.prettifyError(result.error)}\n\n${USAGE}`);
+  if (!result.success)
+    throw new ConfigError(`invalid worker configuration:\n${z.prettifyError(result.error)}\n\n${USAGE}`);
   const env = result.data;
   return {
     port: env.WORKER_PORT,
@@ -118,7 +125,9 @@ function readFlags(argv: string[]): Record<string, string> {
   } catch (error) {
     throw new ConfigError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
   }
-  return Object.fromEntries(names.flatMap((name) => (typeof values[name] === "string" ? [[FLAGS[name], values[name]]] : [])));
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof values[name] === "string" ? [[FLAGS[name], values[name]]] : [])),
+  );
 }
 
 /** `a,b=name` → a served as "a", b served by the backend under "name". */

@@ -8,7 +8,13 @@ export type { Logger };
  */
 export function createLogger(level: string): Logger {
   return pino(
-    { name: "worker", level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    {
+      name: "worker",
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: describeError },
+    },
     destination({ sync: true }),
   );
 }

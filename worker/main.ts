@@ -1,5 +1,5 @@
 /** The worker daemon: `node worker/main.ts --backend URL --models id,id`. See config.ts for everything that can be set. */
-import { type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -14,7 +14,10 @@ async function main(): Promise<void> {
   const worker = await startWorker(config, log);
   const server = await listen(worker, config);
   const { address, port } = server.address() as AddressInfo;
-  log.info({ worker: worker.address, host: address, port, models: [...config.models.keys()], backend: worker.backendName }, "listening");
+  log.info(
+    { worker: worker.address, host: address, port, models: [...config.models.keys()], backend: worker.backendName },
+    "listening",
+  );
 
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -34,7 +37,13 @@ function listen(worker: Worker, config: Config): Promise<Server> {
     const server = worker.app.listen(config.port, config.host, (error?: Error) => {
       if (error === undefined) return resolve(server);
       const busy = "code" in error && error.code === "EADDRINUSE";
-      reject(busy ? new ConfigError(`port ${config.port} of ${config.host} is in use: choose another with WORKER_PORT or --port`) : error);
+      reject(
+        busy
+          ? new ConfigError(
+              `port ${config.port} of ${config.host} is in use: choose another with WORKER_PORT or --port`,
+            )
+          : error,
+      );
     });
     // Longer than a gateway keeps an idle connection, so that it never writes into one that is just being closed.
     server.keepAliveTimeout = 75_000;
@@ -59,7 +68,12 @@ try {
   await main();
 } catch (error) {
   // Before the logger exists, and for an operator at a terminal: one plain message.
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message.split("\n")[0]})` : "";
-  console.error(error instanceof ConfigError ? `worker: ${error.message}` : `worker: ${error instanceof Error ? error.message : error}${cause}`);
+  const cause =
+    error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message.split("\n")[0]})` : "";
+  console.error(
+    error instanceof ConfigError
+      ? `worker: ${error.message}`
+      : `worker: ${error instanceof Error ? error.message : error}${cause}`,
+  );
   process.exit(1);
 }

@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
-import { z } from "zod";
+import type { z } from "zod";
 import { dispatchSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Outputs } from "./jobs/output.ts";
@@ -33,7 +33,8 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   app.use(express.json({ limit: BODY_LIMIT }));
 
   app.post("/jobs", async (req, res) => {
-    if (health().status === "draining") throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
+    if (health().status === "draining")
+      throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
     await runner.run(parse(dispatchSchema, req.body), new EventStream(res));
   });
 
@@ -42,7 +43,9 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   });
 
   app.use((_req, res) => {
-    res.status(404).json({ error: { code: "not_found", message: "this is a worker: POST /jobs, POST /jobs/output, GET /healthz" } });
+    res
+      .status(404)
+      .json({ error: { code: "not_found", message: "this is a worker: POST /jobs, POST /jobs/output, GET /healthz" } });
   });
 
   const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);
@@ -59,7 +62,9 @@ function answerError(error: unknown, path: string, res: Response, log: Logger): 
     error.send(res);
   } else if (isHttpError(error) && error.status < 500) {
     // Malformed or oversized JSON; express says so in the status.
-    res.status(error.status).json({ error: { code: RefusalCode.BadRequest, message: "the body is not JSON of an acceptable size" } });
+    res
+      .status(error.status)
+      .json({ error: { code: RefusalCode.BadRequest, message: "the body is not JSON of an acceptable size" } });
   } else {
     log.error({ path, err: error }, "request failed");
     res.status(500).json({ error: { code: "internal_error", message: "the worker failed; its log tells why" } });

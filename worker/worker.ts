@@ -57,7 +57,9 @@ export async function startWorker(config: Config, log: Logger): Promise<Worker> 
   if (stored.length > 0) log.info({ jobs: stored.length }, "found completions that are not settled yet");
   watcher.start(stored);
   const sweep = (): void => {
-    store.sweep(windows.equivocation).catch((error: unknown) => log.warn({ err: error }, "cannot clean the list of taken jobs"));
+    store
+      .sweep(windows.equivocation)
+      .catch((error: unknown) => log.warn({ err: error }, "cannot clean the list of taken jobs"));
   };
   sweep();
   const sweeper = setInterval(sweep, SWEEP_MS);
@@ -94,18 +96,32 @@ function createBackend({ backend, concurrency }: Config): Backend {
 }
 
 /** Things that keep a worker from being paid or chosen, told at the start. None of them is final, so none stops it. */
-async function warnAboutModels(config: Config, identity: Identity, reader: ChainReader, backend: Backend, log: Logger): Promise<void> {
+async function warnAboutModels(
+  config: Config,
+  identity: Identity,
+  reader: ChainReader,
+  backend: Backend,
+  log: Logger,
+): Promise<void> {
   for (const id of config.models.keys()) {
     const number = await reader.modelNumber(id);
-    if (number === null) log.warn({ model: id, listed: await reader.modelIds() }, "the catalog does not list this model: no job of it can come");
+    if (number === null)
+      log.warn(
+        { model: id, listed: await reader.modelIds() },
+        "the catalog does not list this model: no job of it can come",
+      );
     else if (!(await reader.isEligible(identity.address, number))) {
-      log.warn({ model: id, worker: identity.address }, "not registered with enough stake for this model yet: no job of it can come");
+      log.warn(
+        { model: id, worker: identity.address },
+        "not registered with enough stake for this model yet: no job of it can come",
+      );
     }
   }
   try {
     const served = await backend.models();
     const missing = served === null ? [] : [...config.models.values()].filter((name) => !served.includes(name));
-    if (missing.length > 0) log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
+    if (missing.length > 0)
+      log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
     log.warn({ err: error }, "the model server does not answer yet: jobs are refused until it does");

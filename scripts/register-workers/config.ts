@@ -11,7 +11,10 @@ export class ConfigError extends Error {
 const DEV_OWNER: Hex = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 const DEV_CHAIN_ID = 31337;
 
-const key = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v), "must be 0x and 64 hex digits");
+const key = z.custom<Hex>(
+  (v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v),
+  "must be 0x and 64 hex digits",
+);
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "must be an address");
 
 const workersSchema = z.array(
@@ -45,7 +48,8 @@ export function readRegisterConfig(environment: NodeJS.ProcessEnv): RegisterConf
   if (!env.success) throw new ConfigError(`invalid environment:\n${z.prettifyError(env.error)}`);
   const { RPC_URL, DEPLOYMENT_FILE, WORKERS_FILE, OWNER_PRIVATE_KEY } = env.data;
   const workers = workersSchema.safeParse(readJson(WORKERS_FILE));
-  if (!workers.success) throw new ConfigError(`${WORKERS_FILE} is not a list of workers:\n${z.prettifyError(workers.error)}`);
+  if (!workers.success)
+    throw new ConfigError(`${WORKERS_FILE} is not a list of workers:\n${z.prettifyError(workers.error)}`);
   return {
     rpcUrl: RPC_URL,
     deploymentFile: DEPLOYMENT_FILE,
@@ -62,6 +66,8 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new ConfigError(`cannot read WORKERS_FILE ${file}: ${error instanceof Error ? error.message.slice(0, 80) : error}`);
+    throw new ConfigError(
+      `cannot read WORKERS_FILE ${file}: ${error instanceof Error ? error.message.slice(0, 80) : error}`,
+    );
   }
 }

@@ -2,8 +2,8 @@ import {
   type Account,
   type Address,
   type Chain,
-  encodeFunctionData,
   type EncodeFunctionDataParameters,
+  encodeFunctionData,
   type Hex,
   isAddressEqual,
   type PublicClient,
@@ -53,7 +53,9 @@ export class Registration {
       reader.getTransactionCount({ address: owner, blockTag: "pending" }),
     ]);
     const numbers = Array.from({ length: count }, (_, i) => i + 1);
-    const views = await Promise.all(numbers.map((n) => reader.readContract({ ...catalog, functionName: "modelAt", args: [n] })));
+    const views = await Promise.all(
+      numbers.map((n) => reader.readContract({ ...catalog, functionName: "modelAt", args: [n] })),
+    );
     const models = new Map(views.map((view) => [view.listing.id, view.number]));
     const target = minimum * 2n;
     return new Registration(reader, wallet, deployment, { models, target, allowance, nonce });
@@ -72,23 +74,35 @@ export class Registration {
       await this.#allow(target);
       const domain = registryDomain(this.#deployment.chainId, registry.address);
       const message = { owner: this.#wallet.account.address };
-      const enrollment = compactSignature(await account.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }));
-      return this.#call({ abi: workerRegistryAbi, functionName: "register", args: [signer, payout, entry.endpoint, wanted, target, enrollment] });
+      const enrollment = compactSignature(
+        await account.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }),
+      );
+      return this.#call({
+        abi: workerRegistryAbi,
+        functionName: "register",
+        args: [signer, payout, entry.endpoint, wanted, target, enrollment],
+      });
     }
 
     const now = await this.#reader.readContract({ ...registry, functionName: "workerAt", args: [id] });
     if (!isAddressEqual(now.owner, this.#wallet.account.address)) {
-      throw new ConfigError(`worker ${signer} is owned by ${now.owner}: run this with the key of that account in OWNER_PRIVATE_KEY`);
+      throw new ConfigError(
+        `worker ${signer} is owned by ${now.owner}: run this with the key of that account in OWNER_PRIVATE_KEY`,
+      );
     }
-    if (now.unbondsAt !== 0) await this.#call({ abi: workerRegistryAbi, functionName: "cancelUnbonding", args: [signer] });
+    if (now.unbondsAt !== 0)
+      await this.#call({ abi: workerRegistryAbi, functionName: "cancelUnbonding", args: [signer] });
     if (now.endpoint !== entry.endpoint) {
       await this.#call({ abi: workerRegistryAbi, functionName: "setEndpoint", args: [signer, entry.endpoint] });
     }
-    if (!isAddressEqual(now.payout, payout)) await this.#call({ abi: workerRegistryAbi, functionName: "setPayout", args: [signer, payout] });
+    if (!isAddressEqual(now.payout, payout))
+      await this.#call({ abi: workerRegistryAbi, functionName: "setPayout", args: [signer, payout] });
     const added = wanted.filter((model) => !now.models.includes(model));
     const removed = now.models.filter((model) => !wanted.includes(model));
-    if (added.length > 0) await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, added, true] });
-    if (removed.length > 0) await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, removed, false] });
+    if (added.length > 0)
+      await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, added, true] });
+    if (removed.length > 0)
+      await this.#call({ abi: workerRegistryAbi, functionName: "setHosting", args: [signer, removed, false] });
     if (now.stake < target) {
       await this.#allow(target - now.stake);
       await this.#call({ abi: workerRegistryAbi, functionName: "addStake", args: [signer, target - now.stake] });
@@ -100,7 +114,9 @@ export class Registration {
     for (const { hash, what } of this.#sent) {
       const receipt = await this.#reader.waitForTransactionReceipt({ hash, timeout: 60_000 });
       if (receipt.status !== "success") {
-        throw new ConfigError(`${what} reverted in ${hash}: has ${this.#wallet.account.address} enough SVC for the stake of all workers?`);
+        throw new ConfigError(
+          `${what} reverted in ${hash}: has ${this.#wallet.account.address} enough SVC for the stake of all workers?`,
+        );
       }
     }
     return this.#sent.length;
@@ -108,7 +124,8 @@ export class Registration {
 
   #modelNumber(id: string): number {
     const number = this.#state.models.get(id);
-    if (number === undefined) throw new ConfigError(`the catalog does not list ${id}; it lists ${[...this.#state.models.keys()].join(", ")}`);
+    if (number === undefined)
+      throw new ConfigError(`the catalog does not list ${id}; it lists ${[...this.#state.models.keys()].join(", ")}`);
     return number;
   }
 
@@ -125,7 +142,11 @@ export class Registration {
   }
 
   #call(call: RegistryCall & { functionName: string }): Promise<void> {
-    return this.#send(this.#deployment.contracts.WorkerRegistry, encodeFunctionData(call as EncodeFunctionDataParameters), call.functionName);
+    return this.#send(
+      this.#deployment.contracts.WorkerRegistry,
+      encodeFunctionData(call as EncodeFunctionDataParameters),
+      call.functionName,
+    );
   }
 
   async #send(to: Address, data: Hex, what: string): Promise<void> {

@@ -4,7 +4,15 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { client, gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import {
+  client,
+  gateway,
+  newWorker,
+  otherGateway,
+  startChain,
+  type TestChain,
+  type TestWorker,
+} from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, complete, dispatch, fetchOutput, lockJob, prepare, signAssignment } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
@@ -29,7 +37,10 @@ afterAll(async () => {
 
 describe("a dispatched job", () => {
   it("streams an answer whose completion the escrow accepts, and erases it once settled", async () => {
-    const job = await lockJob(chain, worker, { prompt: "Explain escrow [[tokens:700]]", request: { max_tokens: 4_000 } });
+    const job = await lockJob(chain, worker, {
+      prompt: "Explain escrow [[tokens:700]]",
+      request: { max_tokens: 4_000 },
+    });
     const streamed = await dispatch(worker, job);
 
     expect(streamed.names[0]).toBe("acknowledged");
@@ -40,7 +51,11 @@ describe("a dispatched job", () => {
     expect(streamed.completed?.completion.proofHash).toBe(answerHash(streamed.text));
 
     await complete(chain, job, streamed);
-    expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ status: ChainStatus.Settled, credits: 40, attempt: 1 });
+    expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({
+      status: ChainStatus.Settled,
+      credits: 40,
+      attempt: 1,
+    });
     await until("the answer is erased", async () => (await storedFiles()).length === 0);
     expect((await fetchOutput(chain, worker, job, gateway)).body.error?.code).toBe("no_output");
   });
@@ -77,9 +92,15 @@ describe("a dispatched job", () => {
     const streamed = await dispatch(worker, job);
     expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 200 });
     await acknowledge(chain, job, streamed.acknowledgement ?? "0x");
-    expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 403, body: { error: { code: "not_assigned" } } });
+    expect(await fetchOutput(chain, worker, job)).toMatchObject({
+      status: 403,
+      body: { error: { code: "not_assigned" } },
+    });
     expect(await fetchOutput(chain, worker, job, otherGateway)).toMatchObject({ status: 403 });
-    expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({ status: 200, body: { text: streamed.text } });
+    expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({
+      status: 200,
+      body: { text: streamed.text },
+    });
   });
 
   it("leaves neither prompt nor answer in the log", async () => {
@@ -108,7 +129,10 @@ describe("a dispatch is refused", () => {
 
   it("when somebody who is no gateway signed it", async () => {
     const job = await lockJob(chain, worker);
-    expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([403, "not_assigned"]);
+    expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([
+      403,
+      "not_assigned",
+    ]);
   });
 
   it("when another gateway than the job's signed it", async () => {
@@ -142,7 +166,10 @@ describe("a dispatch is refused", () => {
     expect(results.map((result) => result.status).sort()).toEqual([200, 409]);
     expect(await refused(job)).toEqual([409, "already_taken"]);
     const again = { ...job.assignment, attempt: 2 };
-    expect(await refused({ ...job, assignment: again, signature: await signAssignment(chain, again) })).toEqual([409, "already_taken"]);
+    expect(await refused({ ...job, assignment: again, signature: await signAssignment(chain, again) })).toEqual([
+      409,
+      "already_taken",
+    ]);
   });
 
   it("under an attempt that the chain has passed", async () => {
@@ -168,7 +195,8 @@ describe("a dispatch is refused", () => {
   });
 
   it("when it is malformed", async () => {
-    const post = (body: string) => fetch(`${worker.endpoint}/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const post = (body: string) =>
+      fetch(`${worker.endpoint}/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body });
     const bodies = [
       ["{", 400],
       ["[]", 400],
@@ -177,7 +205,10 @@ describe("a dispatch is refused", () => {
     ] as const;
     for (const [body, status] of bodies) {
       const response = await post(body);
-      expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([status, "bad_request"]);
+      expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+        status,
+        "bad_request",
+      ]);
     }
   });
 });

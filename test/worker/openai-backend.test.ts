@@ -4,7 +4,7 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { complete, dispatch, lockJob, type JobOptions } from "./support/dispatch.ts";
+import { complete, dispatch, type JobOptions, lockJob } from "./support/dispatch.ts";
 import { chunk, dropAfter, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
@@ -36,20 +36,53 @@ const run = async (options: JobOptions = {}) => dispatch(worker, await lockJob(c
 
 describe("an OpenAI-compatible backend", () => {
   it("gets every field and its own model name, and its usage is what is signed", async () => {
-    peer.play(stream(chunk({ role: "assistant", content: "" }), chunk({ content: "Yes" }), chunk({}, "stop"), usageAndDone(21, 2)));
-    const request = { temperature: 0.5, top_p: 0.9, stop: ["\nUser:"], frequency_penalty: 1, presence_penalty: -1, seed: 7, max_tokens: 50 };
+    peer.play(
+      stream(
+        chunk({ role: "assistant", content: "" }),
+        chunk({ content: "Yes" }),
+        chunk({}, "stop"),
+        usageAndDone(21, 2),
+      ),
+    );
+    const request = {
+      temperature: 0.5,
+      top_p: 0.9,
+      stop: ["\nUser:"],
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      seed: 7,
+      max_tokens: 50,
+    };
     const job = await lockJob(chain, worker, { request });
     const streamed = await dispatch(worker, job);
-    expect(peer.requests.at(-1)?.body).toEqual({ ...job.request, model: "qwen3:8b", stream: true, stream_options: { include_usage: true } });
+    expect(peer.requests.at(-1)?.body).toEqual({
+      ...job.request,
+      model: "qwen3:8b",
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     expect(peer.requests.at(-1)?.key).toBe("Bearer secret-of-the-backend");
     expect(daemon.output()).not.toContain("secret-of-the-backend");
-    expect(streamed.completed?.completion).toMatchObject({ promptTokens: 21, completionTokens: 2, proofHash: answerHash("Yes") });
+    expect(streamed.completed?.completion).toMatchObject({
+      promptTokens: 21,
+      completionTokens: 2,
+      proofHash: answerHash("Yes"),
+    });
     await complete(chain, job, streamed);
     expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
   });
 
   it("never signs a trailing newline nor sends an empty delta, whatever the pieces", async () => {
-    peer.play(stream(chunk({ content: "\nOne\n" }), chunk({ content: "\n" }), chunk({ content: "two\r\n" }), chunk({ content: "\n" }), chunk({}, "stop"), usageAndDone(1, 6)));
+    peer.play(
+      stream(
+        chunk({ content: "\nOne\n" }),
+        chunk({ content: "\n" }),
+        chunk({ content: "two\r\n" }),
+        chunk({ content: "\n" }),
+        chunk({}, "stop"),
+        usageAndDone(1, 6),
+      ),
+    );
     const { text, completed } = await run();
     expect(text).toBe("\nOne\n\ntwo");
     expect(completed?.completion.proofHash).toBe(answerHash("\nOne\n\ntwo"));
@@ -66,7 +99,15 @@ describe("an OpenAI-compatible backend", () => {
   });
 
   it("has its reasoning delivered inside <think>", async () => {
-    peer.play(stream(chunk({ reasoning_content: "Hm" }), chunk({ reasoning_content: "m.\n" }), chunk({ content: "42" }), chunk({}, "stop"), usageAndDone(1, 9)));
+    peer.play(
+      stream(
+        chunk({ reasoning_content: "Hm" }),
+        chunk({ reasoning_content: "m.\n" }),
+        chunk({ content: "42" }),
+        chunk({}, "stop"),
+        usageAndDone(1, 9),
+      ),
+    );
     expect((await run()).text).toBe("<think>Hmm.\n</think>42");
   });
 
@@ -80,9 +121,15 @@ describe("an OpenAI-compatible backend", () => {
   it.each([
     ["breaks off without a finish reason", stream(chunk({ content: "half an" }), "data: [DONE]\n\n")],
     ["closes the connection in the middle", dropAfter(chunk({ content: "half" }))],
-    ["reports an error in the stream", stream(chunk({ content: "half" }), 'data: {"error":{"message":"CUDA out of memory"}}\n\n')],
+    [
+      "reports an error in the stream",
+      stream(chunk({ content: "half" }), 'data: {"error":{"message":"CUDA out of memory"}}\n\n'),
+    ],
     ["sends what is not JSON", stream(chunk({ content: "half" }), "data: <html>\n\n")],
-    ["refuses to go on for its content", stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1))],
+    [
+      "refuses to go on for its content",
+      stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1)),
+    ],
   ])("that %s ends the job with an error and no completion", async (name, script) => {
     peer.play(script);
     const streamed = await run();

@@ -26,7 +26,9 @@ afterAll(async () => {
   await chain?.stop();
 });
 
-it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", { timeout: 20_000 }, async () => {
+it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", {
+  timeout: 20_000,
+}, async () => {
   const job = await lockJob(chain, worker, { prompt: "Survive [[tokens:200]]" });
   const streamed = await dispatch(worker, job);
   await daemon.end("SIGKILL");
@@ -39,11 +41,19 @@ it("after kill -9 a signed answer is still there, the same, and nothing is signe
   expect(body).toMatchObject({ ...streamed.completed, text: streamed.text });
   for (const attempt of [1, 2]) {
     const assignment = { ...job.assignment, attempt };
-    const again = { ...job, assignment, signature: await signAssignment(chain, assignment), request: { ...job.request, seed: 5 } };
+    const again = {
+      ...job,
+      assignment,
+      signature: await signAssignment(chain, assignment),
+      request: { ...job.request, seed: 5 },
+    };
     expect(await dispatch(worker, again)).toMatchObject({ status: 409, refusal: "already_taken", names: [] });
   }
   await complete(chain, job, { completed: body });
-  await until("the answer is erased", async () => (await readdir(join(chain.folder, worker.address, "completions"))).length === 0);
+  await until(
+    "the answer is erased",
+    async () => (await readdir(join(chain.folder, worker.address, "completions"))).length === 0,
+  );
 });
 
 it("a worker that was killed while it generated does not take the job up again", { timeout: 20_000 }, async () => {
@@ -59,13 +69,24 @@ it("a worker that was killed while it generated does not take the job up again",
   expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 404, body: { error: { code: "no_output" } } });
 });
 
-it("a worker that was killed before settlement is paid after its restart, without its gateway", { timeout: 30_000 }, async () => {
+it("a worker that was killed before settlement is paid after its restart, without its gateway", {
+  timeout: 30_000,
+}, async () => {
   await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
   const job = await lockJob(chain, worker);
   const { text } = await dispatch(worker, job);
   await daemon.end("SIGKILL");
   daemon = await startDaemon(chain, worker, { WORKER_SELF_SETTLE_AFTER: "0" });
-  await until("proven and finalized", async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Settled, 20_000);
-  const [log] = await chain.rpc.getContractEvents({ ...chain.escrow, eventName: "JobSettled", args: { jobId: job.assignment.jobId }, fromBlock: 0n });
+  await until(
+    "proven and finalized",
+    async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Settled,
+    20_000,
+  );
+  const [log] = await chain.rpc.getContractEvents({
+    ...chain.escrow,
+    eventName: "JobSettled",
+    args: { jobId: job.assignment.jobId },
+    fromBlock: 0n,
+  });
   expect(log?.args.proofHash).toBe(answerHash(text));
 });

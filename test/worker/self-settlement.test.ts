@@ -1,8 +1,8 @@
 import { parseEther } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import { testStablecoinAbi } from "../../protocol/generated/abi.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
 import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, dispatch, type Job, lockJob } from "./support/dispatch.ts";
@@ -29,7 +29,12 @@ const reaches = (job: Job, wanted: number, ms?: number) =>
   until(`status ${wanted}`, async () => (await status(job)) === wanted, ms);
 const earned = (worker: TestWorker) => {
   const { Stablecoin } = chain.deployment.contracts;
-  return chain.rpc.readContract({ address: Stablecoin, abi: testStablecoinAbi, functionName: "balanceOf", args: [worker.address] });
+  return chain.rpc.readContract({
+    address: Stablecoin,
+    abi: testStablecoinAbi,
+    functionName: "balanceOf",
+    args: [worker.address],
+  });
 };
 
 beforeAll(async () => {
@@ -88,7 +93,11 @@ describe.concurrent("when the gateway stays silent", { timeout: 25_000 }, () => 
     const job = await lockJob(chain, workers.poor, { acknowledgeIn: 8 });
     await dispatch(workers.poor, job);
     const complaint = await until("the log says so", async () => daemons.poor.logs().find((line) => line.level === 50));
-    expect(complaint).toMatchObject({ account: workers.poor.address, calls: ["acknowledge", "submitProof"], balance: "0" });
+    expect(complaint).toMatchObject({
+      account: workers.poor.address,
+      calls: ["acknowledge", "submitProof"],
+      balance: "0",
+    });
     expect(complaint.msg).toMatch(/send native currency/);
     await chain.rpc.setBalance({ address: workers.poor.address, value: parseEther("1") });
     await reaches(job, ChainStatus.Proven, 5_000);
@@ -105,7 +114,9 @@ describe.concurrent("when the gateway stays silent", { timeout: 25_000 }, () => 
     const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1000]]", acknowledgeIn: 4 });
     const running = dispatch(workers.slow, job);
     const { jobId } = job.assignment;
-    await until("the job runs", async () => daemons.slow.logs().some((line) => line.msg === "job taken" && line.jobId === jobId));
+    await until("the job runs", async () =>
+      daemons.slow.logs().some((line) => line.msg === "job taken" && line.jobId === jobId),
+    );
     await chain.send(gateway, "fail", [jobId, 1]);
     expect((await running).error?.code).toBe("superseded");
   });

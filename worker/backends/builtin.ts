@@ -27,7 +27,11 @@ export class BuiltinTextGenerator implements Backend {
     this.#options = options;
   }
 
-  async *generate(model: string, request: ChatRequest, signal: AbortSignal): AsyncGenerator<BackendPiece, void, undefined> {
+  async *generate(
+    model: string,
+    request: ChatRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<BackendPiece, void, undefined> {
     const { tokens, finishReason } = limit(composeAnswer(model, request), request);
     const { tokensPerSecond, firstTokenMs } = this.#options;
     if (firstTokenMs > 0) await setTimeout(firstTokenMs, undefined, { signal });
@@ -57,7 +61,10 @@ function limit(all: string[], request: ChatRequest): { tokens: string[]; finishR
   const tokens = all.slice(0, request.max_tokens);
   const finishReason = tokens.length < all.length ? "length" : "stop";
   const text = tokens.join("");
-  const cuts = (request.stop ?? []).filter((stop) => stop !== "").map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  const cuts = (request.stop ?? [])
+    .filter((stop) => stop !== "")
+    .map((stop) => text.indexOf(stop))
+    .filter((at) => at >= 0);
   if (cuts.length === 0) return { tokens, finishReason };
   const kept: string[] = [];
   let left = Math.min(...cuts);

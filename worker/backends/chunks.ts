@@ -56,8 +56,10 @@ export class ChunkReader {
       return;
     }
     const chunk = parse(data);
-    if (chunk.error !== undefined && chunk.error !== null) throw new BackendError("the model server reported an error during the answer");
-    if (chunk.usage) this.#usage = { promptTokens: chunk.usage.prompt_tokens, completionTokens: chunk.usage.completion_tokens };
+    if (chunk.error !== undefined && chunk.error !== null)
+      throw new BackendError("the model server reported an error during the answer");
+    if (chunk.usage)
+      this.#usage = { promptTokens: chunk.usage.prompt_tokens, completionTokens: chunk.usage.completion_tokens };
     const choice = chunk.choices?.find((c) => (c.index ?? 0) === 0);
     if (choice === undefined) return;
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";
@@ -66,7 +68,8 @@ export class ChunkReader {
     if (content !== "") yield this.#counted({ kind: "text", text: content });
     if (choice.finish_reason) {
       const finish = FINISH[choice.finish_reason];
-      if (finish === undefined) throw new BackendError(`the model server ended the answer with "${choice.finish_reason.slice(0, 40)}"`);
+      if (finish === undefined)
+        throw new BackendError(`the model server ended the answer with "${choice.finish_reason.slice(0, 40)}"`);
       this.#finish = finish;
     }
   }
@@ -75,7 +78,10 @@ export class ChunkReader {
   end(): BackendPiece {
     if (this.#finish === null) throw new BackendError("the model server broke off without a finish reason");
     // Without usage, one delta is taken for one token: what most servers send, and never more than there were.
-    const usage = this.#usage ?? { promptTokens: countPromptTokens(this.#request.messages), completionTokens: this.#deltas };
+    const usage = this.#usage ?? {
+      promptTokens: countPromptTokens(this.#request.messages),
+      completionTokens: this.#deltas,
+    };
     return { kind: "end", finishReason: this.#finish, usage };
   }
 

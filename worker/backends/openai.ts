@@ -30,13 +30,19 @@ export class OpenAiBackend implements Backend {
     });
   }
 
-  async *generate(model: string, request: ChatRequest, signal: AbortSignal): AsyncGenerator<BackendPiece, void, undefined> {
+  async *generate(
+    model: string,
+    request: ChatRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<BackendPiece, void, undefined> {
     const body = JSON.stringify({ ...request, model, stream: true, stream_options: { include_usage: true } });
     const response = await this.#send("POST", "/chat/completions", signal, body);
     const type = String(response.headers["content-type"] ?? "");
     if (!type.includes("text/event-stream")) {
       response.body.destroy();
-      throw new BackendError(`the model server answered ${type || "without a content type"} instead of an event stream`);
+      throw new BackendError(
+        `the model server answered ${type || "without a content type"} instead of an event stream`,
+      );
     }
     const reader = new ChunkReader(request);
     // Collected here, because the parser reports through callbacks.
@@ -45,7 +51,8 @@ export class OpenAiBackend implements Backend {
       maxBufferSize: EVENT_LIMIT,
       onEvent: (event) => pending.push(event.data),
       onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded") throw new BackendError("the model server sent an event without end");
+        if (error.type === "max-buffer-size-exceeded")
+          throw new BackendError("the model server sent an event without end");
       },
     });
     const decoder = new TextDecoder();
@@ -76,13 +83,24 @@ export class OpenAiBackend implements Backend {
     await this.#agent.destroy();
   }
 
-  async #send(method: "GET" | "POST", path: string, signal: AbortSignal, body?: string): Promise<Dispatcher.ResponseData> {
+  async #send(
+    method: "GET" | "POST",
+    path: string,
+    signal: AbortSignal,
+    body?: string,
+  ): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = { accept: "text/event-stream, application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#options.key !== undefined) headers.authorization = `Bearer ${this.#options.key}`;
     let response: Dispatcher.ResponseData;
     try {
-      response = await send(this.#options.baseUrl + path, { method, headers, body: body ?? null, signal, dispatcher: this.#agent });
+      response = await send(this.#options.baseUrl + path, {
+        method,
+        headers,
+        body: body ?? null,
+        signal,
+        dispatcher: this.#agent,
+      });
     } catch (error) {
       if (signal.aborted) throw error;
       throw new BackendError("the model server cannot be reached", { cause: error });

@@ -53,7 +53,9 @@ function topics(prompt: string): string[] {
  */
 export function composeAnswer(model: string, request: ChatRequest): string[] {
   const prompt = request.messages.findLast((message) => message.role === "user")?.content ?? "";
-  const digest = createHash("sha256").update(JSON.stringify([model, request.messages, request.seed ?? null])).digest();
+  const digest = createHash("sha256")
+    .update(JSON.stringify([model, request.messages, request.seed ?? null]))
+    .digest();
   const random = randomOf(digest.readUInt32LE(0));
   const exact = /\[\[tokens:(\d{1,6})\]\]/.exec(prompt)?.[1];
   const wanted = exact === undefined ? 40 + Math.floor(random() * 120) : Number(exact);

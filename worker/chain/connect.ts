@@ -7,7 +7,12 @@ import type { Logger } from "../log.ts";
 export type Chain = { client: PublicClient; deployment: Deployment; rpcUrl: string };
 
 /** Waits for the node and makes sure that it is the chain of the deployment file. */
-export async function connectChain(rpcUrl: string, deploymentFile: string, log: Logger, patienceMs = 30_000): Promise<Chain> {
+export async function connectChain(
+  rpcUrl: string,
+  deploymentFile: string,
+  log: Logger,
+  patienceMs = 30_000,
+): Promise<Chain> {
   const deployment = parseDeployment(await readFile(deploymentFile, "utf8"), deploymentFile);
   const chain = defineChain({
     id: deployment.chainId,
@@ -22,11 +27,15 @@ export async function connectChain(rpcUrl: string, deploymentFile: string, log: 
 
   const chainId = await client.getChainId();
   if (chainId !== deployment.chainId) {
-    throw new Error(`the node at RPC_URL is chain ${chainId}, but ${deploymentFile} is for chain ${deployment.chainId}`);
+    throw new Error(
+      `the node at RPC_URL is chain ${chainId}, but ${deploymentFile} is for chain ${deployment.chainId}`,
+    );
   }
   const start: { hash: Hex | null } = await client.getBlock({ blockNumber: BigInt(deployment.startBlock) });
   if (start.hash !== deployment.startBlockHash) {
-    throw new Error(`the node's block ${deployment.startBlock} is not the one in ${deploymentFile}: it is another chain, or it was reset`);
+    throw new Error(
+      `the node's block ${deployment.startBlock} is not the one in ${deploymentFile}: it is another chain, or it was reset`,
+    );
   }
   return { client, deployment, rpcUrl };
 }

@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddressEqual, parseSignature, recoverTypedDataAddress } from "viem";
-import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
@@ -30,7 +30,12 @@ export class Identity {
   /** Signs that the worker takes a job. */
   signAcknowledgement(jobId: Hex, attempt: number): Promise<Hex> {
     const types = { Acknowledgement: jobMessageTypes.Acknowledgement };
-    return this.account.signTypedData({ domain: this.#domain, types, primaryType: "Acknowledgement", message: { jobId, attempt } });
+    return this.account.signTypedData({
+      domain: this.#domain,
+      types,
+      primaryType: "Acknowledgement",
+      message: { jobId, attempt },
+    });
   }
 
   /** Signs what was answered. The caller stores the Completion before the signature goes anywhere, and asks once a job. */
@@ -42,12 +47,20 @@ export class Identity {
   /** Who signed an Assignment; null for a signature the contracts would refuse. */
   recoverAssignment(message: Assignment, signature: Hex): Promise<Address | null> {
     const types = { Assignment: jobMessageTypes.Assignment };
-    return recover(signature, () => recoverTypedDataAddress({ domain: this.#domain, types, primaryType: "Assignment", message, signature }));
+    return recover(signature, () =>
+      recoverTypedDataAddress({ domain: this.#domain, types, primaryType: "Assignment", message, signature }),
+    );
   }
 
   /** Who signed for access to an output; null for a malformed signature. */
   recoverAccess(message: { jobId: Hex; worker: Address; expiresAt: number }, signature: Hex): Promise<Address | null> {
-    const data = { domain: this.#domain, types: outputAccessTypes, primaryType: "OutputAccess", message, signature } as const;
+    const data = {
+      domain: this.#domain,
+      types: outputAccessTypes,
+      primaryType: "OutputAccess",
+      message,
+      signature,
+    } as const;
     return recover(signature, () => recoverTypedDataAddress(data));
   }
 }

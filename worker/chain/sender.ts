@@ -1,4 +1,14 @@
-import { createWalletClient, encodeFunctionData, formatEther, type Hex, http, parseEventLogs, type TransactionReceipt, type WalletClient } from "viem";
+import {
+  createWalletClient,
+  encodeFunctionData,
+  formatEther,
+  type Hex,
+  http,
+  parseEventLogs,
+  type TransactionReceipt,
+  type WalletClient,
+} from "viem";
+import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { Logger } from "../log.ts";
 import type { Chain } from "./connect.ts";
@@ -39,7 +49,11 @@ export class Sender {
     this.#chain = chain;
     this.#identity = identity;
     this.#log = log;
-    this.#wallet = createWalletClient({ chain: chain.client.chain, transport: http(chain.rpcUrl), account: identity.account });
+    this.#wallet = createWalletClient({
+      chain: chain.client.chain,
+      transport: http(chain.rpcUrl),
+      account: identity.account,
+    });
   }
 
   /** Runs calls of the escrow in one batch; each succeeds or fails alone. Returns the receipt; throws NoGas. */
@@ -64,14 +78,28 @@ export class Sender {
     const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [items] });
     const to = deployment.contracts.InferenceEscrow;
     const chain = client.chain ?? null;
-    const hash = await this.#wallet.sendTransaction({ account: this.#identity.account, chain, to, data, gas, nonce, ...fees });
+    const hash = await this.#wallet.sendTransaction({
+      account: this.#identity.account,
+      chain,
+      to,
+      data,
+      gas,
+      nonce,
+      ...fees,
+    });
     this.#last = { nonce, ...fees };
     this.#log.info({ tx: hash, nonce, items: items.length }, "transaction sent");
     const receipt = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS, pollingInterval: 250 });
     const failed = parseEventLogs({ abi: inferenceEscrowAbi, eventName: "BatchItemFailed", logs: receipt.logs });
     if (receipt.status !== "success" || failed.length > 0) {
-      const reasons = failed.map((log) => ({ item: Number(log.args.index), reason: log.args.reason.slice(0, 10) }));
-      this.#log.warn({ tx: receipt.transactionHash, status: receipt.status, failed: reasons }, "the escrow refused calls of the transaction");
+      const reasons = failed.map((log) => ({
+        item: Number(log.args.index),
+        reason: decodeRevert(log.args.reason).name,
+      }));
+      this.#log.warn(
+        { tx: receipt.transactionHash, status: receipt.status, failed: reasons },
+        "the escrow refused calls of the transaction",
+      );
     }
     return receipt;
   }

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import type { Address, Hex } from "viem";
+import { z } from "zod";
 import { assignmentSchema, completionSchema, finishReasonSchema } from "../../protocol/dispatch.ts";
 
 const hex = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]+$/.test(v), "not hex");

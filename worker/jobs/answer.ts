@@ -10,7 +10,10 @@ import { AnswerHash } from "../../protocol/answer-hash.ts";
 export class Answer {
   readonly #hash = new AnswerHash();
   readonly #pieces: string[] = [];
-  #held = "";
+  /** Newlines at the end so far, as they came: joined only when text follows, so that a backend stuck on them costs nothing. */
+  #newlines: string[] = [];
+  /** First half of a surrogate pair, after those newlines. */
+  #half = "";
   #thinking = false;
   #characters = 0;
 
@@ -37,9 +40,10 @@ export class Answer {
   end(): string {
     let last = "";
     if (this.#thinking) last = this.write("");
-    const rest = this.#held.replace(/[\r\n]+$/, "");
-    this.#held = "";
-    // Only half a surrogate pair can be left, and it will never be whole.
+    // Half a pair will never be whole, but it is text: the newlines before it count.
+    const rest = this.#half === "" ? "" : this.#newlines.join("") + this.#half;
+    this.#newlines = [];
+    this.#half = "";
     return last + this.#deliver(rest.toWellFormed());
   }
 
@@ -59,16 +63,20 @@ export class Answer {
   }
 
   #add(text: string): string {
+    if (text === "") return "";
     this.#characters += text.length;
-    // A backend stuck on newlines must not make each one cost a scan of all before it.
-    if (/^[\r\n]*$/.test(text) && /^[\r\n]?$/.test(this.#held.slice(-1))) {
-      this.#held += text;
+    const halfAt = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    let end = halfAt;
+    while (end > 0 && isNewline(text.charCodeAt(end - 1))) end--;
+    if (end === 0 && this.#half === "") {
+      if (halfAt > 0) this.#newlines.push(text.slice(0, halfAt));
+      this.#half = text.slice(halfAt);
       return "";
     }
-    const all = this.#held + text;
-    const tail = /[\r\n]*[\ud800-\udbff]?$/.exec(all)?.[0] ?? "";
-    this.#held = tail;
-    return this.#deliver(all.slice(0, all.length - tail.length).toWellFormed());
+    const piece = this.#newlines.join("") + this.#half + text.slice(0, end);
+    this.#newlines = end < halfAt ? [text.slice(end, halfAt)] : [];
+    this.#half = text.slice(halfAt);
+    return this.#deliver(piece.toWellFormed());
   }
 
   #deliver(piece: string): string {
@@ -78,3 +86,6 @@ export class Answer {
     return piece;
   }
 }
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+const isNewline = (unit: number): boolean => unit === 10 || unit === 13;

@@ -26,7 +26,10 @@ export class AssignmentChecks {
   /** The gateway that signed an assignment for this worker. Costs no chain call once the gateway is known. */
   async gatewayOf(assignment: Assignment, signature: Hex): Promise<Gateway> {
     if (!this.#identity.is(assignment.worker)) {
-      throw new Refusal(RefusalCode.NotAssigned, `the assignment is for ${assignment.worker}, this worker is ${this.#identity.address}`);
+      throw new Refusal(
+        RefusalCode.NotAssigned,
+        `the assignment is for ${assignment.worker}, this worker is ${this.#identity.address}`,
+      );
     }
     const address = await this.#identity.recoverAssignment(assignment, signature);
     const id = address === null ? 0 : await onChain(() => this.#reader.gatewayId(address));
@@ -46,13 +49,23 @@ export class AssignmentChecks {
   /** Finds the lock on chain and checks that the job is open, this gateway's, of this model, paid in full and still to be taken. */
   async locked(dispatch: Dispatch, gateway: Gateway): Promise<Sighting> {
     const { assignment, model, request } = dispatch;
-    const [seen, number] = await onChain(() => Promise.all([this.#sight(assignment.jobId), this.#reader.modelNumber(model)]));
+    const [seen, number] = await onChain(() =>
+      Promise.all([this.#sight(assignment.jobId), this.#reader.modelNumber(model)]),
+    );
     const { job, blockTime } = seen;
-    const open = job.status === ChainStatus.Locked || (job.status === ChainStatus.Acknowledged && job.attempt < assignment.attempt);
-    if (!open) throw new Refusal(RefusalCode.NotLocked, `the chain shows no job open for this attempt (status ${job.status}, attempt ${job.attempt})`);
-    if (job.gateway !== gateway.id) throw new Refusal(RefusalCode.NotAssigned, `the job was locked by gateway ${job.gateway}, not ${gateway.id}`);
+    const open =
+      job.status === ChainStatus.Locked ||
+      (job.status === ChainStatus.Acknowledged && job.attempt < assignment.attempt);
+    if (!open)
+      throw new Refusal(
+        RefusalCode.NotLocked,
+        `the chain shows no job open for this attempt (status ${job.status}, attempt ${job.attempt})`,
+      );
+    if (job.gateway !== gateway.id)
+      throw new Refusal(RefusalCode.NotAssigned, `the job was locked by gateway ${job.gateway}, not ${gateway.id}`);
     if (blockTime >= assignment.acknowledgeBy) throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
-    if (job.model !== number) throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${model}`);
+    if (job.model !== number)
+      throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${model}`);
     checkPaid(request, job);
     return seen;
   }
@@ -72,7 +85,10 @@ export class AssignmentChecks {
 function checkPaid(request: ChatRequest, job: Sighting["job"]): void {
   const price = quote(request.max_tokens, job);
   if (price > job.credits) {
-    throw new Refusal(RefusalCode.BadRequest, `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`);
+    throw new Refusal(
+      RefusalCode.BadRequest,
+      `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`,
+    );
   }
 }
 
@@ -81,6 +97,8 @@ async function onChain<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw new Refusal(RefusalCode.ChainUnavailable, "this worker cannot read the chain at the moment", { cause: error });
+    throw new Refusal(RefusalCode.ChainUnavailable, "this worker cannot read the chain at the moment", {
+      cause: error,
+    });
   }
 }

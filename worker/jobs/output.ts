@@ -29,7 +29,8 @@ export class Outputs {
   async find(request: OutputRequest): Promise<WorkerOutput> {
     const { assignment, signature } = request;
     const gateway = await this.#parts.checks.gatewayOf(assignment, signature);
-    if (this.#parts.isRunning(assignment.jobId)) throw new Refusal(RefusalCode.NotFinished, "the job still runs; ask again");
+    if (this.#parts.isRunning(assignment.jobId))
+      throw new Refusal(RefusalCode.NotFinished, "the job still runs; ask again");
     const record = await this.#parts.store.read(assignment.jobId);
     if (record === null) throw new Refusal(RefusalCode.NoOutput, "no answer of this job is stored here");
     if (!isAddressEqual(gateway.address, record.papers.gateway)) {
@@ -46,12 +47,19 @@ export class Outputs {
     if (access === undefined) {
       const { job } = await this.#parts.reader.sight(jobId);
       if (job.status === ChainStatus.Locked) return;
-      throw new Refusal(RefusalCode.NotAssigned, "the assignment is public by now: add `access` with a signed OutputAccess");
+      throw new Refusal(
+        RefusalCode.NotAssigned,
+        "the assignment is public by now: add `access` with a signed OutputAccess",
+      );
     }
     const left = access.expiresAt - Date.now() / 1000;
-    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS) throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
+    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS)
+      throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
     const { identity } = this.#parts;
-    const signer = await identity.recoverAccess({ jobId, worker: identity.address, expiresAt: access.expiresAt }, access.signature);
+    const signer = await identity.recoverAccess(
+      { jobId, worker: identity.address, expiresAt: access.expiresAt },
+      access.signature,
+    );
     if (signer === null || !isAddressEqual(signer, record.papers.gateway)) {
       throw new Refusal(RefusalCode.NotAssigned, "`access` is not signed by the job's gateway");
     }

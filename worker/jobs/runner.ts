@@ -11,7 +11,7 @@ import type { Logger } from "../log.ts";
 import { Refusal } from "../refusal.ts";
 import type { SettlementWatcher } from "../settlement/watcher.ts";
 import type { AssignmentChecks, Gateway } from "./assignment.ts";
-import { Generation, type Generated, JobError } from "./generation.ts";
+import { type Generated, Generation, JobError } from "./generation.ts";
 import type { Slots } from "./slots.ts";
 
 type Parts = {
@@ -75,10 +75,17 @@ export class JobRunner {
 
   /** Stops the running jobs now. */
   stop(): void {
-    for (const abort of this.#running.values()) abort.abort(new JobError(JobErrorCode.Stopping, "the worker was stopped"));
+    for (const abort of this.#running.values())
+      abort.abort(new JobError(JobErrorCode.Stopping, "the worker was stopped"));
   }
 
-  async #work(dispatch: Dispatch, model: string, gateway: Gateway, stream: EventStream, abort: AbortController): Promise<void> {
+  async #work(
+    dispatch: Dispatch,
+    model: string,
+    gateway: Gateway,
+    stream: EventStream,
+    abort: AbortController,
+  ): Promise<void> {
     const { backend, checks } = this.#parts;
     const started = performance.now();
     const generation = new Generation(backend.generate(model, dispatch.request, abort.signal), dispatch.request);
@@ -86,14 +93,19 @@ export class JobRunner {
     let seen: Sighting;
     try {
       seen = await checks.locked(dispatch, gateway);
-      if (generation.failure !== undefined) throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: generation.failure });
+      if (generation.failure !== undefined)
+        throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: generation.failure });
       papers = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
       abort.abort();
       await generation.cancel();
       throw error;
     }
-    const log = this.#parts.log.child({ jobId: papers.assignment.jobId, attempt: papers.assignment.attempt, model: dispatch.model });
+    const log = this.#parts.log.child({
+      jobId: papers.assignment.jobId,
+      attempt: papers.assignment.attempt,
+      model: dispatch.model,
+    });
     log.info({ gateway: gateway.id, checkMs: Math.round(performance.now() - started) }, "job taken");
     stream.acknowledged(papers.byWorker);
     try {
@@ -117,7 +129,14 @@ export class JobRunner {
     return { assignment, gateway: gateway.address, byGateway: signature, byWorker };
   }
 
-  async #answer(generation: Generation, papers: Papers, seen: Sighting, stream: EventStream, abort: AbortController, log: Logger): Promise<void> {
+  async #answer(
+    generation: Generation,
+    papers: Papers,
+    seen: Sighting,
+    stream: EventStream,
+    abort: AbortController,
+    log: Logger,
+  ): Promise<void> {
     const { watcher, reader } = this.#parts;
     const started = performance.now();
     const clock = new ChainClock(seen);
@@ -140,7 +159,12 @@ export class JobRunner {
   }
 
   /** The signature leaves this process only after the Completion is on the disk. */
-  async #complete({ answer, usage, finishReason }: Generated, papers: Papers, completedAt: number, stream: EventStream): Promise<void> {
+  async #complete(
+    { answer, usage, finishReason }: Generated,
+    papers: Papers,
+    completedAt: number,
+    stream: EventStream,
+  ): Promise<void> {
     const { identity, store, watcher } = this.#parts;
     const completion = { jobId: papers.assignment.jobId, proofHash: answer.digest(), ...usage, completedAt };
     const signature = await identity.signCompletion(completion);

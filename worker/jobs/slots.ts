@@ -44,7 +44,10 @@ export class Slots {
 
   async #wait(signal: AbortSignal): Promise<void> {
     if (this.#queue.length >= this.#queueLimit) {
-      throw new Refusal(RefusalCode.Busy, `${this.limit} jobs run and ${this.#queue.length} wait; route this one elsewhere`);
+      throw new Refusal(
+        RefusalCode.Busy,
+        `${this.limit} jobs run and ${this.#queue.length} wait; route this one elsewhere`,
+      );
     }
     await new Promise<void>((resolve, reject) => {
       const waiting: Waiting = { start: resolve, refuse: reject };

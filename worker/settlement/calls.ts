@@ -1,17 +1,23 @@
-import { type Address, BaseError, ContractFunctionRevertedError, encodeFunctionData, type Hex } from "viem";
-import type { Chain } from "../chain/connect.ts";
+import { type Address, BaseError, encodeFunctionData, type Hex } from "viem";
+import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { compactSignature } from "../../protocol/messages.ts";
+import type { Chain } from "../chain/connect.ts";
 import type { Call, OpenJob } from "./plan.ts";
 
 /** ABI-encoded call of the escrow for one job. */
 export function encodeCall(call: Call, { papers, head }: OpenJob): Hex {
   if (call === "acknowledge") {
     const signatures = [compactSignature(papers.byGateway), compactSignature(papers.byWorker)] as const;
-    return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "acknowledge", args: [papers.assignment, ...signatures] });
+    return encodeFunctionData({
+      abi: inferenceEscrowAbi,
+      functionName: "acknowledge",
+      args: [papers.assignment, ...signatures],
+    });
   }
   if (head === null) throw new Error(`${call} needs a completion`);
-  if (call === "finalize") return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "finalize", args: [head.completion] });
+  if (call === "finalize")
+    return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "finalize", args: [head.completion] });
   const args = [head.completion, compactSignature(head.signature)] as const;
   return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "submitProof", args });
 }
@@ -24,7 +30,7 @@ export async function wouldFail(chain: Chain, account: Address, data: Hex): Prom
   } catch (error) {
     const revert = error instanceof BaseError ? revertData(error) : null;
     if (revert === null) throw error;
-    return new ContractFunctionRevertedError({ abi: inferenceEscrowAbi, data: revert, functionName: "execute" }).data?.errorName ?? revert.slice(0, 10);
+    return decodeRevert(revert).name;
   }
 }
 

@@ -1,6 +1,6 @@
+import { ChainStatus } from "../../protocol/job-status.ts";
 import type { ChainJob, Windows } from "../chain/reader.ts";
 import type { CompletionHead, Papers } from "../completions/record.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 
 /** A job that the worker took: running while `head` is null, else finished. */
 export type OpenJob = { papers: Papers; head: CompletionHead | null };
@@ -21,7 +21,14 @@ const RUNNING_LOOK = 15;
 const PROVEN_LOOK = 60;
 
 /** The next step for a job, from what the chain shows. `worker` is this worker's id on chain, `now` the chain's time. */
-export function nextStep(open: OpenJob, job: ChainJob, worker: number, now: number, windows: Windows, policy: Policy): Step {
+export function nextStep(
+  open: OpenJob,
+  job: ChainJob,
+  worker: number,
+  now: number,
+  windows: Windows,
+  policy: Policy,
+): Step {
   const { assignment } = open.papers;
   const mine = job.worker === worker && worker !== 0;
   const finished = open.head !== null;
@@ -29,7 +36,9 @@ export function nextStep(open: OpenJob, job: ChainJob, worker: number, now: numb
     case ChainStatus.None: {
       // The lock was seen once, so the node is behind or the chain reorganised; the gateway will send it again.
       const end = assignment.acknowledgeBy + windows.completion + windows.inclusion;
-      return now < end ? { do: "wait", until: now } : { do: "finish", why: "the lock vanished from the chain", loss: finished };
+      return now < end
+        ? { do: "wait", until: now }
+        : { do: "finish", why: "the lock vanished from the chain", loss: finished };
     }
     case ChainStatus.Settled:
       return { do: "finish", why: mine ? "settled" : "settled for another worker", loss: finished && !mine };
@@ -57,7 +66,8 @@ function unsettled(open: OpenJob, job: ChainJob, mine: boolean, now: number, win
   const closes = job.lockedAt + windows.completion + windows.inclusion;
   if (now >= closes) return { do: "finish", why: "nobody settled it in time", loss: finished };
   const acknowledged = mine && job.attempt === assignment.attempt;
-  if (job.attempt >= assignment.attempt && !acknowledged) return { do: "finish", why: "given to another worker", loss: finished };
+  if (job.attempt >= assignment.attempt && !acknowledged)
+    return { do: "finish", why: "given to another worker", loss: finished };
 
   const proveAt = open.head === null ? Number.POSITIVE_INFINITY : proofTime(open.head, closes, windows, policy);
   if (acknowledged) {
@@ -70,7 +80,11 @@ function unsettled(open: OpenJob, job: ChainJob, mine: boolean, now: number, win
   const acknowledgeAt = assignment.acknowledgeBy - margin;
   if (now >= Math.min(acknowledgeAt, proveAt)) {
     // A finished job is proven in the same transaction: the gateway had its time, and a second one would only cost more.
-    return { do: "send", calls: finished ? ["acknowledge", "submitProof"] : ["acknowledge"], before: assignment.acknowledgeBy };
+    return {
+      do: "send",
+      calls: finished ? ["acknowledge", "submitProof"] : ["acknowledge"],
+      before: assignment.acknowledgeBy,
+    };
   }
   return { do: "wait", until: finished ? now : Math.min(acknowledgeAt, now + RUNNING_LOOK) };
 }

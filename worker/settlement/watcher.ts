@@ -10,7 +10,14 @@ import type { Logger } from "../log.ts";
 import { encodeCall, wouldFail } from "./calls.ts";
 import { nextStep, type OpenJob, type Policy, type Step } from "./plan.ts";
 
-type Parts = { chain: Chain; identity: Identity; reader: ChainReader; sender: Sender; store: CompletionStore; log: Logger };
+type Parts = {
+  chain: Chain;
+  identity: Identity;
+  reader: ChainReader;
+  sender: Sender;
+  store: CompletionStore;
+  log: Logger;
+};
 type Settings = Policy & { pollMs: number; keepSettledSeconds: number };
 type Watched = OpenJob & {
   /** When to look at the chain again, `performance.now()`. */
@@ -96,7 +103,10 @@ export class SettlementWatcher {
   async #look(jobs: Watched[]): Promise<void> {
     const { reader, identity } = this.#parts;
     if (this.#workerId === 0) this.#workerId = await reader.workerId(identity.address);
-    const [windows, sightings] = await Promise.all([reader.windows(), reader.sightAll(jobs.map((job) => job.papers.assignment.jobId))]);
+    const [windows, sightings] = await Promise.all([
+      reader.windows(),
+      reader.sightAll(jobs.map((job) => job.papers.assignment.jobId)),
+    ]);
     const due: Due[] = [];
     for (const [i, watched] of jobs.entries()) {
       const seen = sightings[i] as Sighting;

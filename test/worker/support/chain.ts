@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   createTestClient,
-  encodeFunctionData,
   type EncodeFunctionDataParameters,
+  encodeFunctionData,
   type Hex,
   http,
   publicActions,
@@ -35,11 +35,19 @@ export async function startChain(windows: Record<string, number> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "worker-test-"));
   const port = await freePort();
   // The real binary: node_modules/.bin/anvil is a wrapper that leaves it running when killed.
-  const binary = join(ROOT, `node_modules/@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : "arm64"}/bin/anvil`);
+  const binary = join(
+    ROOT,
+    `node_modules/@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : "arm64"}/bin/anvil`,
+  );
   const node = start(binary, ["--port", String(port), "--silent"]);
   const rpcUrl = `http://127.0.0.1:${port}`;
   const rpc = createNode(rpcUrl);
-  await until("the node answers", () => rpc.getBlockNumber().then(() => true, () => false));
+  await until("the node answers", () =>
+    rpc.getBlockNumber().then(
+      () => true,
+      () => false,
+    ),
+  );
 
   const deploymentFile = join(folder, "deployment.json");
   const env = { RPC_URL: rpcUrl, DEPLOYMENT_FILE: deploymentFile };
@@ -59,7 +67,11 @@ export async function startChain(windows: Record<string, number> = {}) {
 
   let queue: Promise<unknown> = Promise.resolve();
   /** Sends a call of the escrow and waits for it; one at a time, so that concurrent tests do not fight over nonces. */
-  const send = (account: HDAccount, functionName: "lock" | "complete" | "acknowledge" | "fail" | "refund", args: readonly unknown[]) => {
+  const send = (
+    account: HDAccount,
+    functionName: "lock" | "complete" | "acknowledge" | "fail" | "refund",
+    args: readonly unknown[],
+  ) => {
     const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as EncodeFunctionDataParameters);
     const sent = queue.then(async () => mined(rpc, await rpc.sendTransaction({ account, to: InferenceEscrow, data })));
     queue = sent.catch(() => undefined);
@@ -79,7 +91,12 @@ export async function startChain(windows: Record<string, number> = {}) {
     modelNumber: async (id: string): Promise<number> => {
       const count = await rpc.readContract({ address: ModelCatalog, abi: modelCatalogAbi, functionName: "modelCount" });
       for (let n = 1; n <= count; n++) {
-        const view = await rpc.readContract({ address: ModelCatalog, abi: modelCatalogAbi, functionName: "modelAt", args: [n] });
+        const view = await rpc.readContract({
+          address: ModelCatalog,
+          abi: modelCatalogAbi,
+          functionName: "modelAt",
+          args: [n],
+        });
         if (view.listing.id === id) return n;
       }
       throw new Error(`no model ${id}`);
@@ -87,7 +104,10 @@ export async function startChain(windows: Record<string, number> = {}) {
     /** Registers workers by the script that operators use. */
     register: async (workers: TestWorker[]): Promise<string> => {
       const file = join(folder, "workers.json");
-      await writeFile(file, JSON.stringify(workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models }))));
+      await writeFile(
+        file,
+        JSON.stringify(workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models }))),
+      );
       return runScript("scripts/register-workers.ts", { ...env, WORKERS_FILE: file });
     },
     stop: async () => {

@@ -2,10 +2,18 @@ import { join } from "node:path";
 import type { TestChain, TestWorker } from "./chain.ts";
 import { type Running, start, until } from "./processes.ts";
 
-export type Daemon = Running & { endpoint: string; health: () => Promise<Record<string, unknown>>; logs: () => Record<string, unknown>[] };
+export type Daemon = Running & {
+  endpoint: string;
+  health: () => Promise<Record<string, unknown>>;
+  logs: () => Record<string, unknown>[];
+};
 
 /** Starts the worker daemon as an operator would, and waits until it serves. `env` overrides. */
-export async function startDaemon(chain: TestChain, worker: TestWorker, env: Record<string, string> = {}): Promise<Daemon> {
+export async function startDaemon(
+  chain: TestChain,
+  worker: TestWorker,
+  env: Record<string, string> = {},
+): Promise<Daemon> {
   const running = start(process.execPath, ["worker/main.ts"], {
     ...chain.env,
     WORKER_PORT: new URL(worker.endpoint).port,

@@ -1,19 +1,19 @@
 import { createParser } from "eventsource-parser";
 import type { Hex } from "viem";
 import type { HDAccount } from "viem/accounts";
+import type { z } from "zod";
 import {
   acknowledgedEvent,
   type ChatRequest,
   completedEvent,
   deltaEvent,
   errorEvent,
-  outputAccessTypes,
   type OutputRequest,
+  outputAccessTypes,
   type WorkerOutput,
 } from "../../../protocol/dispatch.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { type Assignment, compactSignature, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
-import type { z } from "zod";
 import { client, gateway, type TestChain, type TestWorker } from "./chain.ts";
 
 export type Job = { assignment: Assignment; signature: Hex; model: string; request: ChatRequest };
@@ -40,7 +40,12 @@ export type Streamed = {
 /** Signs an assignment as a gateway does. */
 export function signAssignment(chain: TestChain, message: Assignment, signer: HDAccount = gateway): Promise<Hex> {
   const domain = escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow);
-  return signer.signTypedData({ domain, types: { Assignment: jobMessageTypes.Assignment }, primaryType: "Assignment", message });
+  return signer.signTypedData({
+    domain,
+    types: { Assignment: jobMessageTypes.Assignment },
+    primaryType: "Assignment",
+    message,
+  });
 }
 
 /** Prepares a job without locking it. */
@@ -74,7 +79,15 @@ export async function lockJob(chain: TestChain, worker: TestWorker, options: Job
 export async function dispatch(worker: TestWorker, job: Job, leaveAfter = Number.POSITIVE_INFINITY): Promise<Streamed> {
   const headers = { "content-type": "application/json" };
   const response = await fetch(`${worker.endpoint}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
-  const result: Streamed = { status: response.status, refusal: null, names: [], text: "", acknowledgement: null, completed: null, error: null };
+  const result: Streamed = {
+    status: response.status,
+    refusal: null,
+    names: [],
+    text: "",
+    acknowledgement: null,
+    completed: null,
+    error: null,
+  };
   if (response.status !== 200) {
     result.refusal = ((await response.json()) as { error: { code: string } }).error.code;
     return result;
@@ -99,7 +112,12 @@ function take(result: Streamed, name: string, data: unknown): void {
 }
 
 /** Asks for a finished job's output; `access` signs for it afresh. */
-export async function fetchOutput(chain: TestChain, worker: TestWorker, job: Job, access?: HDAccount): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
+export async function fetchOutput(
+  chain: TestChain,
+  worker: TestWorker,
+  job: Job,
+  access?: HDAccount,
+): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
   const { assignment, signature } = job;
   const request: OutputRequest = { assignment, signature };
   if (access !== undefined) {
@@ -109,7 +127,11 @@ export async function fetchOutput(chain: TestChain, worker: TestWorker, job: Job
     request.access = { expiresAt: message.expiresAt, signature: by };
   }
   const headers = { "content-type": "application/json" };
-  const response = await fetch(`${worker.endpoint}/jobs/output`, { method: "POST", headers, body: JSON.stringify(request) });
+  const response = await fetch(`${worker.endpoint}/jobs/output`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(request),
+  });
   return { status: response.status, body: (await response.json()) as WorkerOutput & { error?: { code: string } } };
 }
 
@@ -117,7 +139,13 @@ export async function fetchOutput(chain: TestChain, worker: TestWorker, job: Job
 export function complete(chain: TestChain, job: Job, { completed }: Pick<Streamed, "completed">) {
   if (completed === null) throw new Error("no completion to settle");
   const { completion, signature } = completed;
-  const args = [completion, compactSignature(signature), job.assignment.attempt, completion.completionTokens, client.address] as const;
+  const args = [
+    completion,
+    compactSignature(signature),
+    job.assignment.attempt,
+    completion.completionTokens,
+    client.address,
+  ] as const;
   return chain.send(gateway, "complete", args);
 }
 

@@ -5,13 +5,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 export type Script = (res: ServerResponse, body: Record<string, unknown>) => Promise<void> | void;
 
 /** A model server that speaks the OpenAI protocol and behaves as the test says. */
-export type Peer = { url: string; play: (script: Script) => void; requests: { body: Record<string, unknown>; key: string | undefined }[]; stop: () => Promise<void> };
+export type Peer = {
+  url: string;
+  play: (script: Script) => void;
+  requests: { body: Record<string, unknown>; key: string | undefined }[];
+  stop: () => Promise<void>;
+};
 
 export async function startPeer(models: string[]): Promise<Peer> {
   let script: Script = (res) => void res.writeHead(500).end();
   const requests: Peer["requests"] = [];
   const server: Server = createServer(async (req, res) => {
-    if (req.url === "/v1/models") return void res.end(JSON.stringify({ object: "list", data: models.map((id) => ({ id })) }));
+    if (req.url === "/v1/models")
+      return void res.end(JSON.stringify({ object: "list", data: models.map((id) => ({ id })) }));
     const body = await readJson(req);
     requests.push({ body, key: req.headers.authorization });
     await script(res, body);

@@ -54,7 +54,11 @@ export async function runScript(path: string, env: Record<string, string>): Prom
 }
 
 /** Waits until `check` gives a value; fails with `what` after `ms`. */
-export async function until<T>(what: string, check: () => Promise<T | null | undefined | false>, ms = 15_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  check: () => Promise<T | null | undefined | false>,
+  ms = 15_000,
+): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {
     const value = await check();

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { ChatRequest } from "../../../protocol/dispatch.ts";
+import { BuiltinTextGenerator } from "../../../worker/backends/builtin.ts";
+import { tokenize } from "../../../worker/backends/tokens.ts";
+
+async function generate(
+  prompt: string,
+  request: Partial<ChatRequest> = {},
+  options = { tokensPerSecond: 0, firstTokenMs: 0 },
+) {
+  const chat: ChatRequest = { messages: [{ role: "user", content: prompt }], max_tokens: 10_000, ...request };
+  const pieces: string[] = [];
+  for await (const piece of new BuiltinTextGenerator(options).generate("m", chat, new AbortController().signal)) {
+    if (piece.kind === "end") return { text: pieces.join(""), pieces, ...piece };
+    pieces.push(piece.text);
+  }
+  throw new Error("no end");
+}
+
+describe("built-in text generator", () => {
+  it("gives the same text for the same request and seed, and another for another", async () => {
+    const one = await generate("Tell me about glaciers", { seed: 1 });
+    expect((await generate("Tell me about glaciers", { seed: 1 })).text).toBe(one.text);
+    expect((await generate("Tell me about glaciers", { seed: 2 })).text).not.toBe(one.text);
+    expect(one.text).toMatch(/glaciers/);
+    expect(one.finishReason).toBe("stop");
+    expect(one.usage.promptTokens).toBe(7);
+  });
+
+  it.each([0, 1, 2, 17, 500, 3_000])("writes exactly %i tokens when the prompt asks for them", async (n) => {
+    const { text, usage, finishReason } = await generate(`Rivers [[tokens:${n}]]`);
+    expect(usage.completionTokens).toBe(n);
+    expect(tokenize(text)).toHaveLength(n);
+    expect(text).not.toMatch(/\n$/);
+    expect(finishReason).toBe("stop");
+  });
+
+  it("counts what it writes as its tokenizer does, and writes beyond ASCII", async () => {
+    let all = "";
+    for (let seed = 0; seed < 50; seed++) {
+      const { text, usage } = await generate("Mountains and valleys", { seed });
+      expect(tokenize(text)).toHaveLength(usage.completionTokens);
+      all += text;
+    }
+    expect(all).toMatch(/🌱|✨/);
+    expect(all).toMatch(/東京/);
+    expect(all).toMatch(/\n\n/);
+  });
+
+  it("honours max_tokens and stop", async () => {
+    const whole = await generate("Oceans [[tokens:100]]");
+    const cut = await generate("Oceans [[tokens:100]]", { max_tokens: 40 });
+    expect(cut).toMatchObject({ finishReason: "length", usage: { completionTokens: 40 } });
+    expect(whole.text.startsWith(cut.text)).toBe(true);
+    const word = whole.text.split(" ")[5] as string;
+    const stopped = await generate("Oceans [[tokens:100]]", { stop: ["never there", word] });
+    expect(stopped.text).toBe(whole.text.slice(0, whole.text.indexOf(word)));
+    expect(stopped.finishReason).toBe("stop");
+    expect(stopped.usage.completionTokens).toBeLessThan(20);
+  });
+
+  it("keeps the speed it is told to", async () => {
+    const started = performance.now();
+    const { pieces } = await generate("[[tokens:20]]", {}, { tokensPerSecond: 50, firstTokenMs: 100 });
+    expect(pieces).toHaveLength(20);
+    const ms = performance.now() - started;
+    expect(ms).toBeGreaterThan(450);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  it("stops when told to", async () => {
+    const abort = new AbortController();
+    const chat: ChatRequest = { messages: [{ role: "user", content: "[[tokens:1000]]" }], max_tokens: 1_000 };
+    const run = async () => {
+      for await (const _ of new BuiltinTextGenerator({ tokensPerSecond: 10, firstTokenMs: 0 }).generate(
+        "m",
+        chat,
+        abort.signal,
+      ))
+        abort.abort();
+    };
+    await expect(run()).rejects.toThrow();
+  });
+});
