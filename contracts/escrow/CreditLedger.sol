@@ -173,6 +173,8 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
             account.id = ++_accountCount;
             _wallets[account.id] = msg.sender;
         }
+        // Credits in escrow may all come back: their sum with the free ones must fit, or a refund could be stuck.
+        SafeCast.toUint40(uint256(account.free) + account.escrowed + credits);
         account.free += credits;
         account.sequence += 1;
         _store(msg.sender, account);

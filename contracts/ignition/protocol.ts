@@ -48,7 +48,8 @@ export function protocolModule(settings: ProtocolSettings) {
   });
 }
 
-function windowsOf(durations: ProtocolSettings["durations"]): Windows {
+/** The part of the durations that the escrow keeps. */
+export function windowsOf(durations: ProtocolSettings["durations"]): Windows {
   const { completion, inclusion, finalization, dispute, arbitration, equivocation, notice } = durations;
   return { completion, inclusion, finalization, dispute, arbitration, equivocation, notice };
 }

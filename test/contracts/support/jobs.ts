@@ -120,3 +120,9 @@ export async function provenJob(world: World, options: ProofOptions = {}): Promi
   await sendProof(world, job, options);
   return { ...job, finalizeFrom: job.lockedAt + 30 + 3_600 };
 }
+
+/** The stored job, by field name. */
+export async function storedJob(world: World, id: Hex): Promise<Record<string, bigint>> {
+  const job = await world.escrow.jobOf(id);
+  return (job as unknown as { toObject(): Record<string, bigint> }).toObject();
+}

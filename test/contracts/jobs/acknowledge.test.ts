@@ -1,0 +1,158 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, storedJob } from "../support/jobs.ts";
+import { signAcknowledgement, signAssignment } from "../support/sign.ts";
+import { signingKey } from "../support/actors.ts";
+import { MODEL, OTHER_MODEL, registerWorker } from "../support/world.ts";
+
+describe("acknowledge", () => {
+  it("gives the job to the worker, whoever sends it", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, client } = world;
+    const job = await lockJob(world);
+    const before = await storedJob(world, job.id);
+    await expect(sendAcknowledge(world, job, { sender: client })).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
+    expect(await storedJob(world, job.id)).to.deep.equal({ ...before, worker: BigInt(worker.id), attempt: 1n, status: 2n });
+  });
+
+  it("can be repeated without effect", async () => {
+    const world = await freshWorld();
+    const job = await acknowledgedJob(world);
+    const before = await world.escrow.jobOf(job.id);
+    await expect(sendAcknowledge(world, job)).not.to.emit(world.escrow, "JobAcknowledged");
+    expect(await world.escrow.jobOf(job.id)).to.deep.equal(before);
+  });
+
+  it("passes to another worker under a higher attempt only", async () => {
+    const world = await freshWorld();
+    const { escrow, rival, worker } = world;
+    const job = await acknowledgedJob(world, { attempt: 2 });
+    for (const attempt of [0, 1, 2]) {
+      await expect(sendAcknowledge(world, job, { worker: rival, attempt }))
+        .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
+        .withArgs(job.id, attempt, 2);
+    }
+    await expect(sendAcknowledge(world, job, { worker: rival, attempt: 3 }))
+      .to.emit(escrow, "JobAcknowledged")
+      .withArgs(job.id, rival.key.address, 3);
+    // The first worker cannot win it back with its old Assignment.
+    await expect(sendAcknowledge(world, job, { worker, attempt: 2 })).to.be.revertedWithCustomError(escrow, "Job_AttemptTaken").withArgs(job.id, 2, 3);
+    expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
+  });
+
+  it("can be renewed by the same worker under a higher attempt", async () => {
+    const world = await freshWorld();
+    const job = await acknowledgedJob(world);
+    await expect(sendAcknowledge(world, job, { attempt: 255 }))
+      .to.emit(world.escrow, "JobAcknowledged")
+      .withArgs(job.id, world.worker.key.address, 255);
+  });
+
+  it("refuses attempt 0: the first is 1", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await expect(sendAcknowledge(world, job, { attempt: 0 })).to.be.revertedWithCustomError(world.escrow, "Job_AttemptTaken").withArgs(job.id, 0, 0);
+  });
+
+  it("is mined before acknowledgeBy, not at it", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const acknowledgeBy = job.lockedAt + 60;
+    await nextBlockAt(acknowledgeBy - 1);
+    await sendAcknowledge(world, job, { acknowledgeBy });
+    await nextBlockAt(acknowledgeBy);
+    await expect(sendAcknowledge(world, job, { acknowledgeBy, attempt: 2 }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
+      .withArgs(job.id, acknowledgeBy, acknowledgeBy);
+  });
+
+  it("needs the Assignment of the job's own gateway", async () => {
+    const world = await freshWorld();
+    const { escrow, otherGateway, stranger } = world;
+    const job = await lockJob(world);
+    for (const assignedBy of [otherGateway, stranger]) {
+      await expect(sendAcknowledge(world, job, { assignedBy }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotAssigned")
+        .withArgs(job.id, assignedBy.address);
+    }
+    const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
+    const changed = { ...assignment, acknowledgeBy: assignment.acknowledgeBy + 1 };
+    await expect(escrow.acknowledge(changed, byGateway, byWorker)).to.be.revertedWithCustomError(escrow, "Job_NotAssigned");
+  });
+
+  it("still accepts a gateway that lost its right to lock", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await world.escrow.connect(world.guardian).setGatewayLocking(world.gateway.address, false);
+    await sendAcknowledge(world, job);
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
+  });
+
+  it("needs the signature of the assigned worker over this job and attempt", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, rival, gateway } = world;
+    const job = await lockJob(world);
+    const other = await lockJob(world);
+    const assignment = { jobId: job.id, worker: worker.key.address, attempt: 1, acknowledgeBy: job.lockedAt + 60 };
+    const byGateway = await signAssignment(escrow, gateway, assignment);
+    const wrong = [
+      await signAcknowledgement(escrow, rival.key, { jobId: job.id, attempt: 1 }),
+      await signAcknowledgement(escrow, worker.key, { jobId: other.id, attempt: 1 }),
+      await signAcknowledgement(escrow, worker.key, { jobId: job.id, attempt: 2 }),
+    ];
+    for (const byWorker of wrong) {
+      await expect(escrow.acknowledge(assignment, byGateway, byWorker)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    }
+  });
+
+  describe("needs an eligible worker", () => {
+    it("refuses a key that is not registered", async () => {
+      const world = await freshWorld();
+      const job = await lockJob(world);
+      const key = signingKey("nobody");
+      await expect(sendAcknowledge(world, job, { worker: { ...world.worker, key } }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
+        .withArgs(key.address, MODEL);
+    });
+
+    it("refuses a worker that does not host the model", async () => {
+      const world = await freshWorld();
+      const worker = await registerWorker(world, "specialist", { models: [OTHER_MODEL] });
+      const job = await lockJob(world);
+      await expect(sendAcknowledge(world, job, { worker }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
+        .withArgs(worker.key.address, MODEL);
+      await acknowledgedJob(world, { worker, model: OTHER_MODEL });
+    });
+
+    it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
+      const world = await freshWorld();
+      const { registry, worker, escrow, workerOwner } = world;
+      const job = await lockJob(world);
+      await registry.connect(workerOwner).startUnbonding(worker.key.address);
+      await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+      await registry.connect(workerOwner).cancelUnbonding(worker.key.address);
+      await sendAcknowledge(world, job);
+    });
+
+    it("refuses a worker below the minimum stake, at once when the minimum rises", async () => {
+      const world = await freshWorld();
+      const { registry, escrow, worker } = world;
+      const job = await lockJob(world);
+      const minimum = await registry.minimumStake();
+      await registry.setMinimumStake(minimum + 1n);
+      await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible").withArgs(worker.key.address, MODEL);
+      await registry.setMinimumStake(minimum);
+      await sendAcknowledge(world, job);
+    });
+
+    it("keeps an acknowledged job with a worker that unbonds afterwards", async () => {
+      const world = await freshWorld();
+      const { registry, worker, workerOwner } = world;
+      const job = await acknowledgedJob(world);
+      await registry.connect(workerOwner).startUnbonding(worker.key.address);
+      await expect(sendAcknowledge(world, job)).not.to.revert(ethers);
+    });
+  });
+});

@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+describe("fail", () => {
+  for (const [name, make] of [["locked", lockJob], ["acknowledged", acknowledgedJob]] as const) {
+    it(`returns the whole escrow of a job that is ${name}`, async () => {
+      const world = await freshWorld();
+      const { escrow, gateway, client, token } = world;
+      const job = await make(world);
+      const failing = escrow.connect(gateway).fail(job.id, 1);
+      await expect(failing).to.emit(escrow, "JobFailed").withArgs(job.id, client.address, 1, 80, CLIENT_CREDITS, 0);
+      await expect(failing).to.changeTokenBalance(ethers, token, escrow, 0);
+      const account = await escrow.accountOf(client.address);
+      expect([account.free, account.escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+      expect((await escrow.jobOf(job.id)).status).to.equal(5);
+    });
+  }
+
+  it("knows five reasons and refuses a sixth", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    for (const reason of [0, 1, 2, 3, 4]) {
+      const job = await lockJob(world);
+      await expect(escrow.connect(gateway).fail(job.id, reason)).to.emit(escrow, "JobFailed").withArgs(job.id, world.client.address, reason, 80, CLIENT_CREDITS, 0);
+    }
+    const job = await lockJob(world);
+    await expect(escrow.connect(gateway).fail(job.id, 5)).to.revert(ethers);
+  });
+
+  it("is the gateway's that locked the job, of no other gateway and nobody else", async () => {
+    const world = await freshWorld();
+    const { escrow, otherGateway, stranger, client, owner, guardian } = world;
+    const job = await lockJob(world);
+    for (const caller of [otherGateway, stranger, client, owner, guardian]) {
+      await expect(escrow.connect(caller).fail(job.id, 0)).to.be.revertedWithCustomError(escrow, "Job_NotItsGateway").withArgs(job.id, caller.address);
+    }
+  });
+
+  it("is possible at any time, also while paused and without the right to lock", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, guardian } = world;
+    const job = await lockJob(world);
+    await escrow.connect(guardian).setPaused(true);
+    await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
+    await nextBlockAt(job.lockedAt + 1_000_000);
+    await escrow.connect(gateway).fail(job.id, 4);
+    expect((await escrow.jobOf(job.id)).status).to.equal(5);
+  });
+
+  it("is never possible once the worker's proof is on chain", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await expect(world.escrow.connect(world.gateway).fail(job.id, 1))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+      .withArgs(job.id, 3);
+  });
+});

@@ -1,0 +1,143 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
+import { jobId } from "../support/actors.ts";
+import { buyCredits, CLIENT_CREDITS, MODEL, OTHER_MODEL } from "../support/world.ts";
+
+describe("lock", () => {
+  it("moves credits from free to escrowed and tells everything about it", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    const id = jobId();
+    await expect(sendLock(world, { id }))
+      .to.emit(escrow, "JobLocked")
+      .withArgs(id, client.address, MODEL, 1, 3, 80, 40, 20, 1_000, CLIENT_CREDITS - 80, 80);
+    const account = await escrow.accountOf(client.address);
+    expect([account.free, account.escrowed, account.sequence]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 80n, 1n]);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+    expect(await storedJob(world, id)).to.deep.equal({
+      account: 1n, worker: 0n, credits: 80n, creditsPerRequest: 40n, creditsPer1kTokens: 20n, model: BigInt(MODEL),
+      feeBps: 1_000n, lockedAt: BigInt(await now()), deadline: 0n, gateway: 1n, attempt: 0n, status: 1n,
+    });
+  });
+
+  for (const [tokens, credits] of [[0, 40], [500, 40], [501, 40], [2_000, 40], [2_001, 41], [4_000, 80]] as const) {
+    it(`asks ${credits} credits for ${tokens} tokens of a max model`, async () => {
+      const world = await freshWorld();
+      await expect(sendLock(world, { maxTokens: tokens, maxCredits: credits - 1 }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_PriceExceedsLimit")
+        .withArgs(credits, credits - 1);
+      const job = await lockJob(world, { maxTokens: tokens, maxCredits: credits });
+      expect((await world.escrow.jobOf(job.id)).credits).to.equal(credits);
+    });
+  }
+
+  it("is a gateway's: its own id is kept in the job", async () => {
+    const world = await freshWorld();
+    const { escrow, stranger, client, owner, guardian } = world;
+    for (const gateway of [stranger, client, owner, guardian]) {
+      await expect(sendLock(world, { gateway })).to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway").withArgs(gateway.address);
+    }
+    const job = await lockJob(world, { gateway: world.otherGateway });
+    expect((await escrow.jobOf(job.id)).gateway).to.equal(2);
+  });
+
+  it("is refused to a gateway whose right was taken, and to no other", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, guardian, otherGateway } = world;
+    await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
+    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway").withArgs(gateway.address);
+    await sendLock(world, { gateway: otherGateway });
+    await escrow.setGatewayLocking(gateway.address, true);
+    await sendLock(world);
+  });
+
+  it("stops while paused", async () => {
+    const world = await freshWorld();
+    await world.escrow.connect(world.guardian).setPaused(true);
+    await expect(sendLock(world)).to.be.revertedWithCustomError(world.escrow, "Ledger_Paused");
+    await world.escrow.connect(world.guardian).setPaused(false);
+    await sendLock(world);
+  });
+
+  it("is valid before validUntil, not at it", async () => {
+    const world = await freshWorld();
+    const validUntil = (await now()) + 10;
+    await nextBlockAt(validUntil - 1);
+    await sendLock(world, { validUntil });
+    await nextBlockAt(validUntil);
+    await expect(sendLock(world, { validUntil }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_LockExpired")
+      .withArgs(validUntil, validUntil);
+  });
+
+  it("never takes an id twice, nor the id zero", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const zero = `0x${"0".repeat(32)}` as const;
+    await expect(sendLock(world, { id: zero })).to.be.revertedWithCustomError(escrow, "Job_InvalidId");
+    const open = await lockJob(world);
+    await expect(sendLock(world, { id: open.id })).to.be.revertedWithCustomError(escrow, "Job_AlreadyExists").withArgs(open.id);
+    await sendComplete(world, open);
+    await expect(sendLock(world, { id: open.id })).to.be.revertedWithCustomError(escrow, "Job_AlreadyExists");
+    const failed = await lockJob(world);
+    await escrow.connect(world.gateway).fail(failed.id, 0);
+    await expect(sendLock(world, { id: failed.id })).to.be.revertedWithCustomError(escrow, "Job_AlreadyExists");
+  });
+
+  it("needs an active model: known, and before its retirement", async () => {
+    const world = await freshWorld();
+    const { escrow, catalog } = world;
+    for (const model of [0, 9, 65_535]) {
+      await expect(sendLock(world, { model })).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(model);
+    }
+    const retiresAt = (await now()) + 15 * 86_400;
+    await catalog.scheduleRetirement(MODEL, retiresAt);
+    await nextBlockAt(retiresAt - 1);
+    await sendLock(world);
+    await nextBlockAt(retiresAt);
+    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
+    await sendLock(world, { model: OTHER_MODEL });
+  });
+
+  it("needs an account that can pay, to the credit", async () => {
+    const world = await freshWorld();
+    const { escrow, stranger } = world;
+    const wallet = stranger.address;
+    await expect(sendLock(world, { wallet })).to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount").withArgs(wallet);
+    await buyCredits(world, stranger, 100);
+    // 5,000 tokens cost 100 credits, 5,001 cost 101.
+    await expect(sendLock(world, { wallet, maxTokens: 5_001 }))
+      .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
+      .withArgs(wallet, 100, 101);
+    await sendLock(world, { wallet, maxTokens: 5_000 });
+    const account = await escrow.accountOf(wallet);
+    expect([account.free, account.escrowed]).to.deep.equal([0n, 100n]);
+  });
+
+  it("keeps the price and the fee of its moment", async () => {
+    const world = await freshWorld();
+    const { escrow, catalog, token, worker } = world;
+    await catalog.schedulePrices(MODEL, 50, 25);
+    await escrow.scheduleFee(0);
+    const effectiveAt = await now() + 86_400;
+    await nextBlockAt(effectiveAt - 2);
+    const before = await lockJob(world);
+    await nextBlockAt(effectiveAt);
+    const after = await lockJob(world);
+    const [old, renewed] = [await escrow.jobOf(before.id), await escrow.jobOf(after.id)];
+    expect([old.creditsPerRequest, old.creditsPer1kTokens, old.feeBps]).to.deep.equal([40n, 20n, 1_000n]);
+    expect([renewed.creditsPerRequest, renewed.creditsPer1kTokens, renewed.feeBps, renewed.credits]).to.deep.equal([50n, 25n, 0n, 100n]);
+    await expect(sendComplete(world, before)).to.changeTokenBalance(ethers, token, worker.payout, 60n * 9_000n);
+  });
+
+  it("refuses a price beyond 32 bits instead of cutting it", async () => {
+    const world = await freshWorld();
+    await world.catalog.list({ id: "dear", parameters: "1T", ownedBy: "x", tier: 3, creditsPerRequest: 65_535, creditsPer1kTokens: 65_535, contextWindow: 1 });
+    const price = (4_294_967_295n * 65_535n + 999n) / 1_000n;
+    await expect(sendLock(world, { model: 9, maxTokens: 4_294_967_295, maxCredits: 4_294_967_295 }))
+      .to.be.revertedWithCustomError(world.escrow, "SafeCastOverflowedUintDowncast")
+      .withArgs(32, price);
+  });
+});

@@ -1,0 +1,108 @@
+import { expect } from "chai";
+import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { windowsOf } from "../../../contracts/ignition/protocol.ts";
+import { ethers } from "../support/chain.ts";
+import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
+import { buyCredits } from "../support/world.ts";
+
+const UNITS = 10_000n;
+
+describe("deposit", () => {
+
+  it("refuses 99 credits and takes 100", async () => {
+    const { escrow, token, client } = await freshBare();
+    await token.mint(client.address, 100n * UNITS);
+    await token.connect(client).approve(escrow, 100n * UNITS);
+    await expect(escrow.connect(client).deposit(99)).to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall").withArgs(99, 100);
+    await expect(escrow.connect(client).deposit(100)).to.emit(escrow, "Deposited").withArgs(1, client.address, 1, 100, 100, 0);
+  });
+
+  it("moves exactly 10,000 units of the caller per credit", async () => {
+    const { escrow, token, client } = await freshBare();
+    await token.mint(client.address, 5_000_000n);
+    await token.connect(client).approve(escrow, 5_000_000n);
+    await expect(escrow.connect(client).deposit(123)).to.changeTokenBalances(ethers, token, [client, escrow], [-1_230_000n, 1_230_000n]);
+    expect(await escrow.liabilities()).to.deep.equal([123n, 0n]);
+  });
+
+  it("opens an account once, with ids in order, and counts its events", async () => {
+    const world = await freshBare();
+    const { escrow, client, stranger } = world;
+    await buyCredits(world, client, 100);
+    await buyCredits(world, stranger, 200);
+    await buyCredits(world, client, 300);
+    const account = await escrow.accountOf(client.address);
+    expect([account.id, account.sequence, account.free, account.escrowed]).to.deep.equal([1n, 2n, 400n, 0n]);
+    expect((await escrow.accountOf(stranger.address)).id).to.equal(2);
+    expect([await escrow.walletOf(1), await escrow.walletOf(2), await escrow.walletOf(3)]).to.deep.equal([
+      client.address,
+      stranger.address,
+      ethers.ZeroAddress,
+    ]);
+  });
+
+  it("needs the caller's allowance", async () => {
+    const { escrow, token, client } = await freshBare();
+    await token.mint(client.address, 100n * UNITS);
+    await token.connect(client).approve(escrow, 100n * UNITS - 1n);
+    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+    expect((await escrow.accountOf(client.address)).id).to.equal(0);
+  });
+
+  it("stops while paused and goes on afterwards", async () => {
+    const { escrow, token, client, guardian } = await freshBare();
+    await token.mint(client.address, 100n * UNITS);
+    await token.connect(client).approve(escrow, 100n * UNITS);
+    await escrow.connect(guardian).setPaused(true);
+    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await escrow.connect(guardian).setPaused(false);
+    await escrow.connect(client).deposit(100);
+    expect((await escrow.accountOf(client.address)).free).to.equal(100);
+  });
+
+  it("refuses a token that takes a fee, even one unit", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, stranger } = world;
+    await hostile.mint(stranger.address, 100n * UNITS);
+    await hostile.connect(stranger).approve(escrow, 100n * UNITS);
+    await hostile.setFee(1);
+    await expect(escrow.connect(stranger).deposit(100))
+      .to.be.revertedWithCustomError(escrow, "Ledger_InexactTransfer")
+      .withArgs(100n * UNITS - 1n, 100n * UNITS);
+  });
+
+  it("cannot be re-entered by the token", async () => {
+    const { escrow, hostile, stranger } = await freshHostileWorld();
+    await hostile.mint(stranger.address, 100n * UNITS);
+    await hostile.connect(stranger).approve(escrow, 100n * UNITS);
+    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("deposit", [100]));
+    await escrow.connect(stranger).deposit(100);
+    expect(await hostile.hookSucceeded()).to.equal(false);
+    expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
+  });
+
+  it("never lets free and escrowed credits together outgrow 40 bits: a refund always fits", async () => {
+    const world = await freshWorld();
+    const { escrow, token, stranger, gateway } = world;
+    const most = 2n ** 40n - 1n;
+    await token.mint(stranger.address, 2n * most * UNITS);
+    await token.connect(stranger).approve(escrow, 2n * most * UNITS);
+    await escrow.connect(stranger).deposit(most);
+    const id = "0x0000000000000000000000000000aaaa";
+    await escrow.connect(gateway).lock(id, stranger.address, 1, 5_000, 100, most);
+    await expect(escrow.connect(stranger).deposit(100))
+      .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
+      .withArgs(40, most + 100n);
+    await escrow.connect(gateway).fail(id, 0);
+    expect((await escrow.accountOf(stranger.address)).free).to.equal(most);
+  });
+
+  it("accepts only a token of six decimals", async () => {
+    const { escrow, catalog, registry, owner, treasury } = await freshBare();
+    const token = await ethers.deployContract("EighteenDecimals");
+    const factory = await ethers.getContractFactory("InferenceEscrow");
+    await expect(factory.deploy(token, catalog, registry, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)))
+      .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
+      .withArgs(await token.getAddress());
+  });
+});

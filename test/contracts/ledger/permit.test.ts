@@ -1,0 +1,87 @@
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import { expect } from "chai";
+import { getAddress } from "viem";
+import { ethers, networkHelpers, now } from "../support/chain.ts";
+import { type BareWorld, CHAIN_ID, deployBare } from "../support/world.ts";
+
+const UNITS = 10_000n;
+
+/** An EIP-2612 permit of `owner` for the escrow. */
+async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: bigint, deadline: number) {
+  const { token, escrow } = world;
+  const domain = { name: "Test USDG", version: "1", chainId: CHAIN_ID, verifyingContract: await token.getAddress() };
+  const types = {
+    Permit: [
+      { name: "owner", type: "address" },
+      { name: "spender", type: "address" },
+      { name: "value", type: "uint256" },
+      { name: "nonce", type: "uint256" },
+      { name: "deadline", type: "uint256" },
+    ],
+  };
+  const message = { owner: owner.address, spender: await escrow.getAddress(), value: credits * UNITS, nonce: await token.nonces(owner.address), deadline };
+  const { v, r, s } = ethers.Signature.from(await owner.signTypedData(domain, types, message));
+  return [credits, deadline, v, r, s] as const;
+}
+
+describe("depositWithPermit", () => {
+  async function withTokens() {
+    const world = await deployBare();
+    await world.token.mint(world.client.address, 100n * UNITS);
+    return world;
+  }
+  const start = () => networkHelpers.loadFixture(withTokens);
+
+  it("buys credits with one transaction and no allowance", async () => {
+    const world = await start();
+    const { escrow, client, token } = world;
+    const args = await permit(world, client, 100n, (await now()) + 60);
+    await expect(escrow.connect(client).depositWithPermit(...args)).to.emit(escrow, "Deposited").withArgs(1, client.address, 1, 100, 100, 0);
+    expect(await token.allowance(client.address, escrow)).to.equal(0);
+  });
+
+  it("works when a front-runner has used the permit already", async () => {
+    const world = await start();
+    const { escrow, client, stranger, token } = world;
+    const args = await permit(world, client, 100n, (await now()) + 60);
+    const [credits, deadline, v, r, s] = args;
+    await token.connect(stranger).permit(client.address, escrow, credits * UNITS, deadline, v, r, s);
+    await escrow.connect(client).depositWithPermit(...args);
+    expect((await escrow.accountOf(client.address)).free).to.equal(100);
+  });
+
+  it("fails with the token's error when neither permit nor allowance is good", async () => {
+    const world = await start();
+    const { escrow, client, token } = world;
+    const expired = await permit(world, client, 100n, (await now()) - 1);
+    await expect(escrow.connect(client).depositWithPermit(...expired)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+  });
+
+  it("takes the caller's tokens only: another's permit buys nothing", async () => {
+    const world = await start();
+    const { escrow, client, stranger, token } = world;
+    const args = await permit(world, client, 100n, (await now()) + 60);
+    await expect(escrow.connect(stranger).depositWithPermit(...args)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+    expect(await token.balanceOf(client.address)).to.equal(100n * UNITS);
+  });
+
+  it("refuses 99 credits, and everything while paused", async () => {
+    const world = await start();
+    const { escrow, client, guardian } = world;
+    const small = await permit(world, client, 99n, (await now()) + 60);
+    await expect(escrow.connect(client).depositWithPermit(...small)).to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall");
+    await escrow.connect(guardian).setPaused(true);
+    const args = await permit(world, client, 100n, (await now()) + 60);
+    await expect(escrow.connect(client).depositWithPermit(...args)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+  });
+
+  it("falls back to the allowance of a token that knows no permit", async () => {
+    const token = await ethers.deployContract("PermitlessStablecoin");
+    const world = await deployBare({ stablecoin: getAddress(await token.getAddress()) });
+    const { escrow, client } = world;
+    await token.mint(client.address, 100n * UNITS);
+    await token.connect(client).approve(escrow, 100n * UNITS);
+    await escrow.connect(client).depositWithPermit(100, 0, 27, ethers.ZeroHash, ethers.ZeroHash);
+    expect((await escrow.accountOf(client.address)).free).to.equal(100);
+  });
+});
