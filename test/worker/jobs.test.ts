@@ -212,3 +212,16 @@ describe("a dispatch is refused", () => {
     }
   });
 });
+
+describe("a chain whose clock is ahead of this machine's", () => {
+  it("sets the time of completion", async () => {
+    const ahead = Math.floor(Date.now() / 1000) + 5_000;
+    await chain.rpc.setNextBlockTimestamp({ timestamp: BigInt(ahead) });
+    const job = await lockJob(chain, worker, { assignment: { acknowledgeBy: ahead + 30 } });
+    const streamed = await dispatch(worker, job);
+    expect(streamed.completed?.completion.completedAt).toBeGreaterThanOrEqual(ahead);
+    expect(streamed.completed?.completion.completedAt).toBeLessThan(ahead + 30);
+    await complete(chain, job, streamed);
+    expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
+  });
+});
