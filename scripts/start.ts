@@ -16,7 +16,10 @@ async function main(): Promise<number> {
   const signalled = onSignals(starting);
 
   // Given up by a signal, the start fails as well; that is no news.
-  const stack = await Promise.race([starting.ready.catch((error) => (signalled.asked() ? signalled.stopped : Promise.reject(error))), signalled.stopped]);
+  const stack = await Promise.race([
+    starting.ready.catch((error) => (signalled.asked() ? signalled.stopped : Promise.reject(error))),
+    signalled.stopped,
+  ]);
   if (stack === "signalled") return 0;
   console.log(`  everything   after ${((performance.now() - started) / 1000).toFixed(1)} s; stop with Ctrl-C`);
   console.log(`ready  ${curlCommand(stack.info)}`);
@@ -35,7 +38,9 @@ function onSignals(starting: Starting): { stopped: Promise<"signalled">; asked: 
     const handle = (signal: NodeJS.Signals): void => {
       asked++;
       if (asked === 1) {
-        console.log(`\n${signal}: stopping in order (API, workers, indexer, database, chain); once more to end at once.`);
+        console.log(
+          `\n${signal}: stopping in order (API, workers, indexer, database, chain); once more to end at once.`,
+        );
         starting.giveUp().then(
           () => resolve("signalled"),
           (error: unknown) => {

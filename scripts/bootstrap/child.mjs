@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { watchParents } from "./parents.mjs";
+import { watchParent } from "./parent.mjs";
 
 const followParent = new URL("./follow-parent.mjs", import.meta.url).href;
 
@@ -28,7 +28,7 @@ export function runChild(node, args, { cwd, env }) {
     process.on(signal, forward);
     return () => process.off(signal, forward);
   });
-  const unwatch = watchParents(() => child.kill("SIGTERM"));
+  const unwatch = watchParent(() => child.kill("SIGTERM"));
 
   return new Promise((resolve, reject) => {
     const done = () => {

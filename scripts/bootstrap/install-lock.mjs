@@ -44,7 +44,9 @@ export async function holdLock(file) {
     if (!told) console.log(`Waiting for another installation of these dependencies (process ${pid}).`);
     told = true;
     if (Date.now() > deadline) {
-      throw new Error(`The installation by process ${pid} has not ended for ten minutes. Stop it, delete ${file} and run again.`);
+      throw new Error(
+        `The installation by process ${pid} has not ended for ten minutes. Stop it, delete ${file} and run again.`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
   }

@@ -36,7 +36,8 @@ export function isInstalled(root) {
   // No stamp: someone ran npm by hand. Accept it if nothing is missing, rather than deleting a good installation.
   const installed = JSON.parse(listed).packages;
   const same = Object.entries(JSON.parse(lock).packages).every(
-    ([path, wanted]) => path === "" || installed[path]?.version === wanted.version || (!installed[path] && skippable(wanted)),
+    ([path, wanted]) =>
+      path === "" || installed[path]?.version === wanted.version || (!installed[path] && skippable(wanted)),
   );
   return same && nativeReady(root);
 }

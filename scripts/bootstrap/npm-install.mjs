@@ -8,7 +8,10 @@ const HINTS = [
   [/EACCES|EPERM/, "this user may not write into the project folder: fix its owner, or run as the user who owns it"],
   [/EINTEGRITY/, "a download was damaged: run `npm cache verify`"],
   [/E404/, "the registry does not have this package: check `npm config get registry`"],
-  [/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET/, "npm cannot reach its registry: check network, proxy and `npm ping`"],
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET/,
+    "npm cannot reach its registry: check network, proxy and `npm ping`",
+  ],
 ];
 
 /**

@@ -3,7 +3,7 @@
  * the wanted program and passes signals and exit code through. Plain JavaScript without dependencies, because it
  * has to work on a fresh clone and on the older Node (20) that a machine may have.
  *
- *   run.mjs start | test [suite...] | compile | tool <package> args... | node <file> args...
+ *   run.mjs start | test [suite...] | compile | format | tool <package> args... | node <file> args...
  */
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,12 +23,25 @@ function programs(command, args) {
       return [["scripts/bootstrap/suites/run.ts", ...args]];
     case "compile":
       return [["scripts/local-stack/compile-main.ts", ...args]];
+    case "format":
+      return [
+        [binOf(root, "@biomejs/biome"), "check", "--write", ...args],
+        [
+          binOf(root, "prettier"),
+          "--write",
+          "contracts/**/*.sol",
+          "test/contracts/**/*.sol",
+          "--no-error-on-unmatched-pattern",
+        ],
+      ];
     case "node":
       return [args];
     case "tool":
       return [[binOf(root, args[0]), ...args.slice(1)]];
     default:
-      throw new Error(`unknown command "${command ?? ""}"; use start, test, compile, tool <name> or node <file>`);
+      throw new Error(
+        `unknown command "${command ?? ""}"; use start, test, compile, format, tool <name> or node <file>`,
+      );
   }
 }
 

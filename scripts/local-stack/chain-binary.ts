@@ -18,4 +18,3 @@ export function anvilBinary(): { file: string; version: string } {
   const { version } = createRequire(import.meta.url)(join(folder, "package.json")) as { version: string };
   return { file, version };
 }
-

@@ -1,4 +1,15 @@
-import { closeSync, copyFileSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "./errors.ts";
 
@@ -42,7 +53,9 @@ export function chooseState(dataDir: string): string | null {
     copyFileSync(previous, state);
     return `the newest dump was ${damaged ? "cut short" : "missing"}: resumed from the one before (${when(previous)})`;
   }
-  return damaged ? "its dump was cut short and there is no other: it starts anew, and the contracts are deployed again" : null;
+  return damaged
+    ? "its dump was cut short and there is no other: it starts anew, and the contracts are deployed again"
+    : null;
 }
 
 /** After anvil refused the dump: falls back to the copy, or to nothing. False when there was nothing to put aside. */

@@ -7,7 +7,6 @@ import { logFile } from "./logs.ts";
 import { type PartSpec, RANK } from "./part.ts";
 import { rpc } from "./rpc.ts";
 
-
 /** Seconds between dumps: 10, and more for a long chain, as each dump writes the whole of it again. */
 export function dumpInterval(bytes: number): number {
   return Math.min(120, Math.max(10, Math.round(bytes / 10_000_000)));
@@ -26,7 +25,8 @@ export async function startChain(context: StackContext): Promise<string> {
   try {
     await context.supervisor.launch(chainSpec(context));
   } catch (error) {
-    const refused = error instanceof StackError && /--state|parse json|state/i.test(error.message) ? discardState(dataDir) : null;
+    const refused =
+      error instanceof StackError && /--state <PATH>|parse json/i.test(error.message) ? discardState(dataDir) : null;
     if (refused === null || context.abort.aborted) throw error;
     report("chain", refused);
     await context.supervisor.launch(chainSpec(context));

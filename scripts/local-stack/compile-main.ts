@@ -6,10 +6,14 @@ import { ROOT } from "./files.ts";
 
 try {
   await compile(async (args) => {
-    const { status } = spawnSync(process.execPath, [...args, ...(args.includes("compile") ? process.argv.slice(2) : [])], {
-      cwd: ROOT,
-      stdio: ["ignore", "inherit", "inherit"],
-    });
+    const { status } = spawnSync(
+      process.execPath,
+      [...args, ...(args.includes("compile") ? process.argv.slice(2) : [])],
+      {
+        cwd: ROOT,
+        stdio: ["ignore", "inherit", "inherit"],
+      },
+    );
     if (status !== 0) throw new Error(`${args.join(" ")} failed.`);
   }, true);
 } catch (error) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withLock } from "./file-lock.ts";
-import { readText, ROOT } from "./files.ts";
+import { ROOT, readText } from "./files.ts";
 
 /** The programs that turn `contracts/` into artifacts and the ABIs in `protocol/generated/`, in this order. */
 const PROGRAMS = [["node_modules/hardhat/dist/src/cli.js", "compile"], ["scripts/build/generate-abi.ts"]];
@@ -30,7 +30,9 @@ function fingerprint(): string {
     hash.update(`${file}\0`).update(existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file)) : "");
   }
   for (const name of ["solc", "hardhat", "@openzeppelin/contracts"]) {
-    const { version } = JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")) as { version: string };
+    const { version } = JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")) as {
+      version: string;
+    };
     hash.update(`${name}@${version}\0`);
   }
   return hash.digest("hex");

@@ -10,8 +10,12 @@ import { rpc } from "./rpc.ts";
 export async function ensureDeployed(context: StackContext): Promise<{ says: string; value: Deployment }> {
   const known = readDeployment(context.deploymentFile);
   if (known !== null) {
-    if (await isOnChain(context, known)) return { says: `deployed at ${known.contracts.InferenceEscrow}`, value: known };
-    context.report("contracts", "the chain does not have the contracts any more (it was lost): they are deployed again, with empty balances");
+    if (await isOnChain(context, known))
+      return { says: `deployed at ${known.contracts.InferenceEscrow}`, value: known };
+    context.report(
+      "contracts",
+      "the chain does not have the contracts any more (it was lost): they are deployed again, with empty balances",
+    );
   }
   const { windows } = context.options;
   await context.supervisor.run(
@@ -32,8 +36,14 @@ function readDeployment(file: string): Deployment | null {
 }
 
 /** The same chain, and the contract on it: a new chain gives the same contracts the same addresses. */
-async function isOnChain({ urls }: StackContext, { startBlock, startBlockHash, contracts }: Deployment): Promise<boolean> {
-  const block = await rpc<{ hash: string } | null>(urls.rpc, "eth_getBlockByNumber", [`0x${startBlock.toString(16)}`, false]);
+async function isOnChain(
+  { urls }: StackContext,
+  { startBlock, startBlockHash, contracts }: Deployment,
+): Promise<boolean> {
+  const block = await rpc<{ hash: string } | null>(urls.rpc, "eth_getBlockByNumber", [
+    `0x${startBlock.toString(16)}`,
+    false,
+  ]);
   if (block?.hash !== startBlockHash) return false;
   return (await rpc<string>(urls.rpc, "eth_getCode", [contracts.InferenceEscrow, "latest"])) !== "0x";
 }

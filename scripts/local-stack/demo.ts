@@ -12,7 +12,9 @@ export type DemoAccount = z.infer<typeof account>;
 /** Makes sure that there is a funded account with a key to try things out with. */
 export async function ensureDemo(context: StackContext): Promise<DemoAccount> {
   const { secrets, options, supervisor, dataDir } = context;
-  const env = Object.fromEntries(Object.entries(apiEnv(context)).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const env = Object.fromEntries(
+    Object.entries(apiEnv(context)).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
   await supervisor.run(
     taskSpec(context, "demo", "scripts/demo-account.ts", {
       ...env,
@@ -23,7 +25,10 @@ export async function ensureDemo(context: StackContext): Promise<DemoAccount> {
   );
   const found = lastJsonLine(readText(logFile(dataDir, "demo")) ?? "");
   const result = account.safeParse(found);
-  if (!result.success) throw new StackError(`scripts/demo-account.ts did not end with the account as JSON; see ${logFile(dataDir, "demo")}.`);
+  if (!result.success)
+    throw new StackError(
+      `scripts/demo-account.ts did not end with the account as JSON; see ${logFile(dataDir, "demo")}.`,
+    );
   keepDemoKey(dataDir, result.data.api_key);
   return result.data;
 }

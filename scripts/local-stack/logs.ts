@@ -1,4 +1,15 @@
-import { closeSync, copyFileSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync, truncateSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
 import { join } from "node:path";
 
 const LARGEST = 32 * 1024 * 1024;

@@ -75,5 +75,7 @@ function portFrom(env: NodeJS.ProcessEnv, kind: keyof Ports): number {
 function blockTimeFrom(text: string): number {
   const seconds = Number(text);
   if (seconds > 0) return seconds;
-  throw new StackError(`BLOCK_TIME=${text} is not a number of seconds above 0; leave it out for a block a transaction.`);
+  throw new StackError(
+    `BLOCK_TIME=${text} is not a number of seconds above 0; leave it out for a block a transaction.`,
+  );
 }

@@ -11,9 +11,13 @@ export async function startPool(context: StackContext, workers: readonly WorkerE
     workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models })),
   );
   // It registers only what is not registered yet.
-  await context.supervisor.run(taskSpec(context, "register-workers", "scripts/register-workers.ts", { WORKERS_FILE: file }));
+  await context.supervisor.run(
+    taskSpec(context, "register-workers", "scripts/register-workers.ts", { WORKERS_FILE: file }),
+  );
   const started = workers.filter((worker) => worker.start);
   await Promise.all(started.map((worker) => context.supervisor.launch(workerSpec(context, worker))));
   const ports = started.map((worker) => worker.port);
-  return started.length === 0 ? "registered, none started" : `${started.length} on ${ports[0]}${ports.length > 1 ? `-${ports.at(-1)}` : ""}`;
+  return started.length === 0
+    ? "registered, none started"
+    : `${started.length} on ${ports[0]}${ports.length > 1 ? `-${ports.at(-1)}` : ""}`;
 }

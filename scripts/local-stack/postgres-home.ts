@@ -103,7 +103,10 @@ async function outside(dataDir: string, user: DatabaseUser, report: Report): Pro
 function programs(native: string, folder: string, user: DatabaseUser): string {
   if (canRun(user, join(native, "bin", "postgres"))) return join(native, "bin");
   const base = dirname(folder).endsWith(NAME) ? dirname(folder) : folder;
-  const copy = join(base, `programs-${createHash("sha256").update(native).digest("hex").slice(0, 8)}-${versionOf(native)}`);
+  const copy = join(
+    base,
+    `programs-${createHash("sha256").update(native).digest("hex").slice(0, 8)}-${versionOf(native)}`,
+  );
   if (!existsSync(copy)) {
     const temporary = `${copy}.${process.pid}`;
     cpSync(native, temporary, { recursive: true, verbatimSymlinks: true });

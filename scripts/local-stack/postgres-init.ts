@@ -41,7 +41,12 @@ function initdb(home: DatabaseHome, env: NodeJS.ProcessEnv, args: string[]): Pro
   const program = join(home.bin, "initdb");
   const ids = home.user ? { uid: home.user.uid, gid: home.user.gid } : {};
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { ...ids, env: { ...env, LC_ALL: "C" }, cwd: home.folder, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      ...ids,
+      env: { ...env, LC_ALL: "C" },
+      cwd: home.folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     const collect = (chunk: Buffer): void => {
       output += chunk.toString("utf8");

@@ -24,7 +24,9 @@ export async function clearPostmaster(data: string, report: (line: string) => vo
   if (await waitGone(server, 15_000)) return;
   signal(pid, "SIGQUIT");
   if (await waitGone(server, 5_000)) return;
-  throw new StackError(`PostgreSQL (process ${pid}) still runs on ${data} and does not stop. What to do: kill -9 ${pid}, then start again.`);
+  throw new StackError(
+    `PostgreSQL (process ${pid}) still runs on ${data} and does not stop. What to do: kill -9 ${pid}, then start again.`,
+  );
 }
 
 function runsOn(pid: number, data: string): boolean {

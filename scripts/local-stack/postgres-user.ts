@@ -15,7 +15,9 @@ export function databaseUser(): DatabaseUser | null {
     find(PREFERRED) ??
     create() ??
     find(LAST_RESORT) ??
-    fail(`PostgreSQL does not run as root, and there is no user to run it as. Create one with \`useradd --system ${PREFERRED}\`, or start as an ordinary user.`)
+    fail(
+      `PostgreSQL does not run as root, and there is no user to run it as. Create one with \`useradd --system ${PREFERRED}\`, or start as an ordinary user.`,
+    )
   );
 }
 
@@ -31,7 +33,9 @@ function idOf(flag: string, name: string): number | null {
 }
 
 function create(): DatabaseUser | null {
-  const { status } = spawnSync("useradd", ["--system", "--user-group", "--no-create-home", PREFERRED], { stdio: "ignore" });
+  const { status } = spawnSync("useradd", ["--system", "--user-group", "--no-create-home", PREFERRED], {
+    stdio: "ignore",
+  });
   return status === 0 ? find(PREFERRED) : null;
 }
 
@@ -41,7 +45,12 @@ function fail(message: string): never {
 
 /** Runs a shell test as that user; the shell is within everybody's reach, unlike Node in a closed home folder. */
 function tests(user: DatabaseUser, script: string, ...args: string[]): boolean {
-  const { status } = spawnSync("/bin/sh", ["-c", script, "sh", ...args], { uid: user.uid, gid: user.gid, cwd: "/", stdio: "ignore" });
+  const { status } = spawnSync("/bin/sh", ["-c", script, "sh", ...args], {
+    uid: user.uid,
+    gid: user.gid,
+    cwd: "/",
+    stdio: "ignore",
+  });
   return status === 0;
 }
 

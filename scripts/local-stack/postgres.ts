@@ -18,11 +18,21 @@ export async function startPostgres(context: StackContext): Promise<{ says: stri
   const data = await ensureCluster(home, secrets.postgresPassword, options.baseEnv);
   await clearPostmaster(data, report);
 
-  const url = (database: string): string => `postgresql://${SUPERUSER}:${secrets.postgresPassword}@127.0.0.1:${ports.postgres}/${database}`;
+  const url = (database: string): string =>
+    `postgresql://${SUPERUSER}:${secrets.postgresPassword}@127.0.0.1:${ports.postgres}/${database}`;
   const spec: PartSpec = {
     name: "postgres",
     command: join(home.bin, "postgres"),
-    args: ["-D", data, ...settings({ port: ports.postgres, listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: 200 })],
+    args: [
+      "-D",
+      data,
+      ...settings({
+        port: ports.postgres,
+        listen_addresses: "127.0.0.1",
+        unix_socket_directories: "",
+        max_connections: 200,
+      }),
+    ],
     env: { ...options.baseEnv, LC_ALL: "C" },
     cwd: home.folder,
     ...(home.user ? { user: { uid: home.user.uid, gid: home.user.gid } } : {}),
@@ -38,14 +48,17 @@ export async function startPostgres(context: StackContext): Promise<{ says: stri
   return { says: `PostgreSQL ${version} on ${ports.postgres}${where}`, url: url(DATABASE) };
 }
 
-const settings = (values: Record<string, string | number>): string[] => Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+const settings = (values: Record<string, string | number>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
 async function useGiven(url: string): Promise<{ says: string; url: string }> {
   try {
     const version = await query(url, "SHOW server_version");
     return { says: `PostgreSQL ${version}, from DATABASE_URL`, url };
   } catch (error) {
-    throw new StackError(`The database that DATABASE_URL names does not answer: ${messageOf(error)}.\nWhat to do: start it or correct the URL; without DATABASE_URL a local one is used.`);
+    throw new StackError(
+      `The database that DATABASE_URL names does not answer: ${messageOf(error)}.\nWhat to do: start it or correct the URL; without DATABASE_URL a local one is used.`,
+    );
   }
 }
 

@@ -1,21 +1,24 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ALL_MODELS, type WorkerOptions } from "./options.ts";
-import { GATEWAY, DEPLOYER_KEY } from "./accounts.ts";
+import { DEPLOYER_KEY, GATEWAY } from "./accounts.ts";
 import type { StackContext } from "./context.ts";
 import { StackError } from "./errors.ts";
 import { ROOT } from "./files.ts";
+import { ALL_MODELS, type WorkerOptions } from "./options.ts";
 import { type PartSpec, RANK } from "./part.ts";
 import { answersOk } from "./ready.ts";
 
 /** The project's own programs as parts: which file, which environment, when ready, how stopped. */
 
-const AGAIN = "look at the message above; if it says nothing to act on, start again. Deleting the data folder begins anew (balances, keys and jobs are then gone).";
+const AGAIN =
+  "look at the message above; if it says nothing to act on, start again. Deleting the data folder begins anew (balances, keys and jobs are then gone).";
 
 /** Program file and arguments for this very Node; says so when the file is not there. */
 function program(part: string, file: string): Pick<PartSpec, "command" | "args"> {
   if (!existsSync(join(ROOT, file))) {
-    throw new StackError(`${file} is missing, and ${part} cannot start without it. What to do: check that the clone is complete (git status).`);
+    throw new StackError(
+      `${file} is missing, and ${part} cannot start without it. What to do: check that the clone is complete (git status).`,
+    );
   }
   return { command: process.execPath, args: [file] };
 }
@@ -29,7 +32,12 @@ const chainEnv = ({ options, urls, deploymentFile, dataDir }: StackContext): Nod
 });
 
 /** A program that runs to its end; it gets the deployer's key, which the services never see. */
-export function taskSpec(context: StackContext, name: string, file: string, env: Record<string, string>): Omit<PartSpec, "ready" | "readyTimeoutMs"> {
+export function taskSpec(
+  context: StackContext,
+  name: string,
+  file: string,
+  env: Record<string, string>,
+): Omit<PartSpec, "ready" | "readyTimeoutMs"> {
   return {
     name,
     ...program(name, file),
@@ -118,7 +126,11 @@ export type WorkerEntry = {
   start: boolean;
 };
 
-export function workerEntries(options: { workers: readonly WorkerOptions[] }, firstPort: number, keys: readonly `0x${string}`[]): WorkerEntry[] {
+export function workerEntries(
+  options: { workers: readonly WorkerOptions[] },
+  firstPort: number,
+  keys: readonly `0x${string}`[],
+): WorkerEntry[] {
   return options.workers.map((worker, index) => ({
     number: index + 1,
     name: `worker-${index + 1}`,

@@ -15,7 +15,11 @@ export type StackFile = {
   demo: DemoAccount | null;
 };
 
-export function writeStackFile(context: StackContext, deployment: Deployment | null, demo: DemoAccount | null): StackFile {
+export function writeStackFile(
+  context: StackContext,
+  deployment: Deployment | null,
+  demo: DemoAccount | null,
+): StackFile {
   const file: StackFile = {
     base_url: context.urls.api,
     app_url: `${context.urls.api}/app`,

@@ -14,12 +14,22 @@ import type { Steps } from "./steps.ts";
 export type Started = { deployment: Deployment | null; demo: DemoAccount | null };
 
 /** Starts the parts, each as soon as what it needs is there. */
-export async function startParts(context: StackContext, steps: Steps, workers: readonly WorkerEntry[], giveUp: (error: unknown) => void): Promise<Started> {
+export async function startParts(
+  context: StackContext,
+  steps: Steps,
+  workers: readonly WorkerEntry[],
+  giveUp: (error: unknown) => void,
+): Promise<Started> {
   const has = (part: PartName): boolean => context.options.parts.includes(part);
   const { supervisor, ports } = context;
 
   /** A step of its own line, after the steps it waits for; nothing when the part is not wanted. */
-  const step = async <T>(part: PartName, name: string, after: Promise<unknown>[], action: () => Promise<{ says: string; value: T }>): Promise<T | null> => {
+  const step = async <T>(
+    part: PartName,
+    name: string,
+    after: Promise<unknown>[],
+    action: () => Promise<{ says: string; value: T }>,
+  ): Promise<T | null> => {
     await Promise.all(after);
     return has(part) ? await steps.run(name, action) : null;
   };
@@ -30,13 +40,19 @@ export async function startParts(context: StackContext, steps: Steps, workers: r
     context.databaseUrl = url;
     return { says, value: url };
   });
-  const compiled = step("contracts", "compile", [], async () => ({ says: await compile((args) => runCompiler(context, args)), value: null }));
+  const compiled = step("contracts", "compile", [], async () => ({
+    says: await compile((args) => runCompiler(context, args)),
+    value: null,
+  }));
   const deployed = step("contracts", "contracts", [chain, compiled], () => ensureDeployed(context));
   const indexer = step("indexer", "indexer", [deployed, database], async () => {
     await supervisor.launch(indexerSpec(context));
     return { says: `Ponder on ${ports.indexer}`, value: null };
   });
-  const pool = step("workers", "workers", [deployed], async () => ({ says: await startPool(context, workers), value: null }));
+  const pool = step("workers", "workers", [deployed], async () => ({
+    says: await startPool(context, workers),
+    value: null,
+  }));
   const api = step("api", "api", [deployed, database], async () => {
     await supervisor.launch(apiSpec(context));
     return { says: `gateway on ${ports.api}`, value: null };

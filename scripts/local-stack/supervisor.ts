@@ -20,7 +20,12 @@ export class Supervisor {
   readonly #logTimer: NodeJS.Timeout;
   #stopping: Promise<void> | null = null;
 
-  constructor(of: { dataDir: string; report: (line: string) => void; onDeath: (error: StackError) => void; abort: AbortSignal }) {
+  constructor(of: {
+    dataDir: string;
+    report: (line: string) => void;
+    onDeath: (error: StackError) => void;
+    abort: AbortSignal;
+  }) {
     this.#dataDir = of.dataDir;
     this.#report = of.report;
     this.#onDeath = of.onDeath;
@@ -86,7 +91,9 @@ export class Supervisor {
     let ended = false;
     const exited = new Promise<Exit>((resolve) => {
       child.once("error", (error) => resolve({ ok: false, how: `could not be started: ${error.message}` }));
-      child.once("exit", (code, by) => resolve({ ok: code === 0, how: by ? `was ended by ${by}` : `ended with exit code ${code}` }));
+      child.once("exit", (code, by) =>
+        resolve({ ok: code === 0, how: by ? `was ended by ${by}` : `ended with exit code ${code}` }),
+      );
     });
     const pid = child.pid ?? -1;
     const part: Part = { name: spec.name, pid, exited, hasExited: () => ended };
@@ -129,7 +136,11 @@ export class Supervisor {
   }
 
   parts(): { name: string; pid: number; running: boolean }[] {
-    return [...this.#entries.values()].map(({ part }) => ({ name: part.name, pid: part.pid, running: !part.hasExited() }));
+    return [...this.#entries.values()].map(({ part }) => ({
+      name: part.name,
+      pid: part.pid,
+      running: !part.hasExited(),
+    }));
   }
 
   /** Stops everything in order. Calling it again waits for the same end. */

@@ -2,13 +2,13 @@ import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_WORKERS, PARTS, type PartName, type StackOptions } from "../../scripts/local-stack/options.ts";
-import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
+import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
 import { type Stack, startStack } from "../../scripts/local-stack/stack.ts";
 
 export type { Stack } from "../../scripts/local-stack/stack.ts";
 
-export type TestStackOptions = Partial<Omit<StackOptions, "write" | "baseEnv">> & {
+export type TestStackOptions = Partial<Omit<StackOptions, "baseEnv">> & {
   /** Shows the progress of the start. */
   verbose?: boolean;
 };
@@ -40,7 +40,7 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
     ...options,
     dataDir,
     workers,
-    write: verbose ? (line) => console.log(line) : () => {},
+    write: options.write ?? (verbose ? (line) => console.log(line) : () => {}),
   }).ready;
   void stack.died.then((error) => {
     console.error(`The test stack lost a part: ${error.message}`);
@@ -55,9 +55,14 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
   };
 }
 
-/** A fresh data folder that others may enter, as the database runs as another user when the tests run as root. */
+/**
+ * A fresh data folder, where the test runner finds and cleans it if the test is killed. Others may enter it, as the
+ * database runs as another user when the tests run as root.
+ */
 export function temporaryDataDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), "stack-"));
+  const parent = process.env["TEST_STACKS"] ?? tmpdir();
+  if (parent !== tmpdir()) chmodSync(parent, 0o711);
+  const folder = mkdtempSync(join(parent, "stack-"));
   chmodSync(folder, 0o711);
   return folder;
 }

@@ -1,0 +1,66 @@
+/** The test suites, in the order they run, with the time each may take. Together they stay below 15 minutes. */
+
+/** How the passed and failed checks of a program are counted. */
+export type Counting = "exit code" | "mocha" | "vitest";
+export type Step = { title: string; args: string[]; count: Counting };
+export type Suite = {
+  name: string;
+  /** Seconds; a suite that takes longer is killed with everything it started. */
+  budget: number;
+  /** Folders whose tests it runs; without any test in them it is skipped. */
+  folders: string[];
+  steps: Step[];
+};
+
+const bin = (file: string): string => `node_modules/${file}`;
+const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol"];
+
+const lint: Suite = {
+  name: "lint",
+  budget: 90,
+  folders: [],
+  steps: [
+    { title: "biome", args: [bin("@biomejs/biome/bin/biome"), "check", "--max-diagnostics=50"], count: "exit code" },
+    {
+      title: "prettier (Solidity)",
+      args: [bin("prettier/bin/prettier.cjs"), "--check", "--no-error-on-unmatched-pattern", ...SOLIDITY],
+      count: "exit code",
+    },
+    { title: "solhint", args: [bin("solhint/solhint.js"), "--noPoster", ...SOLIDITY], count: "exit code" },
+    { title: "types", args: [bin("typescript/bin/tsc"), "--noEmit"], count: "exit code" },
+    { title: "types (indexer)", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "indexer"], count: "exit code" },
+  ],
+};
+
+const contracts: Suite = {
+  name: "contracts",
+  budget: 150,
+  folders: ["test/contracts", "contracts"],
+  steps: [
+    { title: "compile", args: [bin("hardhat/dist/src/cli.js"), "compile"], count: "exit code" },
+    // Before anything generates them anew: the committed ABIs must be those of the contracts.
+    { title: "generated ABIs", args: ["scripts/build/generate-abi.ts", "--check"], count: "exit code" },
+    { title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" },
+  ],
+};
+
+function vitest(name: string, budget: number, folders = [`test/${name}`]): Suite {
+  return {
+    name,
+    budget,
+    folders,
+    steps: [{ title: "vitest", args: [bin("vitest/vitest.mjs"), "run", "--project", name], count: "vitest" }],
+  };
+}
+
+/** Vitest's suites; vitest.config.ts makes a project of each. */
+export const VITEST_SUITES: readonly Suite[] = [
+  vitest("unit", 30, ["test/unit", "test/protocol"]),
+  vitest("bootstrap", 120),
+  vitest("indexer", 120),
+  vitest("api", 110),
+  vitest("worker", 100),
+  vitest("e2e", 180),
+];
+
+export const SUITES: readonly Suite[] = [lint, contracts, ...VITEST_SUITES];

@@ -1,0 +1,97 @@
+import { readFileSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { chainFiles, isWhole } from "../../scripts/local-stack/chain-state.ts";
+import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
+import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
+
+const WALLET = "0x1111111111111111111111111111111111111111";
+const parts = only("chain");
+const height = async (stack: TestStack): Promise<number> =>
+  Number(await rpc<string>(stack.info.rpc_url, "eth_blockNumber"));
+const balance = (stack: TestStack): Promise<string> =>
+  rpc<string>(stack.info.rpc_url, "eth_getBalance", [WALLET, "latest"]);
+
+async function pay(stack: TestStack): Promise<void> {
+  const [from] = await rpc<string[]>(stack.info.rpc_url, "eth_accounts");
+  await rpc(stack.info.rpc_url, "eth_sendTransaction", [{ from, to: WALLET, value: "0x1" }]);
+}
+
+/** Waits for the next dump that holds what is on the chain now. */
+async function dumped(dataDir: string, file: "state" | "previous", blocks: number): Promise<void> {
+  const path = chainFiles(dataDir)[file];
+  for (const deadline = Date.now() + 25_000; Date.now() < deadline; await sleep(100)) {
+    if (isWhole(path) && readFileSync(path, "utf8").includes(`"best_block_number":${blocks}`)) return;
+  }
+  throw new Error(`no dump of block ${blocks} in ${path}`);
+}
+
+describe("the kept chain", () => {
+  let stack: TestStack | undefined;
+  let dataDir = temporaryDataDir();
+  afterEach(async () => {
+    await stack?.stop();
+    removeDataDir(dataDir);
+    dataDir = temporaryDataDir();
+  });
+
+  it("is the same after a stop: genesis, height, balances, receipts", async () => {
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    const genesis = await rpc<{ hash: string }>(stack.info.rpc_url, "eth_getBlockByNumber", ["0x0", false]);
+    const block = await rpc<{ transactions: string[] }>(stack.info.rpc_url, "eth_getBlockByNumber", ["0x1", false]);
+    await stack.stop();
+
+    stack = await startTestStack({ parts, dataDir });
+    expect(await height(stack)).toBe(1);
+    expect(await balance(stack)).toBe("0x1");
+    expect((await rpc<{ hash: string }>(stack.info.rpc_url, "eth_getBlockByNumber", ["0x0", false])).hash).toBe(
+      genesis.hash,
+    );
+    expect(await rpc(stack.info.rpc_url, "eth_getTransactionReceipt", [block.transactions[0]])).toMatchObject({
+      status: "0x1",
+    });
+  });
+
+  it("loses at most a dump's interval to kill -9, and nothing when its newest dump is cut short", {
+    timeout: 60_000,
+  }, async () => {
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    await dumped(dataDir, "previous", 1);
+    await stack.kill("chain", "SIGKILL");
+    await stack.stop();
+
+    const { state } = chainFiles(dataDir);
+    truncateSync(state, Math.floor(readFileSync(state).length / 2));
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    expect(await balance(stack)).toBe("0x1");
+    expect(lines.join("\n")).toMatch(/cut short.*resumed from the one before/);
+  });
+
+  it("starts anew, and says so, when no dump can be read", async () => {
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    await stack.stop();
+    const { state, previous } = chainFiles(dataDir);
+    truncateSync(state, 10);
+    removeDataDir(previous);
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    expect(await height(stack)).toBe(0);
+    expect(lines.join("\n")).toContain("starts anew");
+  });
+
+  it("mines as fast as it can without running ahead of the clock, and without growing outside its folder", async () => {
+    stack = await startTestStack({ parts, dataDir });
+    for (let i = 0; i < 150; i++) await pay(stack);
+    const newest = await rpc<{ timestamp: string }>(stack.info.rpc_url, "eth_getBlockByNumber", ["latest", false]);
+    expect(Number(newest.timestamp)).toBeLessThanOrEqual(Date.now() / 1000);
+    expect(Number(newest.timestamp)).toBeGreaterThan(Date.now() / 1000 - 3);
+    const command = readFileSync(`/proc/${stack.processes()[0]?.pid}/cmdline`, "utf8");
+    expect(command).toContain(join(dataDir, "chain", "cache"));
+  });
+});

@@ -1,0 +1,84 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import pg from "pg";
+import { afterEach, describe, expect, it } from "vitest";
+import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
+import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
+
+const parts = only("database");
+const isRoot = process.getuid?.() === 0;
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("the local database", () => {
+  let stack: TestStack | undefined;
+  let dataDir = "";
+  afterEach(async () => {
+    await stack?.stop();
+    removeDataDir(dataDir);
+  });
+
+  it("keeps its data over a stop, asks for its password, and keeps durability on", async () => {
+    dataDir = temporaryDataDir();
+    stack = await startTestStack({ parts, dataDir });
+    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await expect(query(stack.info.database_url.replace(/:[0-9a-f]+@/, ":wrong@"), "SELECT 1")).rejects.toThrow(
+      /password/,
+    );
+    expect(
+      await query(
+        stack.info.database_url,
+        "SELECT current_setting('fsync') AS f, current_setting('listen_addresses') AS l",
+      ),
+    ).toEqual([{ f: "on", l: "127.0.0.1" }]);
+    expect(statSync(join(dataDir, "secrets.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, "stack.json")).mode & 0o777).toBe(0o600);
+    await stack.stop();
+
+    stack = await startTestStack({ parts, dataDir });
+    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  });
+
+  it.runIf(isRoot)("lives outside a folder that is closed to its user, and is found there again", async () => {
+    const closed = temporaryDataDir();
+    chmodSync(closed, 0o700);
+    dataDir = join(closed, "data");
+    mkdirSync(dataDir);
+    stack = await startTestStack({ parts, dataDir });
+    const { folder } = JSON.parse(readFileSync(join(dataDir, "postgres.json"), "utf8")) as { folder: string };
+    expect(folder.startsWith(closed)).toBe(false);
+    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await stack.stop();
+
+    stack = await startTestStack({ parts, dataDir });
+    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+    await stack.stop();
+
+    // A data folder that was deleted and made anew must not inherit the old one's database, nor leave it behind.
+    removeDataDir(dataDir);
+    mkdirSync(dataDir);
+    stack = await startTestStack({ parts, dataDir });
+    await expect(query(stack.info.database_url, "SELECT answer FROM kept")).rejects.toThrow(/kept/);
+    expect(existsSync(folder)).toBe(false);
+    await stack.stop();
+    removeDataDir(dataDir);
+    removeDataDir(dirname(dataDir));
+  });
+
+  it("survives the kill of its server, and a stale postmaster.pid that names another process", async () => {
+    dataDir = temporaryDataDir();
+    stack = await startTestStack({ parts, dataDir });
+    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await stack.kill("postgres", "SIGKILL");
+    await stack.restart("postgres");
+    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  });
+});

@@ -1,0 +1,94 @@
+import { createServer } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePorts, type Ports } from "../../scripts/local-stack/ports.ts";
+import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
+import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
+import { isRunning, type Program, run, stackEnv } from "./support/programs.ts";
+
+const parts = only("chain", "database");
+
+describe("a stack and who started it", () => {
+  let dataDir = "";
+  let ports: Ports;
+  let stack: TestStack | undefined;
+  let program: Program | undefined;
+
+  beforeEach(async () => {
+    dataDir = temporaryDataDir();
+    ports = await freePorts(1);
+  });
+  afterEach(async () => {
+    program?.child.kill("SIGKILL");
+    await stack?.stop();
+    removeDataDir(dataDir);
+    stack = undefined;
+    program = undefined;
+  });
+
+  it("kill -9 of the starter leaves nothing that the next start does not clean up", async () => {
+    program = run(["test/bootstrap/support/starter.ts"], stackEnv(dataDir, ports));
+    await program.said("started");
+    const left = JSON.parse(program.output().match(/started (.*)/)?.[1] ?? "") as { name: string; pid: number }[];
+    const [from] = await rpc<string[]>(`http://127.0.0.1:${ports.chain}`, "eth_accounts");
+    await rpc(`http://127.0.0.1:${ports.chain}`, "eth_sendTransaction", [{ from, to: from, value: "0x1" }]);
+    program.child.kill("SIGKILL");
+    await program.ended;
+    expect(left.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
+
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, ports, write: (line) => lines.push(line) });
+    expect(lines[0]).toMatch(/what a killed start left behind: (chain, postgres|postgres, chain)/);
+    expect(left.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
+    // It was asked to stop, not killed: the last block is there, younger than any dump on a timer.
+    expect(await rpc(stack.info.rpc_url, "eth_blockNumber")).toBe("0x1");
+  });
+
+  it("a second start on the same folder says which process has it", async () => {
+    stack = await startTestStack({ parts: only("chain"), dataDir, ports });
+    const other = await freePorts(1);
+    program = run(["scripts/start.ts"], stackEnv(dataDir, other));
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toContain(`already running (process ${process.pid})`);
+    expect(stack.processes().every(({ running }) => running)).toBe(true);
+  });
+
+  it("a port in use is named, with its holder and the variable to set", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(ports.chain, "127.0.0.1", resolve));
+    program = run(["scripts/start.ts"], stackEnv(dataDir, ports));
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toContain(
+      `Port ${ports.chain}, wanted for the chain, is in use by process ${process.pid}`,
+    );
+    expect(program.output()).toContain(`CHAIN_PORT=${ports.chain + 1} npm start`);
+    server.close();
+  });
+
+  it("a part that dies is named with its last lines and what to do, and nothing is left", async () => {
+    stack = await startTestStack({ parts, dataDir, ports, verbose: false });
+    const postgres = stack.processes().find(({ name }) => name === "postgres")?.pid ?? 0;
+    process.kill(postgres, "SIGKILL");
+    const { message } = await stack.died;
+    expect(message).toMatch(/^postgres was ended by SIGKILL/);
+    expect(message).toMatch(/ready to accept connections/);
+    expect(message).toMatch(/What to do: /);
+    await stack.stop();
+    expect(stack.processes().filter(({ running }) => running)).toEqual([]);
+  });
+
+  it("a part that cannot start is told with its own message", async () => {
+    const failed = startTestStack({ parts: only("chain"), dataDir, ports, blockTime: -1 });
+    await expect(failed).rejects.toThrow(/chain ended with exit code 2[\s\S]*unexpected argument[\s\S]*What to do/);
+  });
+
+  it("a stack can be given up while it starts", async () => {
+    program = run(["scripts/start.ts"], stackEnv(dataDir, ports));
+    await program.said("chain ");
+    program.child.kill("SIGINT");
+    expect(await program.ended).toBe(0);
+    expect(program.output()).toContain("stopping in order");
+    // Everything was stopped: the ports are free again for another one.
+    stack = await startTestStack({ parts, dataDir, ports });
+  });
+});
