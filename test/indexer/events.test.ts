@@ -1,5 +1,5 @@
 import type { Abi } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
   beforeBlock,
   getAccount,
@@ -19,6 +19,7 @@ import { chainEvents } from "./support/chain-events.ts";
 import { everything, type Story } from "./support/everything.ts";
 import { Stage } from "./support/stage.ts";
 
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 let stage: Stage;
 let story: Story;
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   story = await everything(stage.world);
   await stage.startIndexer();
   await stage.caughtUp();
-}, 90_000);
+});
 afterAll(async () => await stage?.close());
 
 const job = async (name: keyof Story) => {

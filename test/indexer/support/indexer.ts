@@ -8,13 +8,14 @@ export class Indexer {
   readonly port: number;
   /** Milliseconds from the start to the first 200 of /ready. */
   readyAfter = 0;
+  readonly #begin = Date.now();
 
   private constructor(part: Part, port: number) {
     this.part = part;
     this.port = port;
   }
 
-  static async start(settings: IndexerSettings): Promise<Indexer> {
+  static async launch(settings: IndexerSettings): Promise<Indexer> {
     const port = await freePort();
     const env = {
       ...process.env,
@@ -24,12 +25,13 @@ export class Indexer {
       DEPLOYMENT_FILE: settings.deploymentFile,
       INDEXER_PORT: String(port),
     };
-    const begin = Date.now();
-    const part = new Part("indexer", process.execPath, ["indexer/main.ts"], { cwd: ROOT, env });
-    const indexer = new Indexer(part, port);
-    await part.until(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200);
-    indexer.readyAfter = Date.now() - begin;
-    return indexer;
+    return new Indexer(new Part("indexer", process.execPath, ["indexer/main.ts"], { cwd: ROOT, env }), port);
+  }
+
+  /** Waits for the first 200 of /ready. */
+  async ready(): Promise<void> {
+    await this.part.until(async () => (await fetch(`http://127.0.0.1:${this.port}/ready`)).status === 200);
+    this.readyAfter = Date.now() - this.#begin;
   }
 
   get log(): string {

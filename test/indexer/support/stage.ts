@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { getHead } from "../../../api/index/index.ts";
+import { getHead, listEvents } from "../../../api/index/index.ts";
 import { type Chain, startChain } from "./chain.ts";
+import { chainEvents } from "./chain-events.ts";
 import { deploy } from "./deploy.ts";
 import { Indexer } from "./indexer.ts";
 import { onDatabase, type Postgres, startPostgres } from "./postgres.ts";
@@ -28,6 +29,8 @@ export class Stage {
     this.world = world;
     this.databaseUrl = postgres.url("stage");
     this.pool = new pg.Pool({ connectionString: this.databaseUrl });
+    // PostgreSQL may stop before a closing connection has said goodbye.
+    this.pool.on("error", () => {});
   }
 
   static async open({ keepChain = false } = {}): Promise<Stage> {
@@ -39,14 +42,21 @@ export class Stage {
     return new Stage(folder, postgres, chain, new World(chain, deployment));
   }
 
-  async startIndexer(): Promise<Indexer> {
-    const indexer = await Indexer.start({
+  /** Starts an indexer without waiting for it. */
+  async launchIndexer(): Promise<Indexer> {
+    const indexer = await Indexer.launch({
       databaseUrl: this.databaseUrl,
       rpcUrl: this.chain.url,
       wsUrl: this.chain.ws,
       deploymentFile: join(this.folder, "deployment.json"),
     });
     this.#indexers.push(indexer);
+    return indexer;
+  }
+
+  async startIndexer(): Promise<Indexer> {
+    const indexer = await this.launchIndexer();
+    await indexer.ready();
     return indexer;
   }
 
@@ -66,6 +76,15 @@ export class Stage {
   async caughtUp(): Promise<void> {
     const head = Number(await this.chain.rpc("eth_blockNumber"));
     await eventually(async () => ((await getHead(this.pool))?.blockNumber === head ? true : null), 20_000);
+  }
+
+  /** Waits until the rows are where the chain has the events: the head says nothing after a reorganisation of equal length. */
+  async agreed(): Promise<void> {
+    const onChain = (await chainEvents(this.world)).map((event) => `${event.position} ${event.txHash}`).join();
+    await eventually(async () => {
+      const rows = await listEvents(this.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
+      return rows.map((row) => `${row.position} ${row.txHash}`).join() === onChain ? true : null;
+    });
   }
 
   async sql<T = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<T[]> {

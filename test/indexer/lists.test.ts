@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type JobQuery, listEvents, listJobs, listWalletEvents } from "../../api/index/index.ts";
+import type { Reader } from "../../api/index/query.ts";
+import { Stage } from "./support/stage.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+const WALLETS = 20;
+const JOBS = 20_000;
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  const indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  await indexer.stop();
+  // Rows by the thousand, past Ponder's triggers, which only work inside its own transactions.
+  const client = await stage.pool.connect();
+  await client.query("SET session_replication_role = replica");
+  await client.query(
+    `INSERT INTO index.job (id, wallet, model, model_number, tier, status, gateway, credits_locked, credits_charged, credits_returned,
+       credits_per_request, credits_per_thousand_tokens, fee_bps, attempt, created_at, escrow_tx, lock_block, position, deferred_payouts)
+     SELECT '0x' || lpad(to_hex(n), 32, '0'), '0x' || lpad(to_hex(n % $1), 40, '0'), 'model-' || n % 7, n % 7, 'lite',
+       (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 1,
+       1700000000 + n, $2, n, n::bigint * 1000000, 0
+     FROM generate_series(1, $3) AS n`,
+    [WALLETS, `0x${randomBytes(32).toString("hex")}`, JOBS],
+  );
+  await client.query(
+    `INSERT INTO index.protocol_event (key, kind, subject, wallet, block_number, position, block_time, tx_hash, data)
+     SELECT 'key' || n, 'job.locked', 'x', '0x' || lpad(to_hex(n % $1), 40, '0'), n, n::bigint * 1000000, 0, '0x', '{}'
+     FROM generate_series(1, $2) AS n`,
+    [WALLETS, JOBS],
+  );
+  client.release(true);
+  const [build] = await stage.sql<{ name: string }>("SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, 'index_')");
+  await stage.sql(`ANALYZE "${build?.name}".job, "${build?.name}".protocol_event`);
+});
+afterAll(async () => await stage?.close());
+
+/** Runs a list and returns the plans of its statements. */
+async function plansOf(list: (reader: Reader) => Promise<unknown>): Promise<string[]> {
+  const plans: string[] = [];
+  const query = async (config: { text: string; values: unknown[] }) => {
+    const { rows } = await stage.pool.query({ text: `EXPLAIN (ANALYZE, FORMAT TEXT) ${config.text}`, values: config.values });
+    plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+    return await stage.pool.query(config);
+  };
+  await list({ query } as unknown as Reader);
+  return plans;
+}
+
+const wallet = `0x${"3".padStart(40, "0")}`;
+const id = (n: number) => `job_${n.toString(16).padStart(32, "0")}`;
+const queries: [string, Omit<JobQuery, "wallet" | "limit">][] = [
+  ["no filter", {}],
+  ["a status", { status: "failed" }],
+  ["a model", { model: "model-3" }],
+  ["status and model", { status: "settled", model: "model-3" }],
+  ["a cursor", { before: id(10_003) }],
+  ["both cursors and all filters", { before: id(10_003), after: id(2_003), status: "settled", model: "model-3" }],
+];
+
+test.each(queries)("jobs with %s: one walk along one index, no sort, no row too many", async (_, filters) => {
+  const limit = 20;
+  const plans = await plansOf((reader) => listJobs(reader, { wallet, limit, ...filters }));
+  const plan = plans.at(-1) ?? "";
+  expect(plan).toMatch(/Index Scan Backward using/);
+  expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap|Filter:/);
+  const { rows } = await listJobs(stage.pool, { wallet, limit, ...filters });
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) expect(row).toMatchObject({ wallet, ...(filters.status && { status: filters.status }), ...(filters.model && { model: filters.model }) });
+  expect(rows.map((row) => row.position)).toEqual(rows.map((row) => row.position).sort((a, b) => b - a));
+});
+
+test("events are read by an index range", async () => {
+  const [since = ""] = await plansOf((reader) => listEvents(reader, { after: 9_000_000_000, toBlock: 9_500, limit: 100 }));
+  expect(since).toMatch(/Index Scan using/);
+  expect(since).not.toMatch(/Seq Scan|Sort/);
+  const [ofWallet = ""] = await plansOf((reader) => listWalletEvents(reader, { wallet, limit: 20 }));
+  expect(ofWallet).toMatch(/Index Scan Backward using/);
+  expect(ofWallet).not.toMatch(/Seq Scan|Sort/);
+});

@@ -1,0 +1,90 @@
+import type { Hex } from "viem";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
+import type { Indexer } from "./support/indexer.ts";
+import { Stage } from "./support/stage.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+let stage: Stage;
+let indexer: Indexer;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  indexer = await stage.startIndexer();
+  await stage.world.register([5]);
+  await stage.world.deposit(1_000);
+});
+afterAll(async () => await stage?.close());
+
+const events = () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
+const keys = (rows: ProtocolEventRow[]) => rows.map((row) => row.key).sort();
+
+/** Transactions of the last `depth` blocks, signed, in chain order. */
+async function lastTransactions(depth: number): Promise<Hex[]> {
+  const { reader, chain } = stage.world;
+  const head = Number(await chain.rpc("eth_blockNumber"));
+  const raw: Hex[] = [];
+  for (let number = head - depth + 1; number <= head; number += 1) {
+    const { transactions } = await reader.getBlock({ blockNumber: BigInt(number) });
+    for (const hash of transactions) raw.push((await chain.rpc("eth_getRawTransactionByHash", [hash])) as Hex);
+  }
+  return raw;
+}
+
+test("keys survive a reorganisation that mines the same transactions elsewhere", async () => {
+  const { world } = stage;
+  for (let i = 0; i < 3; i += 1) await world.settledJob();
+  const { id, call } = await world.lock();
+  await world.send(world.gateway, call);
+  await world.send(world.gateway, world.call("InferenceEscrow", "fail", id, 0));
+  await stage.caughtUp();
+  const before = await events();
+
+  // Eight blocks with a transaction each become eight blocks of which the last but one holds all of them.
+  const raw = await lastTransactions(8);
+  expect(raw).toHaveLength(8);
+  await stage.chain.rpc("anvil_reorg", [8, raw.map((transaction) => [transaction, 6])]);
+  await stage.agreed();
+
+  const after = await events();
+  expect(keys(after)).toEqual(keys(before));
+  const positions = new Map(before.map((row) => [row.key, row.position]));
+  expect(after.filter((row) => row.position !== positions.get(row.key)).length).toBeGreaterThanOrEqual(10);
+});
+
+test("what a reorganisation drops is gone, and comes back under its old key", async () => {
+  const { world } = stage;
+  const before = await events();
+  const { call } = await world.lock();
+  await world.send(world.gateway, call);
+  await stage.caughtUp();
+  const with_ = await events();
+  expect(with_).toHaveLength(before.length + 1);
+  const raw = await lastTransactions(1);
+  const account = await getAccount(stage.pool, world.client.address);
+
+  await stage.chain.rpc("anvil_reorg", [1, []]);
+  await stage.agreed();
+  expect(keys(await events())).toEqual(keys(before));
+  expect((await getAccount(stage.pool, world.client.address))?.escrowed).toBe(0);
+
+  await stage.chain.rpc("eth_sendRawTransaction", raw);
+  await stage.agreed();
+  expect(keys(await events())).toEqual(keys(with_));
+  expect(await getAccount(stage.pool, world.client.address)).toEqual(account);
+});
+
+test("an index built anew from nothing has the same keys and the same balances", async () => {
+  const before = await events();
+  const account = await getAccount(stage.pool, stage.world.client.address);
+  await indexer.stop();
+  const schemas = await stage.sql<{ name: string }>("SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'");
+  for (const { name } of schemas) await stage.sql(`DROP SCHEMA "${name}" CASCADE`);
+  await expect(getHead(stage.pool)).rejects.toMatchObject({ name: "IndexUnavailable" });
+
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  const after = await events();
+  expect(after).toEqual(before);
+  expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(account);
+});

@@ -1,0 +1,127 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { getAccount, getHead, getJob, listEvents } from "../../api/index/index.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { startChain } from "./support/chain.ts";
+import type { Indexer } from "./support/indexer.ts";
+import { eventually } from "./support/processes.ts";
+import { Stage } from "./support/stage.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+let stage: Stage;
+let indexer: Indexer;
+
+beforeAll(async () => {
+  stage = await Stage.open({ keepChain: true });
+  await stage.world.register([5]);
+  await stage.world.deposit(1_000);
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+});
+afterAll(async () => await stage?.close());
+
+const count = async () => (await listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 })).length;
+const builds = async () => await stage.sql("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'index_')");
+/** Ponder calls a block final 30 blocks later, and says so every 30 blocks. */
+const finalize = async () => await stage.chain.rpc("anvil_mine", ["0x41"]);
+
+test("after Ctrl-C it resumes where it was, and catches up with what happened meanwhile", async () => {
+  const job = await stage.world.settledJob();
+  await finalize();
+  await stage.caughtUp();
+  const before = await count();
+  await indexer.stop("SIGINT");
+  const meanwhile = await stage.world.settledJob();
+
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
+  expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
+  expect(await count()).toBe(before + 3);
+  expect(indexer.log).not.toContain("anew");
+});
+
+test("after kill -9 it does not wait for the lock of the dead process", async () => {
+  const clean = indexer.readyAfter;
+  const before = await count();
+  await indexer.stop("SIGKILL");
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  expect(await count()).toBe(before);
+  // Ponder's own lock would cost 15 to 25 s more than a start after Ctrl-C.
+  expect(indexer.readyAfter).toBeLessThan(clean + 8_000);
+});
+
+test("a second indexer of one build stands by, and takes over; an earlier build's schema is dropped then", async () => {
+  await stage.sql("CREATE SCHEMA index_earlier_build");
+  await stage.sql("CREATE TABLE index_earlier_build._ponder_checkpoint (finalized_checkpoint text)");
+  const second = await stage.launchIndexer();
+  await second.part.until(async () => second.log.includes("stands by"));
+  expect((await fetch(`http://127.0.0.1:${indexer.port}/ready`)).status).toBe(200);
+  await indexer.stop("SIGINT");
+  await second.ready();
+  indexer = second;
+  await stage.caughtUp();
+  await eventually(async () => ((await builds()).length === 1 ? true : null));
+});
+
+test("SIGTERM ends it in order, and the head never promises rows that are reverted for a moment", async () => {
+  await indexer.stop("SIGTERM");
+  const job = await stage.world.settledJob();
+  const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
+  let broken = 0;
+  const watch = setInterval(async () => {
+    const head = await getHead(stage.pool).catch(() => null);
+    if (head !== null && head.ready && head.blockNumber >= wanted && (await getJob(stage.pool, toApiJobId(job))) === null) broken += 1;
+  }, 10);
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  clearInterval(watch);
+  expect(broken).toBe(0);
+  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
+});
+
+test("a chain that lost its last blocks is noticed, and indexed anew", async () => {
+  const { world } = stage;
+  const state = join(stage.folder, "chain.json");
+  await pause(2_500); // anvil writes its state every second
+  copyFileSync(state, `${state}.old`);
+  const kept = await getAccount(stage.pool, world.client.address);
+  const head = Number(await stage.chain.rpc("eth_blockNumber"));
+  await world.settledJob();
+  await finalize();
+  await stage.caughtUp();
+  await stage.chain.stop("SIGKILL");
+  await indexer.stop("SIGKILL");
+
+  copyFileSync(`${state}.old`, state);
+  await stage.replaceChain(startChain({ state, port: stage.chain.port }));
+  expect(Number(await stage.chain.rpc("eth_blockNumber"))).toBe(head);
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  expect(indexer.log).toContain("indexing anew");
+  expect(await getAccount(stage.pool, world.client.address)).toEqual(kept);
+});
+
+test("another chain on the same port is noticed, and nothing of the old one is shown", async () => {
+  await indexer.stop("SIGINT");
+  await stage.chain.stop("SIGKILL");
+  await stage.replaceChain(startChain({ port: stage.chain.port }));
+  await stage.redeploy();
+  await stage.world.deposit(300);
+
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  expect(indexer.log).toContain("of another chain");
+  expect(await getAccount(stage.pool, stage.world.client.address)).toMatchObject({ number: 1, free: 300, deposited: 300 });
+  expect(await builds()).toHaveLength(1);
+});
+
+test("a deployment file of another chain is refused with what to do", async () => {
+  await indexer.stop("SIGINT");
+  await stage.chain.stop("SIGKILL");
+  await stage.replaceChain(startChain({ port: stage.chain.port }));
+  await expect(stage.startIndexer()).rejects.toThrow(/DEPLOYMENT_FILE is of another chain .* deploy again/);
+});
