@@ -34,6 +34,8 @@ const schema = z.object({
   SENDS_PER_SECOND: seconds(15),
   /** Gas of one batch: well below the chain's block gas limit. */
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),
+  /** A transaction not mined for this long gets a higher fee. */
+  REPLACE_AFTER_SECONDS: seconds(15),
   /** Lowest tip, wei per gas. */
   PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
 });

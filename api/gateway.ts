@@ -82,8 +82,10 @@ export class Gateway {
       outbox,
       broadcaster: new Broadcaster(rpc),
       priorityFee: config.PRIORITY_FEE_WEI,
+      replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
       logger,
-      maySend: () => this.signerLock.held && !this.pipeline.stopping,
+      maySend: () => this.signerLock.held,
+      stopping: () => this.pipeline.stopping,
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
@@ -106,7 +108,13 @@ export class Gateway {
       logger,
     };
     this.jobReader = new JobReader(pool, store, escrow);
-    this.chat = { jobs, directory: this.directory, docsUrl: config.DOCS_URL, track: (run) => this.#track(run) };
+    this.chat = {
+      jobs,
+      directory: this.directory,
+      docsUrl: config.DOCS_URL,
+      track: (run) => this.#track(run),
+      stopping: () => this.#stopping,
+    };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
   }

@@ -8,6 +8,8 @@ import { migrate, openDatabase } from "./store/database.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
 const STOP_MS = 20_000;
+/** Time for the last bytes after that. */
+const FLUSH_MS = 2_000;
 
 let config: Config;
 try {
@@ -32,9 +34,10 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, "stopping: running answers are finished first");
-    server.close();
-    server.closeIdleConnections();
+    const closed = new Promise((resolve) => server.close(resolve));
     await gateway.stop(STOP_MS);
+    // Every job is over; what remains is the last bytes to slow readers.
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, FLUSH_MS))]);
     server.closeAllConnections();
     await pool.end();
     logger.info("stopped");

@@ -11,6 +11,8 @@ export type BroadcastResult =
   | { status: "unknown"; error: Error };
 
 const METHOD_NOT_FOUND = -32601;
+/** How long the node may hold a synchronous sending open; after that receipts are asked for. */
+const SYNC_WAIT_MS = 5_000;
 // EIP-7966: the transaction was taken, but not mined within the node's own time limit.
 const SYNC_TIMEOUT = 4;
 
@@ -38,7 +40,7 @@ export class Broadcaster {
         await this.#rpc.request("eth_sendRawTransaction", [raw]);
         return { status: "pending" };
       }
-      const receipt = await this.#rpc.request<RawReceipt | null>("eth_sendRawTransactionSync", [raw], 15_000);
+      const receipt = await this.#rpc.request<RawReceipt | null>("eth_sendRawTransactionSync", [raw], SYNC_WAIT_MS);
       return receipt ? { status: "mined", receipt } : { status: "pending" };
     } catch (error) {
       if (error instanceof RpcError && error.code === METHOD_NOT_FOUND && this.#synchronous) {

@@ -47,6 +47,16 @@ export class Outbox {
     );
   }
 
+  /** Every signed form of one transaction, oldest first. */
+  async variants(nonce: number): Promise<Variant[]> {
+    const result = await this.#pool.query(
+      `SELECT hash, raw, max_fee::text AS "maxFee", priority_fee::text AS "priorityFee" FROM chain_transaction_variant
+       WHERE signer = $1 AND nonce = $2 ORDER BY created_at`,
+      [this.#signer, nonce],
+    );
+    return result.rows.map(toVariant);
+  }
+
   async markMined(nonce: number, hash: Hex, block: number): Promise<void> {
     await this.#pool.query({
       name: "outbox-mined",
@@ -107,11 +117,11 @@ export class Outbox {
     return result.rows.map((row) => ({
       ...row,
       gas: BigInt(row.gas),
-      variants: row.variants.map((v: { hash: Hex; raw: Hex; maxFee: string; priorityFee: string }) => ({
-        ...v,
-        maxFee: BigInt(v.maxFee),
-        priorityFee: BigInt(v.priorityFee),
-      })),
+      variants: row.variants.map(toVariant),
     }));
   }
+}
+
+function toVariant(row: { hash: Hex; raw: Hex; maxFee: string; priorityFee: string }): Variant {
+  return { ...row, maxFee: BigInt(row.maxFee), priorityFee: BigInt(row.priorityFee) };
 }

@@ -7,8 +7,6 @@ import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
 import type { RawReceipt } from "./rpc.ts";
 
 const POLL_MS = 100;
-/** A transaction not mined for this long gets a higher fee. */
-const REPLACE_AFTER_MS = 15_000;
 /** Polls for our receipts after the nonce moved, before we believe that another transaction took it. */
 const FOREIGN_POLLS = 30;
 
@@ -20,9 +18,13 @@ export type SigningContext = {
   outbox: Outbox;
   broadcaster: Broadcaster;
   priorityFee: bigint;
+  /** A transaction not mined for this long gets a higher fee, ms. */
+  replaceAfterMs: number;
   logger: Logger;
-  /** False once this process may not send any more (lock lost, stopping). */
+  /** False while this process may not send: the signer lock is lost. */
   maySend: () => boolean;
+  /** True once this process stops: what is open is left to the next one. */
+  stopping: () => boolean;
 };
 
 /** Signs one form of a transaction at the current fees, or above `previous` by the 12.5 % nodes ask of a replacement. */
@@ -61,22 +63,25 @@ export type NonceOutcome = { status: "mined"; receipt: RawReceipt } | { status: 
 /**
  * Brings one recorded transaction to its end: sends, re-sends the same bytes after an ambiguous answer, raises the fee when
  * it is stuck, and looks up the receipts of all variants. Returns only when the outcome is known, or `abandoned` when this
- * process may not send any more (the row stays open for whoever comes next).
+ * process stops (the row stays open for whoever comes next).
  */
 export async function settleNonce(context: SigningContext, row: OutboxRow, calldata: Hex): Promise<NonceOutcome> {
   const { broadcaster, logger } = context;
   const log = logger.child({ nonce: row.nonce });
-  let lastSent = 0;
+  // Counted from the first sending of the newest variant: sending the same bytes again does not start it anew.
+  let since = Date.now();
   let usedPolls = 0;
   let send = true;
-  while (context.maySend()) {
+  while (!context.stopping()) {
     const latest = row.variants.at(-1) as Variant;
-    if (send) {
+    if (send && context.maySend()) {
       send = false;
-      lastSent = Date.now();
       const result = await broadcaster.send(latest.raw);
       if (result.status === "mined") return { status: "mined", receipt: result.receipt };
-      if (result.status === "underpriced") await replace(context, row, calldata, log);
+      if (result.status === "underpriced") {
+        await replace(context, row, calldata, log);
+        since = Date.now();
+      }
       if (result.status === "no-funds") {
         log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
         await sleep(2_000);
@@ -85,18 +90,23 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
         log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
         await sleep(250);
       }
-      if (result.status === "nonce-used") usedPolls = Math.max(usedPolls, 1);
+      if (result.status === "nonce-used" && usedPolls === 0) {
+        usedPolls = 1;
+        // Another process may have held the lock meanwhile and raised the fee: its variants are ours as well.
+        row.variants = await context.outbox.variants(row.nonce);
+      }
       send = result.status === "underpriced" || result.status === "no-funds" || result.status === "unknown";
     }
     const receipt = await findReceipt(context, row, log);
     if (receipt) return { status: "mined", receipt };
     if (usedPolls > 0 && ++usedPolls > FOREIGN_POLLS) return { status: "foreign" };
-    if (!send && usedPolls === 0 && Date.now() - lastSent > REPLACE_AFTER_MS) {
+    if (usedPolls === 0 && context.maySend() && Date.now() - since > context.replaceAfterMs) {
       log.warn({ hash: latest.hash }, "a transaction is stuck: its fee is raised");
       await replace(context, row, calldata, log);
+      since = Date.now();
       send = true;
     }
-    if (!send) await sleep(POLL_MS);
+    if (!send || !context.maySend()) await sleep(POLL_MS);
   }
   return { status: "abandoned" };
 }

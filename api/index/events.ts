@@ -49,5 +49,9 @@ export async function listWalletEvents(
   { wallet, before, limit }: { wallet: string; before?: number; limit: number },
 ): Promise<ProtocolEventRow[]> {
   const text = `SELECT ${COLUMNS} FROM ${view("protocol_event")} WHERE wallet = $1 AND position < $2 ORDER BY position DESC LIMIT $3`;
-  return await read<ProtocolEventRow>(reader, "wallet_events", text, [wallet.toLowerCase(), before ?? Number.MAX_SAFE_INTEGER, limit]);
+  return await read<ProtocolEventRow>(reader, "wallet_events", text, [
+    wallet.toLowerCase(),
+    before ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  ]);
 }

@@ -10,7 +10,8 @@ const COLUMNS = columns<ModelRow>({
   ownedBy: "m.owned_by",
   tier: "m.tier",
   contextWindow: "m.context_window",
-  creditsPerRequest: "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_request ELSE m.credits_per_request END",
+  creditsPerRequest:
+    "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_request ELSE m.credits_per_request END",
   creditsPer1kTokens:
     "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_thousand_tokens ELSE m.credits_per_thousand_tokens END",
   nextCreditsPerRequest: "CASE WHEN m.prices_change_at > $1 THEN m.next_credits_per_request END",

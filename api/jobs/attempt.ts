@@ -33,8 +33,11 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const { jobId, attempt, worker, answer } = input;
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
-  const signature = await signAssignment(context, assignment);
-  await context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint });
+  // The row is there before the offer leaves: after a crash the answer is fetched from this worker.
+  const [signature] = await Promise.all([
+    signAssignment(context, assignment),
+    context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint }),
+  ]);
 
   const startedAt = performance.now();
   const relay = new AcknowledgementRelay(context, assignment, signature);

@@ -46,7 +46,9 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     });
   }
   if (outcome.status === "reverted") {
-    await context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
+    // Ids are random: an existing one is our own lock, mined in a transaction whose receipt we never saw. Recovery ends it.
+    const state = outcome.revert.name === "Job_AlreadyExists" ? "pending" : "unlocked";
+    await context.store.update(jobId, { state, failure: outcome.revert.name });
     throw lockError(outcome.revert, model, credits);
   }
   const event = eventOf(outcome, "JobLocked");

@@ -21,6 +21,8 @@ export type ChatDependencies = {
   docsUrl: string;
   /** Keeps the set of running jobs, so that recovery leaves them alone. */
   track: (run: JobRun) => void;
+  /** True once the process stops: running jobs are finished, new ones go elsewhere. */
+  stopping: () => boolean;
 };
 
 /** `POST /v1/chat/completions`, plain and streamed. */
@@ -48,6 +50,9 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
 /** Checks what can be known before the lock, then starts the job. */
 async function startJob(dependencies: ChatDependencies, wallet: `0x${string}`, body: ChatBody): Promise<JobRun> {
   const { jobs, directory } = dependencies;
+  if (dependencies.stopping()) {
+    throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", { details: { retry_after: 1 } });
+  }
   const model = directory.model(body.model);
   if (model === undefined) {
     throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, { param: "model" });

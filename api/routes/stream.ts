@@ -27,7 +27,6 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
   response.setHeader("x-accel-buffering", "no");
   response.setHeader("trailer", "x-service-settlement-tx");
   response.flushHeaders();
-  response.socket?.setNoDelay(true);
 
   const silence = setInterval(() => {
     if (response.writableLength === 0) response.write(": keep-alive\n\n");

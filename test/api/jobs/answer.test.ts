@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { Answer } from "../../../api/jobs/answer.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+
+async function readAll(answer: Answer): Promise<string[]> {
+  const pieces: string[] = [];
+  for await (const piece of answer.read()) pieces.push(piece);
+  return pieces;
+}
+
+describe("an answer", () => {
+  it("has the hash of its whole text, wherever it was cut", () => {
+    const text = "Zürich 東京 ✨ 👩‍💻 end";
+    const answer = new Answer();
+    for (const unit of text.split("")) answer.append(unit);
+    expect(answer.end()).toBe(answerHash(text));
+    expect(answer.text).toBe(text);
+    expect(answer.bytes).toBe(Buffer.byteLength(text));
+  });
+
+  it("reaches a reader that comes late, and one that is there from the start", async () => {
+    const answer = new Answer();
+    const early = readAll(answer);
+    answer.append("one ");
+    await Promise.resolve();
+    answer.append("two ");
+    answer.append("three");
+    answer.end();
+    expect((await early).join("")).toBe("one two three");
+    expect(await readAll(answer)).toEqual(["one two three"]);
+  });
+
+  it("ends its readers when it is aborted", async () => {
+    const answer = new Answer();
+    const reading = readAll(answer);
+    answer.append("part");
+    await Promise.resolve();
+    answer.abort();
+    expect((await reading).join("")).toBe("part");
+  });
+});
