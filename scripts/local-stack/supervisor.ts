@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { GivenUp, StackError } from "./errors.ts";
 import { ROOT } from "./files.ts";
 import { identify, signal } from "./identity.ts";
@@ -155,6 +156,8 @@ export class Supervisor {
       [...this.#entries.values()].map((entry) => entry.record),
       this.#report,
     );
+    // Their ends were seen from outside; let them arrive here too.
+    await Promise.all([...this.#entries.values()].map((entry) => Promise.race([entry.part.exited, sleep(1_000, undefined, { ref: false })])));
     writeRecords(this.#dataDir, []);
   }
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
@@ -79,6 +79,13 @@ describe("the local database", () => {
     await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
     await stack.kill("postgres", "SIGKILL");
     await stack.restart("postgres");
+    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+    await stack.stop();
+
+    // What a crashed machine leaves, once the number belongs to somebody else: PostgreSQL alone would refuse to start.
+    const data = join(dataDir, "postgres", "data");
+    writeFileSync(join(data, "postmaster.pid"), `${process.ppid}\n${data}\n1700000000\n5432\n\n\n\n`);
+    stack = await startTestStack({ parts, dataDir });
     expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
   });
 });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { identify } from "../../../scripts/local-stack/identity.ts";
 import type { Ports } from "../../../scripts/local-stack/ports.ts";
 import { plainEnv } from "../../support/stack.ts";
 
@@ -52,11 +53,4 @@ export function stackEnv(dataDir: string, ports: Ports): NodeJS.ProcessEnv {
 }
 
 /** Is there a process with this number that is more than an unread exit status? */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isRunning = (pid: number): boolean => identify(pid) !== null;
