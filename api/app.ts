@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import express, { type Express, type RequestHandler } from "express";
+import type { Gateway } from "./gateway.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
-import type { Gateway } from "./gateway.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
 import { healthRoutes } from "./routes/health.ts";

@@ -52,7 +52,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const result = schema.safeParse(env);
   if (!result.success) {
     const lines = result.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
-    throw new Error(`The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations.md for every setting.`);
+    throw new Error(
+      `The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations.md for every setting.`,
+    );
   }
   const values = result.data;
   const BASE_URL = values.BASE_URL ?? `http://${values.API_HOST}:${values.API_PORT}`;

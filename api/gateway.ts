@@ -20,8 +20,8 @@ import type { JobRun } from "./jobs/run.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
 import { Cipher } from "./store/cipher.ts";
-import { JobStore } from "./store/jobs.ts";
 import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
+import { JobStore } from "./store/jobs.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
 export class Gateway {
@@ -156,13 +156,17 @@ export class Gateway {
       args: [signer],
     });
     if (id === 0) {
-      throw new Error(`The escrow does not know the gateway ${signer}: its owner must call addGateway, or set another GATEWAY_PRIVATE_KEY.`);
+      throw new Error(
+        `The escrow does not know the gateway ${signer}: its owner must call addGateway, or set another GATEWAY_PRIVATE_KEY.`,
+      );
     }
   }
 
   async #takeSigner(signer: `0x${string}`): Promise<void> {
     if (!(await this.signerLock.acquire())) {
-      throw new Error(`Another process sends transactions as ${signer}: stop it, or give this one a signer of its own.`);
+      throw new Error(
+        `Another process sends transactions as ${signer}: stop it, or give this one a signer of its own.`,
+      );
     }
     this.signerLock.onLost(() => void this.#retakeSigner());
   }

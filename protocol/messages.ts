@@ -39,12 +39,22 @@ export type Completion = {
 
 /** Domain of the job messages. */
 export function escrowDomain(chainId: number, escrow: Address) {
-  return { name: "InferenceEscrow", version: "1", chainId, verifyingContract: escrow } as const satisfies TypedDataDomain;
+  return {
+    name: "InferenceEscrow",
+    version: "1",
+    chainId,
+    verifyingContract: escrow,
+  } as const satisfies TypedDataDomain;
 }
 
 /** Domain of the enrollment message. */
 export function registryDomain(chainId: number, registry: Address) {
-  return { name: "WorkerRegistry", version: "1", chainId, verifyingContract: registry } as const satisfies TypedDataDomain;
+  return {
+    name: "WorkerRegistry",
+    version: "1",
+    chainId,
+    verifyingContract: registry,
+  } as const satisfies TypedDataDomain;
 }
 
 /** 65-byte signature → EIP-2098 pair, the form the contracts take. */

@@ -37,7 +37,8 @@ function keySetting(name: string, fallback?: Hex): Hex {
 async function fund(): Promise<void> {
   const file = setting("DEPLOYMENT_FILE");
   const { chainId, contracts } = parseDeployment(readFileSync(file, "utf8"), file);
-  if (chainId !== DEV_CHAIN_ID) throw new Error(`a demo account is for chain id ${DEV_CHAIN_ID} only, this is ${chainId}`);
+  if (chainId !== DEV_CHAIN_ID)
+    throw new Error(`a demo account is for chain id ${DEV_CHAIN_ID} only, this is ${chainId}`);
   const transport = http(setting("RPC_URL"));
   const client = createPublicClient({ transport, pollingInterval: 50 });
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
@@ -49,13 +50,18 @@ async function fund(): Promise<void> {
     const { status } = await client.waitForTransactionReceipt({ hash });
     if (status !== "success") throw new Error(`transaction ${hash} reverted while the demo wallet was funded`);
   };
-  const funder = createWalletClient({ account: privateKeyToAccount(keySetting("FUNDER_PRIVATE_KEY", DEV_KEY)), transport });
+  const funder = createWalletClient({
+    account: privateKeyToAccount(keySetting("FUNDER_PRIVATE_KEY", DEV_KEY)),
+    transport,
+  });
   const wallet = createWalletClient({ account: demo, transport });
   const coin = { address: contracts.Stablecoin, abi: testStablecoinAbi, chain: null } as const;
   const units = toUnits(CREDITS);
   await mined(await funder.sendTransaction({ to: demo.address, value: parseEther("10"), chain: null }));
   await mined(await funder.writeContract({ ...coin, functionName: "mint", args: [demo.address, units] }));
-  await mined(await wallet.writeContract({ ...coin, functionName: "approve", args: [contracts.InferenceEscrow, units] }));
+  await mined(
+    await wallet.writeContract({ ...coin, functionName: "approve", args: [contracts.InferenceEscrow, units] }),
+  );
   await mined(await wallet.writeContract({ ...escrow, chain: null, functionName: "deposit", args: [CREDITS] }));
 }
 

@@ -1,5 +1,5 @@
-import type { Hex } from "viem";
 import type { Logger } from "pino";
+import type { Hex } from "viem";
 import type { Rpc } from "./rpc.ts";
 
 type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };

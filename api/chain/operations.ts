@@ -76,7 +76,11 @@ export function refundOperation(jobId: Hex): Operation {
 
 /** Calldata of one batch. Always `execute`, also for one item: a failed item then says why in its own event. */
 export function batchCalldata(operations: readonly Operation[]): Hex {
-  return encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [operations.map((o) => o.data)] });
+  return encodeFunctionData({
+    abi: inferenceEscrowAbi,
+    functionName: "execute",
+    args: [operations.map((o) => o.data)],
+  });
 }
 
 /** Gas limit of one batch. */

@@ -1,9 +1,8 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import type { Head } from "./head.ts";
 import { batchCalldata, batchGas, type Operation } from "./operations.ts";
-import { type MinedBatch, type Outcome, readReceipt } from "./outcome.ts";
 import type { OutboxRow } from "./outbox.ts";
+import { type MinedBatch, type Outcome, readReceipt } from "./outcome.ts";
 import { Pacer } from "./pacer.ts";
 import { OperationQueue, type Pending } from "./queue.ts";
 import type { Rpc } from "./rpc.ts";
@@ -207,7 +206,10 @@ export class Pipeline {
       else await this.#giveNonceUp(row, items);
       return true;
     } catch (error) {
-      this.#logger.error({ err: error, nonce: row.nonce }, "the outcome of a transaction could not be read; trying again");
+      this.#logger.error(
+        { err: error, nonce: row.nonce },
+        "the outcome of a transaction could not be read; trying again",
+      );
       return false;
     }
   }
@@ -225,7 +227,7 @@ export class Pipeline {
     const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
     head.observe(batch.blockNumber, blockTime);
     for (const observer of this.#observers) observer(batch, blockTime);
-    items.forEach((item, index) => this.#resolveItem(item, index, batch, blockTime));
+    for (const [index, item] of items.entries()) this.#resolveItem(item, index, batch, blockTime);
     await this.#record(row.nonce, batch.hash, batch.blockNumber);
   }
 
@@ -254,7 +256,10 @@ export class Pipeline {
   }
 
   async #blockTime(blockNumber: number): Promise<number> {
-    const block = await this.#rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [`0x${blockNumber.toString(16)}`, false]);
+    const block = await this.#rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [
+      `0x${blockNumber.toString(16)}`,
+      false,
+    ]);
     return Number(block.timestamp);
   }
 }

@@ -21,7 +21,9 @@ export class RpcError extends Error {
 /** No usable answer: the node is out of reach, slow or broken. Whether the request took effect is unknown. */
 export class RpcUnreachable extends Error {
   constructor(method: string, cause: unknown) {
-    super(`${method}: no answer from the chain node (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+    super(`${method}: no answer from the chain node (${cause instanceof Error ? cause.message : String(cause)})`, {
+      cause,
+    });
     this.name = "RpcUnreachable";
   }
 }

@@ -61,7 +61,10 @@ export class SignerLock {
     if (this.#client !== client) return;
     this.#client = undefined;
     if (this.#closed) return;
-    this.#logger.error({ err: error }, "the signer lock's database connection was lost: sending stops until it is back");
+    this.#logger.error(
+      { err: error },
+      "the signer lock's database connection was lost: sending stops until it is back",
+    );
     this.#onLost();
   }
 }

@@ -21,7 +21,10 @@ export function authenticate(keys: Keys, balances: Balances): RequestHandler {
     }
     const owner = await keys.owner(key);
     if (owner === null) {
-      throw new ApiError("invalid_api_key", "The API key does not exist or was revoked; create one in the web application's Settings.");
+      throw new ApiError(
+        "invalid_api_key",
+        "The API key does not exist or was revoked; create one in the web application's Settings.",
+      );
     }
     if (owner.suspended) throw new ApiError("key_suspended", "The API key is suspended for a policy violation.");
     request.client = { wallet: getAddress(owner.wallet), keyCreatedAt: owner.createdAt };

@@ -1,15 +1,16 @@
 import { STATUS_CODES } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
-import { ApiError } from "../errors.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
+import { ApiError } from "../errors.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     const apiError = toApiError(error);
     const fields = { requestId: request.requestId, code: apiError.code, status: apiError.status };
-    if (apiError.status >= 500) logger.error({ ...fields, err: error }, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
+    if (apiError.status >= 500)
+      logger.error({ ...fields, err: error }, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
     if (response.headersSent) {
       // The client has part of an answer: all that is left is not to pretend that it is whole.
       response.destroy();
@@ -23,7 +24,10 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
 
 /** Unknown routes below `/v1` and elsewhere. */
 export const notFound: RequestHandler = (request) => {
-  throw new ApiError("route_not_found", `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}; the API is below /v1.`);
+  throw new ApiError(
+    "route_not_found",
+    `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}; the API is below /v1.`,
+  );
 };
 
 function toApiError(error: unknown): ApiError {
@@ -34,9 +38,13 @@ function toApiError(error: unknown): ApiError {
     return new ApiError("invalid_request", "The request body is larger than 4 MiB.", { cause: error });
   }
   if (type !== undefined && status !== undefined && status < 500) {
-    return new ApiError("invalid_request", `The request body could not be read: ${STATUS_CODES[status] ?? type}; send valid JSON.`, {
-      cause: error,
-    });
+    return new ApiError(
+      "invalid_request",
+      `The request body could not be read: ${STATUS_CODES[status] ?? type}; send valid JSON.`,
+      {
+        cause: error,
+      },
+    );
   }
   if (error instanceof RpcUnreachable || isDatabaseOutage(code)) {
     return new ApiError("service_unavailable", "A part of the service is out of reach; retry in a few seconds.", {
@@ -44,7 +52,11 @@ function toApiError(error: unknown): ApiError {
       details: { retry_after: 5 },
     });
   }
-  return new ApiError("internal_error", "Something went wrong on our side; nothing is charged without an answer. Retry.", { cause: error });
+  return new ApiError(
+    "internal_error",
+    "Something went wrong on our side; nothing is charged without an answer. Retry.",
+    { cause: error },
+  );
 }
 
 /** Connection errors of the database driver and PostgreSQL's classes 08 (connection), 53 (resources), 57P (shutdown). */

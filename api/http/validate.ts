@@ -10,7 +10,11 @@ export function paramName(path: readonly PropertyKey[]): string {
 }
 
 /** Parses `value` or throws an `invalid_request` that names the first offending field. */
-export function validate<T extends z.ZodType>(schema: T, value: unknown, code: ErrorCode = "invalid_request"): z.output<T> {
+export function validate<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  code: ErrorCode = "invalid_request",
+): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = deepest(result.error.issues[0] as z.core.$ZodIssue);

@@ -131,7 +131,10 @@ class AcknowledgementRelay {
     pipeline.submit(operation).mined.then(
       (outcome) => {
         if (outcome.status === "reverted") {
-          logger.warn({ worker: this.#assignment.worker, revert: outcome.revert }, "the chain refused an acknowledgement");
+          logger.warn(
+            { worker: this.#assignment.worker, revert: outcome.revert },
+            "the chain refused an acknowledgement",
+          );
         }
       },
       (error) => logger.warn({ err: error }, "an acknowledgement was not sent"),

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
+import { type Assignment, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Head } from "../chain/head.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
-import { type Assignment, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { JobStore } from "../store/jobs.ts";
 import type { WorkerPool } from "./worker-pool.ts";

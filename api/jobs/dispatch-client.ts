@@ -41,7 +41,13 @@ const MAX_EVENT_BYTES = 9 * 1024 * 1024;
 const SILENCE_MS = 60_000;
 const REFUSAL_BYTES = 4_096;
 
-const NEVER_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const NEVER_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 /** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
 export async function dispatch(
@@ -63,14 +69,23 @@ export async function dispatch(
     });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    throw new WorkerFailure("unreachable", `no answer from the worker: ${message(error)}`, !NEVER_CONNECTED.has(code), error);
+    throw new WorkerFailure(
+      "unreachable",
+      `no answer from the worker: ${message(error)}`,
+      !NEVER_CONNECTED.has(code),
+      error,
+    );
   }
   if (response.statusCode !== 200) throw await refusal(response);
   return followStream(response.body, events);
 }
 
 /** Fetches the finished answer of a job after a lost connection; null if the worker has none. */
-export async function fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
+export async function fetchOutput(
+  endpoint: string,
+  body: OutputRequest,
+  signal: AbortSignal,
+): Promise<WorkerOutput | null> {
   const response = await request(new URL("/jobs/output", endpoint), {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
-import { failOperation, refundOperation } from "../chain/operations.ts";
-import type { Outcome } from "../chain/outcome.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
+import { failOperation, refundOperation } from "../chain/operations.ts";
+import type { Outcome } from "../chain/outcome.ts";
 import type { JobContext } from "./context.ts";
 
 /** Chain time runs in blocks: a refund may be mined in a block whose time is just short of the deadline. */
@@ -15,7 +15,10 @@ export async function failJob(context: JobContext, jobId: Hex, reason: FailureRe
   if (outcome.status === "mined") {
     await context.store.update(jobId, { state: "failed", refundTx: outcome.hash, failure: why });
   } else {
-    context.logger.warn({ jobId: toApiJobId(jobId), revert: outcome.revert.name }, "a job could not be failed on chain");
+    context.logger.warn(
+      { jobId: toApiJobId(jobId), revert: outcome.revert.name },
+      "a job could not be failed on chain",
+    );
   }
   return outcome;
 }

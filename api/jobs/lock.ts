@@ -1,12 +1,12 @@
 import type { Address, Hex } from "viem";
+import type { DecodedRevert } from "../../protocol/events.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
 import type { Model } from "../chain/directory.ts";
 import { lockOperation } from "../chain/operations.ts";
 import { eventOf, type Outcome } from "../chain/outcome.ts";
 import { NotSent } from "../chain/pipeline.ts";
 import { ApiError } from "../errors.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
-import type { DecodedRevert } from "../../protocol/events.ts";
-import { FailureReason } from "../../protocol/job-status.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
 
@@ -28,7 +28,15 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   }
   const validUntil = context.head.time + context.times.lock;
   const gateway = context.account.address;
-  await context.store.insert({ jobId, wallet, gateway, model: model.id, tier: model.tier, validUntil, creditsLocked: credits });
+  await context.store.insert({
+    jobId,
+    wallet,
+    gateway,
+    model: model.id,
+    tier: model.tier,
+    validUntil,
+    creditsLocked: credits,
+  });
   const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
   const { mined } = context.pipeline.submit(operation);
   let outcome: Outcome | "late";
@@ -41,9 +49,13 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   }
   if (outcome === "late") {
     undoLateLock(context, jobId, mined);
-    throw new ApiError("service_unavailable", "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.", {
-      details: { job_id: toApiJobId(jobId), retry_after: 5 },
-    });
+    throw new ApiError(
+      "service_unavailable",
+      "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.",
+      {
+        details: { job_id: toApiJobId(jobId), retry_after: 5 },
+      },
+    );
   }
   if (outcome.status === "reverted") {
     // Ids are random: an existing one is our own lock, mined in a transaction whose receipt we never saw. Recovery ends it.
@@ -74,12 +86,15 @@ function undoLateLock(context: JobContext, jobId: Hex, mined: Promise<Outcome>):
   const log = context.logger.child({ jobId: toApiJobId(jobId) });
   mined
     .then(async (outcome) => {
-      if (outcome.status === "reverted") return context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
+      if (outcome.status === "reverted")
+        return context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
       log.warn("a lock was mined after its request had been refused: it is failed");
       await context.store.update(jobId, { state: "pending", escrowTx: outcome.hash, lockedAt: outcome.blockTime });
       await failJob(context, jobId, FailureReason.Cancelled, "the lock was mined too late");
     })
-    .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the restart or the refund deadline does it"));
+    .catch((error) =>
+      log.error({ err: error }, "a late lock could not be undone now; the restart or the refund deadline does it"),
+    );
 }
 
 /** What a refused lock means for the client. */
@@ -97,9 +112,13 @@ function lockError(revert: DecodedRevert, model: Model, credits: number): ApiErr
     case "Job_LockExpired":
       return new ApiError("service_unavailable", "The escrow could not be confirmed at the price quoted; retry.");
     default:
-      return new ApiError("service_unavailable", "The settlement contract refused the escrow; nothing is charged. Retry later.", {
-        cause: new Error(`lock reverted: ${revert.name}(${revert.args.join(", ")})`),
-      });
+      return new ApiError(
+        "service_unavailable",
+        "The settlement contract refused the escrow; nothing is charged. Retry later.",
+        {
+          cause: new Error(`lock reverted: ${revert.name}(${revert.args.join(", ")})`),
+        },
+      );
   }
 }
 

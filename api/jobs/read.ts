@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
-import { getJob, IndexUnavailable, type JobQuery, type JobRow, listJobs, UnknownCursor } from "../index/index.ts";
 import { ApiError } from "../errors.ts";
+import { getJob, IndexUnavailable, type JobQuery, type JobRow, listJobs, UnknownCursor } from "../index/index.ts";
 import type { JobStore, StoredJob } from "../store/jobs.ts";
 import { type JobObject, jobObject } from "./view.ts";
 
@@ -25,7 +25,10 @@ export class JobReader {
     const id = fromApiJobId(jobId);
     const owner = wallet.toLowerCase();
     if (id !== null) {
-      const [stored, row] = await Promise.all([this.#store.find(id), this.#indexed(() => getJob(this.#pool, jobId), null)]);
+      const [stored, row] = await Promise.all([
+        this.#store.find(id),
+        this.#indexed(() => getJob(this.#pool, jobId), null),
+      ]);
       const job = jobObject(row, stored, this.#escrow);
       if (job !== null && (row?.wallet ?? stored?.wallet) === owner) return { job, stored, row };
     }
@@ -35,7 +38,9 @@ export class JobReader {
   /** One page, newest first. `after` and `before` are job ids. */
   async list(query: JobQuery): Promise<{ data: JobObject[]; hasMore: boolean }> {
     const page = await this.#page(query);
-    const known = new Map((await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]));
+    const known = new Map(
+      (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
+    );
     const data = page.rows.map((row) => jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject);
     const fresh = query.before === undefined ? await this.#notIndexed(query, page.rows) : [];
     const matching = [...fresh, ...data].filter((job) => query.status === undefined || job.status === query.status);
@@ -47,7 +52,9 @@ export class JobReader {
       return await this.#indexed(() => listJobs(this.#pool, query), { rows: [], hasMore: false });
     } catch (error) {
       if (!(error instanceof UnknownCursor)) throw error;
-      throw new ApiError("invalid_request", `${error.param}: there is no such job of this key's wallet.`, { param: error.param });
+      throw new ApiError("invalid_request", `${error.param}: there is no such job of this key's wallet.`, {
+        param: error.param,
+      });
     }
   }
 

@@ -15,7 +15,13 @@ import { isSignedBy, settle, submitSettlement } from "./settle.ts";
 const SWEEP_MS = 10_000;
 const FETCH_TIMEOUT_MS = 5_000;
 
-type ChainJob = { status: number; lockedAt: number; credits: number; creditsPerRequest: number; creditsPer1kTokens: number };
+type ChainJob = {
+  status: number;
+  lockedAt: number;
+  credits: number;
+  creditsPerRequest: number;
+  creditsPer1kTokens: number;
+};
 
 /**
  * Ends jobs that nobody in this process runs any more: after a crash, or after a step that failed on the way. What the chain

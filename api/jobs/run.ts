@@ -56,7 +56,10 @@ export class JobRun {
     this.completed.catch((error) => {
       this.answer.abort();
       if (!(error instanceof ApiError)) {
-        context.logger.error({ err: error, jobId: toApiJobId(input.jobId) }, "a job broke off; a restart or its deadline ends it");
+        context.logger.error(
+          { err: error, jobId: toApiJobId(input.jobId) },
+          "a job broke off; a restart or its deadline ends it",
+        );
       }
     });
   }
@@ -114,7 +117,12 @@ export class JobRun {
     return "timeout";
   }
 
-  async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, completed: CompletedEvent): Promise<CompletedJob> {
+  async #complete(
+    lock: Lock,
+    attempt: number,
+    worker: RegisteredWorker,
+    completed: CompletedEvent,
+  ): Promise<CompletedJob> {
     const { jobId, wallet, model, request } = this.input;
     const { completion, signature, finish_reason } = completed;
     const { bytes } = this.answer;
@@ -125,7 +133,11 @@ export class JobRun {
       (await isSignedBy(this.#context, completion, signature, worker.signer));
     if (!honest) {
       this.#context.workers.reportFailure(worker, "signed another answer than it sent");
-      throw await this.#failed(FailureReason.HashMismatch, "the worker signed another answer than it sent", brokenOff());
+      throw await this.#failed(
+        FailureReason.HashMismatch,
+        "the worker signed another answer than it sent",
+        brokenOff(),
+      );
     }
     const settling = await settle(this.#context, {
       jobId,
@@ -151,12 +163,18 @@ export class JobRun {
   async #timedOut(lock: Lock): Promise<ApiError> {
     const jobId = toApiJobId(this.input.jobId);
     const refund = refundJob(this.#context, this.input.jobId);
-    refund.catch((error) => this.#context.logger.error({ err: error, jobId }, "a refund is open; a restart takes it up again"));
+    refund.catch((error) =>
+      this.#context.logger.error({ err: error, jobId }, "a refund is open; a restart takes it up again"),
+    );
     const refundTx = await Promise.race([refund, sleep(REFUND_WAIT_MS).then(() => null)]);
     const seconds = this.#context.times.completion;
-    return new ApiError("job_timeout", `No worker completed the job within ${seconds} seconds; the credits are refunded.`, {
-      details: { job_id: jobId, credits_refunded: lock.credits, refund_tx: refundTx },
-    });
+    return new ApiError(
+      "job_timeout",
+      `No worker completed the job within ${seconds} seconds; the credits are refunded.`,
+      {
+        details: { job_id: jobId, credits_refunded: lock.credits, refund_tx: refundTx },
+      },
+    );
   }
 
   /** Waits until the chain no longer accepts an acknowledgement of the failed attempt. */
@@ -167,13 +185,20 @@ export class JobRun {
 
 /** 503 with the details of the specification. */
 export function noWorkers(model: Model): ApiError {
-  return new ApiError("no_workers_available", `No worker is available for '${model.id}' now; retry in ${RETRY_AFTER_SECONDS} seconds.`, {
-    details: { model: model.id, retry_after: RETRY_AFTER_SECONDS },
-  });
+  return new ApiError(
+    "no_workers_available",
+    `No worker is available for '${model.id}' now; retry in ${RETRY_AFTER_SECONDS} seconds.`,
+    {
+      details: { model: model.id, retry_after: RETRY_AFTER_SECONDS },
+    },
+  );
 }
 
 function brokenOff(): ApiError {
-  return new ApiError("service_unavailable", "The worker broke off before the answer was complete; nothing is charged. Retry.");
+  return new ApiError(
+    "service_unavailable",
+    "The worker broke off before the answer was complete; nothing is charged. Retry.",
+  );
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

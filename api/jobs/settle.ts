@@ -1,12 +1,12 @@
 import type { Hex } from "viem";
 import { hashTypedData, recoverAddress } from "viem";
-import { completeOperation } from "../chain/operations.ts";
-import type { Outcome } from "../chain/outcome.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
 import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
+import { completeOperation } from "../chain/operations.ts";
+import type { Outcome } from "../chain/outcome.ts";
 import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
@@ -85,11 +85,18 @@ export function submitSettlement(
   return { credits, billedTokens, sent: submission.sent, done };
 }
 
-async function finish(context: JobContext, job: Pick<Finished, "jobId" | "wallet">, outcome: Outcome): Promise<boolean> {
+async function finish(
+  context: JobContext,
+  job: Pick<Finished, "jobId" | "wallet">,
+  outcome: Outcome,
+): Promise<boolean> {
   const { jobId, wallet } = job;
   if (outcome.status === "reverted") {
     context.balances.dropReturn(wallet, jobId);
-    context.logger.error({ jobId: toApiJobId(jobId), revert: outcome.revert }, "the chain refused a settlement: the job is failed");
+    context.logger.error(
+      { jobId: toApiJobId(jobId), revert: outcome.revert },
+      "the chain refused a settlement: the job is failed",
+    );
     await failJob(context, jobId, FailureReason.WorkerFailed, `settlement refused: ${outcome.revert.name}`);
     return false;
   }

@@ -89,7 +89,8 @@ export function isoTime(seconds: number): string {
 
 /** The gateway's own states are not a client's: a job exists from its mined lock on. */
 function visible(stored: StoredJob | null): JobState | null {
-  if (stored === null || stored.escrowTx === null || stored.state === "locking" || stored.state === "unlocked") return null;
+  if (stored === null || stored.escrowTx === null || stored.state === "locking" || stored.state === "unlocked")
+    return null;
   return stored.state;
 }
 

@@ -2,11 +2,11 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Balances } from "../chain/balances.ts";
+import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import { type AccountRow, getAccount, IndexUnavailable } from "../index/index.ts";
 import { isoTime } from "../jobs/view.ts";
-import { RpcUnreachable } from "../chain/rpc.ts";
 
 /** `GET /v1/account`. The balance comes from the chain, or from the index while the node is out of reach. */
 export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {
@@ -30,10 +30,14 @@ async function currentCredits(balances: Balances, wallet: string, account: Accou
     return (await balances.read(wallet)).free;
   } catch (error) {
     if (account === null) {
-      throw new ApiError("service_unavailable", "Neither the chain nor the index can be read now; retry in a few seconds.", {
-        cause: error instanceof Error ? error : new RpcUnreachable("balance", error),
-        details: { retry_after: 5 },
-      });
+      throw new ApiError(
+        "service_unavailable",
+        "Neither the chain nor the index can be read now; retry in a few seconds.",
+        {
+          cause: error instanceof Error ? error : new RpcUnreachable("balance", error),
+          details: { retry_after: 5 },
+        },
+      );
     }
     return account.free;
   }

@@ -4,10 +4,13 @@ import { ApiError } from "../errors.ts";
 import { validate } from "../http/validate.ts";
 
 /** Text of a message: a string, or the text parts of newer clients, joined. */
-const textPart = z.object({ type: z.literal("text", "only text parts are supported"), text: z.string("must be a string") });
-const content = z.union([z.string(), z.array(textPart).min(1)], "must be a string").transform((value) =>
-  typeof value === "string" ? value : value.map((part) => part.text).join(""),
-);
+const textPart = z.object({
+  type: z.literal("text", "only text parts are supported"),
+  text: z.string("must be a string"),
+});
+const content = z
+  .union([z.string(), z.array(textPart).min(1)], "must be a string")
+  .transform((value) => (typeof value === "string" ? value : value.map((part) => part.text).join("")));
 
 const message = z.object(
   {
@@ -18,8 +21,16 @@ const message = z.object(
 );
 
 const number = (min: number, max: number) =>
-  z.number(`must be a number from ${min} to ${max}`).min(min, `must be at least ${min}`).max(max, `must be at most ${max}`).nullish();
-const positive = z.int("must be a whole number").min(1, "must be at least 1").max(0xffff_ffff, "is too large").nullish();
+  z
+    .number(`must be a number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+    .nullish();
+const positive = z
+  .int("must be a whole number")
+  .min(1, "must be at least 1")
+  .max(0xffff_ffff, "is too large")
+  .nullish();
 
 /** Body of `POST /v1/chat/completions` (specification, "Endpoints"). Unknown fields without meaning for the answer are ignored. */
 export const chatBodySchema = z.object(
@@ -33,7 +44,10 @@ export const chatBodySchema = z.object(
     temperature: number(0, 2),
     top_p: number(0, 1),
     stop: z
-      .union([z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")], "must be a string or an array of strings")
+      .union(
+        [z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")],
+        "must be a string or an array of strings",
+      )
       .nullish(),
     frequency_penalty: number(-2, 2),
     presence_penalty: number(-2, 2),

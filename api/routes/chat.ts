@@ -35,7 +35,10 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     setServiceHeaders(response, { jobId });
     try {
       const lock = await run.locked;
-      setServiceHeaders(response, { escrowTx: lock.escrowTx, creditsRemaining: dependencies.jobs.balances.known(wallet)?.free ?? lock.free });
+      setServiceHeaders(response, {
+        escrowTx: lock.escrowTx,
+        creditsRemaining: dependencies.jobs.balances.known(wallet)?.free ?? lock.free,
+      });
       const base = { jobId, model: body.model, created: lock.lockedAt };
       if (body.stream) await stream(dependencies, run, response, base, body);
       else await reply(dependencies, run, response, base);
@@ -51,11 +54,15 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
 async function startJob(dependencies: ChatDependencies, wallet: `0x${string}`, body: ChatBody): Promise<JobRun> {
   const { jobs, directory } = dependencies;
   if (dependencies.stopping()) {
-    throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", { details: { retry_after: 1 } });
+    throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
+      details: { retry_after: 1 },
+    });
   }
   const model = directory.model(body.model);
   if (model === undefined) {
-    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, { param: "model" });
+    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, {
+      param: "model",
+    });
   }
   const budget = tokenBudget(body.request.messages, body.maxTokens, model.contextWindow);
   if (!budget.fits) {

@@ -6,7 +6,11 @@ export type Usage = { prompt_tokens: number; completion_tokens: number; total_to
 export type CompletionBase = { jobId: string; model: string; created: number };
 
 export function usageOf(promptTokens: number, completionTokens: number): Usage {
-  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
 }
 
 /** The chat completion object of the specification. */
@@ -27,7 +31,12 @@ export class ChunkWriter {
   #first = true;
 
   constructor(base: CompletionBase) {
-    const fixed = { id: `chatcmpl-${base.jobId}`, object: "chat.completion.chunk", created: base.created, model: base.model };
+    const fixed = {
+      id: `chatcmpl-${base.jobId}`,
+      object: "chat.completion.chunk",
+      created: base.created,
+      model: base.model,
+    };
     this.#head = JSON.stringify(fixed).slice(0, -1);
   }
 

@@ -7,7 +7,12 @@ import type { JobReader } from "../jobs/read.ts";
 
 /** Query of `GET /v1/jobs` (specification, "Endpoints"). */
 export const jobsQuerySchema = z.object({
-  limit: z.coerce.number("must be a number").int("must be a whole number").min(1, "must be at least 1").max(100, "must be at most 100").default(20),
+  limit: z.coerce
+    .number("must be a number")
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(100, "must be at most 100")
+    .default(20),
   before: z.string("must be given once").optional(),
   after: z.string("must be given once").optional(),
   status: z.enum(JOB_STATES, `must be one of ${JOB_STATES.join(", ")}`).optional(),

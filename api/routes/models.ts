@@ -31,7 +31,10 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
     const model = directory.model(id);
     const shown = model && show(model);
     if (shown === undefined || shown.service.active_workers === 0) {
-      throw new ApiError("model_not_found", `There is no model '${id}'; GET /v1/models lists them.`, { status: 404, param: "model_id" });
+      throw new ApiError("model_not_found", `There is no model '${id}'; GET /v1/models lists them.`, {
+        status: 404,
+        param: "model_id",
+      });
     }
     response.json(shown);
   };

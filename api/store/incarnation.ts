@@ -20,7 +20,9 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
     const known = await client.query<{ name: string }>("SELECT name FROM incarnation");
     const before = known.rows[0]?.name;
     if (before !== undefined && before !== name && chainId !== DEV_CHAIN_ID) {
-      throw new Error(`This database holds the jobs of ${before}, the deployment file names ${name}: use another database.`);
+      throw new Error(
+        `This database holds the jobs of ${before}, the deployment file names ${name}: use another database.`,
+      );
     }
     if (before !== name) {
       await client.query("DELETE FROM incarnation");

@@ -6,7 +6,15 @@ import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 
 /** `locking` and `unlocked` are the gateway's own; a client never sees a job in them. */
-export type StoredState = "locking" | "unlocked" | "pending" | "processing" | "settling" | "settled" | "failed" | "refunded";
+export type StoredState =
+  | "locking"
+  | "unlocked"
+  | "pending"
+  | "processing"
+  | "settling"
+  | "settled"
+  | "failed"
+  | "refunded";
 
 export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
 
@@ -173,10 +181,9 @@ export class JobStore {
 
   /** The stored answer, encrypted; null if none is kept. */
   async output(jobId: Hex): Promise<Buffer | null> {
-    const result = await this.#pool.query(
-      "SELECT output FROM job WHERE job_id = $1 AND output_expires_at > now()",
-      [toApiJobId(jobId)],
-    );
+    const result = await this.#pool.query("SELECT output FROM job WHERE job_id = $1 AND output_expires_at > now()", [
+      toApiJobId(jobId),
+    ]);
     return result.rows[0]?.output ?? null;
   }
 

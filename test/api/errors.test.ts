@@ -1,6 +1,7 @@
 /** Every refusal of the API with its specified body, and that it costs nothing. */
-import { privateKeyToAccount } from "viem/accounts";
+
 import { pino } from "pino";
+import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/accounts/keys.ts";
 import { openDatabase } from "../../api/store/database.ts";
@@ -30,15 +31,25 @@ const STRANGER = privateKeyToAccount(`0x${"42".repeat(32)}`).address;
 
 /** The error body with every key, in the specification's shape. */
 const errorBody = (code: string, type: string, more: object = {}) => ({
-  error: { code, message: expect.stringMatching(/.{10,}/), type, param: null, docs: `${stack.info.base_url}/docs/errors#${code}`, ...more },
+  error: {
+    code,
+    message: expect.stringMatching(/.{10,}/),
+    type,
+    param: null,
+    docs: `${stack.info.base_url}/docs/errors#${code}`,
+    ...more,
+  },
 });
 
 describe("authentication", () => {
-  it.each(["/v1/models", "/v1/account", "/v1/jobs", "/v1/no-such-route"])("%s without a key: 401 missing_api_key", async (path) => {
-    const reply = await apiClient(stack, null).get(path);
-    expect(reply.status).toBe(401);
-    expect(reply.body).toEqual(errorBody("missing_api_key", "authentication_error"));
-  });
+  it.each(["/v1/models", "/v1/account", "/v1/jobs", "/v1/no-such-route"])(
+    "%s without a key: 401 missing_api_key",
+    async (path) => {
+      const reply = await apiClient(stack, null).get(path);
+      expect(reply.status).toBe(401);
+      expect(reply.body).toEqual(errorBody("missing_api_key", "authentication_error"));
+    },
+  );
 
   it.each([
     ["unknown", `svc_live_${"a".repeat(32)}`],
@@ -85,10 +96,15 @@ describe("authentication", () => {
 describe("a chat request that cannot be served", () => {
   it("with too little balance: 402 insufficient_credits with its details", async () => {
     const poor = apiClient(stack, await keys.regenerate(STRANGER));
-    const reply = await poor.post("/v1/chat/completions", chat("llama-3.3-70b-instruct", "Hello", { max_tokens: 4_000 }));
+    const reply = await poor.post(
+      "/v1/chat/completions",
+      chat("llama-3.3-70b-instruct", "Hello", { max_tokens: 4_000 }),
+    );
     expect(reply.status).toBe(402);
     expect(reply.body).toEqual(
-      errorBody("insufficient_credits", "payment_error", { details: { credits_remaining: 0, credits_required: 80, tier: "max" } }),
+      errorBody("insufficient_credits", "payment_error", {
+        details: { credits_remaining: 0, credits_required: 80, tier: "max" },
+      }),
     );
   });
 
@@ -101,9 +117,14 @@ describe("a chat request that cannot be served", () => {
   it("for a model that no worker hosts: 503 no_workers_available, and it is not listed", async () => {
     const reply = await api.post("/v1/chat/completions", chat("qwen3-1.7b", "Hello"));
     expect(reply.status).toBe(503);
-    expect(reply.body).toEqual(errorBody("no_workers_available", "capacity_error", { details: { model: "qwen3-1.7b", retry_after: 5 } }));
+    expect(reply.body).toEqual(
+      errorBody("no_workers_available", "capacity_error", { details: { model: "qwen3-1.7b", retry_after: 5 } }),
+    );
     const { body } = await api.get("/v1/models");
-    expect(body.data.map((model: { id: string }) => model.id).toSorted()).toEqual(["llama-3.3-70b-instruct", "qwen3-8b"]);
+    expect(body.data.map((model: { id: string }) => model.id).toSorted()).toEqual([
+      "llama-3.3-70b-instruct",
+      "qwen3-8b",
+    ]);
     expect((await api.get("/v1/models/qwen3-1.7b")).status).toBe(404);
   });
 
@@ -117,9 +138,27 @@ describe("a chat request that cannot be served", () => {
     ["no model", { messages: [{ role: "user", content: "x" }] }, "model"],
     ["no messages", { model: "qwen3-8b" }, "messages"],
     ["empty messages", { model: "qwen3-8b", messages: [] }, "messages"],
-    ["an unknown role", { model: "qwen3-8b", messages: [{ role: "user", content: "x" }, { role: "tool", content: "y" }] }, "messages[1].role"],
-    ["content that is a number", { model: "qwen3-8b", messages: [{ role: "user", content: 5 }] }, "messages[0].content"],
-    ["an image part", chatParts([{ type: "image_url", image_url: { url: "https://x" } }]), "messages[0].content[0].type"],
+    [
+      "an unknown role",
+      {
+        model: "qwen3-8b",
+        messages: [
+          { role: "user", content: "x" },
+          { role: "tool", content: "y" },
+        ],
+      },
+      "messages[1].role",
+    ],
+    [
+      "content that is a number",
+      { model: "qwen3-8b", messages: [{ role: "user", content: 5 }] },
+      "messages[0].content",
+    ],
+    [
+      "an image part",
+      chatParts([{ type: "image_url", image_url: { url: "https://x" } }]),
+      "messages[0].content[0].type",
+    ],
     ["temperature 2.1", chat("qwen3-8b", "x", { temperature: 2.1 }), "temperature"],
     ["temperature -0.1", chat("qwen3-8b", "x", { temperature: -0.1 }), "temperature"],
     ["presence_penalty 2.5", chat("qwen3-8b", "x", { presence_penalty: 2.5 }), "presence_penalty"],
@@ -180,11 +219,14 @@ describe("things that do not exist", () => {
     expect(await response.json()).toEqual(errorBody("route_not_found", "not_found_error"));
   });
 
-  it.each(["limit=0", "limit=101", "limit=x", "status=done", "before=a&before=b"])("GET /v1/jobs?%s: 400 with its param", async (query) => {
-    const reply = await api.get(`/v1/jobs?${query}`);
-    expect(reply.status).toBe(400);
-    expect(reply.body.error).toMatchObject({ code: "invalid_request", param: query.split("=")[0] });
-  });
+  it.each(["limit=0", "limit=101", "limit=x", "status=done", "before=a&before=b"])(
+    "GET /v1/jobs?%s: 400 with its param",
+    async (query) => {
+      const reply = await api.get(`/v1/jobs?${query}`);
+      expect(reply.status).toBe(400);
+      expect(reply.body.error).toMatchObject({ code: "invalid_request", param: query.split("=")[0] });
+    },
+  );
 });
 
 function chatParts(content: unknown) {

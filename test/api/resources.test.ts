@@ -117,7 +117,9 @@ describe("a job", () => {
     expect(first.next_cursor).toBe(first.data[2].id);
     const second = (await api.get(`/v1/jobs?limit=3&before=${first.next_cursor}`)).body;
     await api.post("/v1/chat/completions", chat("qwen3-1.7b", "One more"));
-    expect((await api.get(`/v1/jobs?limit=3&before=${first.next_cursor}`)).body.data.map(idOf)).toEqual(second.data.map(idOf));
+    expect((await api.get(`/v1/jobs?limit=3&before=${first.next_cursor}`)).body.data.map(idOf)).toEqual(
+      second.data.map(idOf),
+    );
     const newer = (await api.get(`/v1/jobs?after=${first.data[0].id}`)).body.data;
     expect(newer).toHaveLength(1);
   });

@@ -26,7 +26,10 @@ let wallet: string;
 beforeAll(async () => {
   stack = await startTestStack({
     windows: { completion: COMPLETION_SECONDS, inclusion: 6, finalization: 3 },
-    env: { api: { ACKNOWLEDGE_SECONDS: "3" }, workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" } },
+    env: {
+      api: { ACKNOWLEDGE_SECONDS: "3" },
+      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
+    },
     workers: [
       { models: [HEALTHY, SHARED] },
       { models: [MUTE], env: { WORKER_FIRST_TOKEN_MS: "600000" } },
@@ -77,7 +80,11 @@ describe("a worker that dies mid-stream", () => {
   it("ends the stream with an error event; the job is failed and nothing is charged", async () => {
     await isListed(SLOW);
     const before = await account();
-    const response = await api.request("POST", "/v1/chat/completions", chat(SLOW, "Write. [[tokens:400]]", { stream: true }));
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:400]]", { stream: true }),
+    );
     expect(response.status).toBe(200);
     const jobId = response.headers.get("x-service-job-id") as string;
     const reading = readStream(response);
@@ -86,9 +93,16 @@ describe("a worker that dies mid-stream", () => {
     const events = await reading;
     expect(events.length).toBeGreaterThan(1);
     expect(events).not.toContain("[DONE]");
-    expect(JSON.parse(events.at(-1) as string).error).toMatchObject({ code: "service_unavailable", type: "capacity_error" });
+    expect(JSON.parse(events.at(-1) as string).error).toMatchObject({
+      code: "service_unavailable",
+      type: "capacity_error",
+    });
     expect(await account()).toEqual(before);
-    expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "failed", credits_charged: 0, completed_at: null });
+    expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({
+      status: "failed",
+      credits_charged: 0,
+      completed_at: null,
+    });
     expect((await chain.job(jobId)).status).toBe(ChainStatus.Failed);
   });
 
@@ -97,7 +111,11 @@ describe("a worker that dies mid-stream", () => {
     const reply = await api.post("/v1/chat/completions", chat(SLOW, "Hello"));
     expect(reply.status).toBe(503);
     expect(reply.headers.get("retry-after")).toBe("5");
-    expect(reply.body.error).toMatchObject({ code: "no_workers_available", type: "capacity_error", details: { model: SLOW, retry_after: 5 } });
+    expect(reply.body.error).toMatchObject({
+      code: "no_workers_available",
+      type: "capacity_error",
+      details: { model: SLOW, retry_after: 5 },
+    });
   });
 
   it("is back on the list once it runs again", async () => {
@@ -139,7 +157,9 @@ describe("a worker that fails before its first token", () => {
       expect(reply.status).toBe(200);
     } while (offers.length === 0);
     const [offer] = offers as [Dispatch];
-    expect(reply.headers.get("x-service-worker")).toBe(privateKeyToAccount(stack.workers[0]?.privateKey as Hex).address);
+    expect(reply.headers.get("x-service-worker")).toBe(
+      privateKeyToAccount(stack.workers[0]?.privateKey as Hex).address,
+    );
     const jobId = reply.headers.get("x-service-job-id") as string;
     expect(offer.assignment.jobId).toBe(fromApiJobId(jobId));
 
@@ -173,7 +193,11 @@ describe("a gateway that goes silent after the acknowledgement", () => {
     await giveGas(payee);
     await isListed(SLOW);
     const before = await account();
-    const response = await api.request("POST", "/v1/chat/completions", chat(SLOW, "Write. [[tokens:60]]", { stream: true }));
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:60]]", { stream: true }),
+    );
     const jobId = response.headers.get("x-service-job-id") as string;
     const reading = response.text().catch(() => "cut");
     await eventually(
@@ -203,7 +227,11 @@ describe("a gateway that is killed while a worker answers", () => {
   it("fetches the answer after its restart and settles the job", async () => {
     await isListed(HEALTHY);
     await isListed(SLOW);
-    const response = await api.request("POST", "/v1/chat/completions", chat(SLOW, "Write. [[tokens:40]]", { stream: true }));
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:40]]", { stream: true }),
+    );
     const jobId = response.headers.get("x-service-job-id") as string;
     const reading = response.text().catch(() => "cut");
     await stack.kill("api");

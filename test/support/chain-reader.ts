@@ -26,8 +26,10 @@ export function chainReader(stack: Stack) {
     client,
     escrow,
     transaction,
-    job: (jobId: string) => client.readContract({ ...contract, functionName: "jobOf", args: [fromApiJobId(jobId) as Hex] }),
-    account: (wallet: string) => client.readContract({ ...contract, functionName: "accountOf", args: [wallet as Address] }),
+    job: (jobId: string) =>
+      client.readContract({ ...contract, functionName: "jobOf", args: [fromApiJobId(jobId) as Hex] }),
+    account: (wallet: string) =>
+      client.readContract({ ...contract, functionName: "accountOf", args: [wallet as Address] }),
     liabilities: () => client.readContract({ ...contract, functionName: "liabilities" }),
     held: (owner: string = escrow) =>
       client.readContract({ address: stablecoin, abi: erc20Abi, functionName: "balanceOf", args: [owner as Address] }),

@@ -1,11 +1,24 @@
-import { type Address, createPublicClient, createWalletClient, type Hex, http, parseEther, type PrivateKeyAccount } from "viem";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  type Hex,
+  http,
+  type PrivateKeyAccount,
+  parseEther,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { toUnits } from "../../protocol/money.ts";
 import type { Stack } from "./stack.ts";
 
 /** Buys credits for a wallet, from its first gas to its deposit. */
-export async function depositFor(stack: Stack, owner: PrivateKeyAccount, credits: number, funderKey: Hex): Promise<void> {
+export async function depositFor(
+  stack: Stack,
+  owner: PrivateKeyAccount,
+  credits: number,
+  funderKey: Hex,
+): Promise<void> {
   const transport = http(stack.info.rpc_url);
   const client = createPublicClient({ transport, pollingInterval: 50 });
   const funder = createWalletClient({ account: privateKeyToAccount(funderKey), transport });
@@ -18,7 +31,18 @@ export async function depositFor(stack: Stack, owner: PrivateKeyAccount, credits
   };
   await mined(await funder.sendTransaction({ to: owner.address, value: parseEther("1"), chain: null }));
   await mined(await funder.writeContract({ ...coin, functionName: "mint", args: [owner.address, toUnits(credits)] }));
-  await mined(await wallet.writeContract({ ...coin, functionName: "approve", args: [InferenceEscrow as Address, toUnits(credits)] }));
-  const deposit = { address: InferenceEscrow as Address, abi: inferenceEscrowAbi, functionName: "deposit", args: [credits] } as const;
+  await mined(
+    await wallet.writeContract({
+      ...coin,
+      functionName: "approve",
+      args: [InferenceEscrow as Address, toUnits(credits)],
+    }),
+  );
+  const deposit = {
+    address: InferenceEscrow as Address,
+    abi: inferenceEscrowAbi,
+    functionName: "deposit",
+    args: [credits],
+  } as const;
   await mined(await wallet.writeContract({ ...deposit, chain: null }));
 }

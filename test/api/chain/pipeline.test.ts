@@ -1,14 +1,15 @@
 /** The transaction pipeline against a real node and a real database: whatever the node does, an operation happens once. */
-import { pino } from "pino";
+
 import type pg from "pg";
+import { pino } from "pino";
 import { createTestClient, type Hex, http, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Broadcaster } from "../../../api/chain/broadcast.ts";
 import { Head } from "../../../api/chain/head.ts";
 import { failOperation, lockOperation } from "../../../api/chain/operations.ts";
-import { eventOf } from "../../../api/chain/outcome.ts";
 import { Outbox } from "../../../api/chain/outbox.ts";
+import { eventOf } from "../../../api/chain/outcome.ts";
 import { Pipeline } from "../../../api/chain/pipeline.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { SignerLock } from "../../../api/chain/signer-lock.ts";
@@ -75,7 +76,15 @@ async function start({ replaceAfterMs = 15_000 } = {}) {
 
 /** Locks two credits of the test's wallet. */
 const lock = (head: Head, more: Partial<Parameters<typeof lockOperation>[0]> = {}) =>
-  lockOperation({ jobId: newJobId(), wallet: owner.address, model: 8, maxTokens: 100, maxCredits: 100, validUntil: head.time + 60, ...more });
+  lockOperation({
+    jobId: newJobId(),
+    wallet: owner.address,
+    model: 8,
+    maxTokens: 100,
+    maxCredits: 100,
+    validUntil: head.time + 60,
+    ...more,
+  });
 
 describe("group commit", () => {
   it("sends the first at once and gathers the rest into few transactions", async () => {
@@ -96,7 +105,10 @@ describe("group commit", () => {
       ].map((operation) => pipeline.submit(operation).mined),
     );
     expect(good && eventOf(good, "JobLocked")?.args).toMatchObject({ wallet: owner.address, credits: 2 });
-    expect(poor).toMatchObject({ status: "reverted", revert: { name: "Ledger_UnknownAccount", args: [account.address] } });
+    expect(poor).toMatchObject({
+      status: "reverted",
+      revert: { name: "Ledger_UnknownAccount", args: [account.address] },
+    });
     expect(late).toMatchObject({ status: "reverted", revert: { name: "Job_LockExpired" } });
     expect(twice).toMatchObject({ status: "reverted", revert: { name: "Job_WrongState" } });
   });
@@ -138,7 +150,9 @@ describe("a node that does not mine", () => {
     const { sent, mined } = pipeline.submit(lock(head));
     const first = await sent;
     const variants = async () => {
-      const rows = await pool.query("SELECT hash FROM chain_transaction_variant WHERE nonce = (SELECT max(nonce) FROM chain_transaction)");
+      const rows = await pool.query(
+        "SELECT hash FROM chain_transaction_variant WHERE nonce = (SELECT max(nonce) FROM chain_transaction)",
+      );
       return rows.rows.map((row) => row.hash);
     };
     await until(async () => (await variants()).length > 1, 15_000);
@@ -180,7 +194,13 @@ describe("a process that ends between signing and mining", () => {
     await first.pipeline.stop(1_000);
     const operations = [lock(head)];
     const nonce = await node().getTransactionCount({ address: account.address });
-    const context = { account, chainId: stack.info.chain_id, escrow: stack.info.contracts.InferenceEscrow as Hex, head, priorityFee: 1_000_000_000n };
+    const context = {
+      account,
+      chainId: stack.info.chain_id,
+      escrow: stack.info.contracts.InferenceEscrow as Hex,
+      head,
+      priorityFee: 1_000_000_000n,
+    };
     const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
     await outbox.insert(nonce, batchGas(operations), operations, variant);
 

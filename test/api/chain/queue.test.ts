@@ -38,7 +38,8 @@ describe("the next batch", () => {
     const completes = Array.from({ length: 100 }, (_, i) => item("complete", 1_000 + i));
     const budget = 8_000_000n;
     const taken = queueOf(...locks, ...completes).take(budget + BATCH_RESERVE);
-    const gasOf = (kind: OperationKind) => BigInt(kinds(taken).filter((each) => each === kind).length) * GAS_CEILING[kind];
+    const gasOf = (kind: OperationKind) =>
+      BigInt(kinds(taken).filter((each) => each === kind).length) * GAS_CEILING[kind];
     expect(gasOf("lock")).toBeLessThanOrEqual(budget / 2n);
     expect(gasOf("complete")).toBeGreaterThan(budget / 2n - GAS_CEILING.complete);
   });
