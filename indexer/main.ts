@@ -39,7 +39,9 @@ async function main(): Promise<void> {
   const chain = await openChain(environment.rpcUrl, deployment, log);
   const reason = await contradiction(client, chain, deployment.chainId);
   if (reason !== null) {
-    log(`the stored index is of another chain, or of blocks that the chain has lost (${reason}): dropped, indexing anew`);
+    log(
+      `the stored index is of another chain, or of blocks that the chain has lost (${reason}): dropped, indexing anew`,
+    );
     await dropEverything(client);
   }
   // Numbers of another deployment must not be shown while this one is being indexed.
@@ -56,7 +58,9 @@ async function main(): Promise<void> {
 async function requireFreePort({ host, port }: Environment): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", (error) => reject(new LaunchError(`port ${port} of ${host} cannot be used (${error.message}): set INDEXER_PORT`)));
+    probe.once("error", (error) =>
+      reject(new LaunchError(`port ${port} of ${host} cannot be used (${error.message}): set INDEXER_PORT`)),
+    );
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
 }
@@ -77,7 +81,18 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
   // Ponder queries one connection concurrently, which pg has deprecated: nothing that a reader of the log could do about.
   process.noDeprecation = true;
   const root = fileURLToPath(new URL(".", import.meta.url));
-  const options = ["--root", root, "--log-level", logLevel, "--schema", schema, "--views-schema", INDEX_SCHEMA, "--hostname", host];
+  const options = [
+    "--root",
+    root,
+    "--log-level",
+    logLevel,
+    "--schema",
+    schema,
+    "--views-schema",
+    INDEX_SCHEMA,
+    "--hostname",
+    host,
+  ];
   process.argv = [process.execPath, "ponder", "start", ...options];
   log(`indexing into schema ${schema}`);
   await import(new URL("bin/ponder.js", import.meta.resolve("ponder")).href);

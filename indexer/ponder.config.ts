@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createConfig } from "ponder";
 import { parseDeployment } from "../protocol/deployment.ts";
-import { inferenceEscrowAbi, modelCatalogAbi, protocolTreasuryAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
+import {
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolTreasuryAbi,
+  workerRegistryAbi,
+} from "../protocol/generated/abi.ts";
 
 // indexer/main.ts has checked the environment: this file is only ever read through it.
 const env = (name: string): string => {
@@ -14,7 +19,8 @@ const env = (name: string): string => {
  * Ponder allows an endpoint 20 requests a second at first, and 5 % more after each 10 busy seconds: with two requests a
  * block, a chain of 15 blocks a second outruns it for minutes. Endpoints count one by one, so ours is named several times.
  */
-const endpoints = (url: string, perSecond: number): string[] => Array<string>(Math.max(1, Math.ceil(perSecond / 20))).fill(url);
+const endpoints = (url: string, perSecond: number): string[] =>
+  Array<string>(Math.max(1, Math.ceil(perSecond / 20))).fill(url);
 
 const file = env("DEPLOYMENT_FILE");
 const { chainId, startBlock, contracts } = parseDeployment(readFileSync(file, "utf8"), file);
@@ -34,6 +40,11 @@ export default createConfig({
     InferenceEscrow: { chain: "settlement", abi: inferenceEscrowAbi, address: contracts.InferenceEscrow, startBlock },
     WorkerRegistry: { chain: "settlement", abi: workerRegistryAbi, address: contracts.WorkerRegistry, startBlock },
     ModelCatalog: { chain: "settlement", abi: modelCatalogAbi, address: contracts.ModelCatalog, startBlock },
-    ProtocolTreasury: { chain: "settlement", abi: protocolTreasuryAbi, address: contracts.ProtocolTreasury, startBlock },
+    ProtocolTreasury: {
+      chain: "settlement",
+      abi: protocolTreasuryAbi,
+      address: contracts.ProtocolTreasury,
+      startBlock,
+    },
   },
 });

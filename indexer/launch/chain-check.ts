@@ -18,18 +18,22 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
   for (let attempt = 0; ; attempt += 1) {
     try {
       const found = await chain.getChainId();
-      if (found !== chainId) throw new LaunchError(`RPC_URL serves chain ${found}, the deployment is on chain ${chainId}`);
+      if (found !== chainId)
+        throw new LaunchError(`RPC_URL serves chain ${found}, the deployment is on chain ${chainId}`);
       break;
     } catch (error) {
       if (error instanceof LaunchError) throw error;
-      if (attempt === 20) throw new LaunchError(`no node answers at RPC_URL ${rpcUrl}: start the chain, or correct RPC_URL`);
+      if (attempt === 20)
+        throw new LaunchError(`no node answers at RPC_URL ${rpcUrl}: start the chain, or correct RPC_URL`);
       if (attempt === 0) log(`waiting for the node at ${rpcUrl}`);
       await pause(500);
     }
   }
   const block = await blockAt(chain, startBlock);
   if (block?.hash !== startBlockHash) {
-    throw new LaunchError(`DEPLOYMENT_FILE is of another chain than RPC_URL serves (block ${startBlock} differs): deploy again`);
+    throw new LaunchError(
+      `DEPLOYMENT_FILE is of another chain than RPC_URL serves (block ${startBlock} differs): deploy again`,
+    );
   }
   return chain;
 }
@@ -49,7 +53,8 @@ export async function contradiction(client: pg.Client, chain: PublicClient, chai
     const block = await patientBlockAt(chain, stored.blockNumber);
     if (block === null) return `the chain has no block ${stored.blockNumber}`;
     if (Number(block.timestamp) !== stored.blockTime) return `block ${stored.blockNumber} has another time`;
-    if (!(await isFinal(chain, stored.blockNumber))) return `the chain ends less than ${FINALITY} blocks after block ${stored.blockNumber}`;
+    if (!(await isFinal(chain, stored.blockNumber)))
+      return `the chain ends less than ${FINALITY} blocks after block ${stored.blockNumber}`;
   }
   return null;
 }

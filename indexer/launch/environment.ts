@@ -24,7 +24,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const file = resolve(DEPLOYMENT_FILE);
   env.DEPLOYMENT_FILE = file;
   const port = Number(env.INDEXER_PORT ?? 42069);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new LaunchError(`INDEXER_PORT is no port: ${env.INDEXER_PORT}`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new LaunchError(`INDEXER_PORT is no port: ${env.INDEXER_PORT}`);
   return {
     databaseUrl: DATABASE_URL,
     rpcUrl: RPC_URL,

@@ -12,14 +12,12 @@ export class HeadSource {
   head: Header | null = null;
   onHead: () => void = () => {};
   readonly #chain: PublicClient;
-  readonly #wsUrl: string | undefined;
   readonly #pollMs: number;
   #subscribed = false;
   #suspect: string | null = null;
 
   constructor(chain: PublicClient, wsUrl: string | undefined, pollMs: number) {
     this.#chain = chain;
-    this.#wsUrl = wsUrl;
     this.#pollMs = pollMs;
     if (wsUrl !== undefined) this.#subscribe(wsUrl);
     void this.#poll();

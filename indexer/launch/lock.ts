@@ -5,7 +5,11 @@ const LOCK_CLASS = 0x1d8;
 
 /** The launcher's one connection. It holds the lock on the schema as long as this process lives, and not a moment longer. */
 export async function connect(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "indexer_launcher", keepAlive: true });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "indexer_launcher",
+    keepAlive: true,
+  });
   await client.connect();
   return client;
 }

@@ -27,7 +27,10 @@ export async function finalizedCheckpoint(client: pg.Client, schema: string): Pr
 }
 
 /** The newest block whose logs Ponder's cache holds for a chain. */
-export async function newestCachedBlock(client: pg.Client, chainId: number): Promise<{ number: number; hash: string } | null> {
+export async function newestCachedBlock(
+  client: pg.Client,
+  chainId: number,
+): Promise<{ number: number; hash: string } | null> {
   const { rows: tables } = await client.query("SELECT to_regclass('ponder_sync.blocks') AS name");
   if (tables[0].name === null) return null;
   const { rows } = await client.query(

@@ -17,6 +17,12 @@ const EMPTY: Config = {
 };
 
 /** Changes the one row of protocol_config. Contracts are deployed in any order, so every event may be the first. */
-export async function configure(context: Context, change: (before: Config) => Partial<Omit<Config, "id">>): Promise<Config> {
-  return await context.db.insert(protocolConfig).values({ ...EMPTY, ...change(EMPTY) }).onConflictDoUpdate(change);
+export async function configure(
+  context: Context,
+  change: (before: Config) => Partial<Omit<Config, "id">>,
+): Promise<Config> {
+  return await context.db
+    .insert(protocolConfig)
+    .values({ ...EMPTY, ...change(EMPTY) })
+    .onConflictDoUpdate(change);
 }

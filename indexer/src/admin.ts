@@ -64,7 +64,11 @@ ponder.on("WorkerRegistry:OwnershipTransferred", ({ event, context }) => owned(c
 ponder.on("ProtocolTreasury:OwnershipTransferred", ({ event, context }) => owned(context, event, "ProtocolTreasury"));
 
 /** OpenZeppelin's event has no number of its own, so the changes of each contract are counted here, in chain order. */
-async function owned(context: Context, event: ChainEvent & { args: { newOwner: Address } }, contract: string): Promise<void> {
+async function owned(
+  context: Context,
+  event: ChainEvent & { args: { newOwner: Address } },
+  contract: string,
+): Promise<void> {
   const { newOwner } = event.args;
   const { ownerChanges } = await configure(context, (before) => ({
     owners: { ...before.owners, [contract]: newOwner },

@@ -35,7 +35,8 @@ ponder.on("ModelCatalog:PricesScheduled", async ({ event, context }) => {
     const inForce = before.pricesChangeAt !== null && before.pricesChangeAt <= now;
     return {
       creditsPerRequest: (inForce ? before.nextCreditsPerRequest : null) ?? before.creditsPerRequest,
-      creditsPerThousandTokens: (inForce ? before.nextCreditsPerThousandTokens : null) ?? before.creditsPerThousandTokens,
+      creditsPerThousandTokens:
+        (inForce ? before.nextCreditsPerThousandTokens : null) ?? before.creditsPerThousandTokens,
       nextCreditsPerRequest: creditsPerRequest,
       nextCreditsPerThousandTokens: creditsPer1kTokens,
       pricesChangeAt: effectiveAt,

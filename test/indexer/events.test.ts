@@ -1,18 +1,6 @@
 import type { Abi } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import {
-  beforeBlock,
-  getAccount,
-  getHead,
-  getJob,
-  getModel,
-  getWorker,
-  listEvents,
-  listJobEvents,
-  listJobs,
-  listModels,
-  listWalletEvents,
-} from "../../api/index/index.ts";
+import { getAccount, getJob, listEvents, listJobEvents, listWalletEvents } from "../../api/index/index.ts";
 import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainEvents } from "./support/chain-events.ts";
@@ -25,7 +13,7 @@ let story: Story;
 
 beforeAll(async () => {
   stage = await Stage.open();
-  // The first half is indexed from the past, the second live.
+  // Indexed from the past, all but the last 30 blocks; reads.test.ts sees the same story live.
   story = await everything(stage.world);
   await stage.startIndexer();
   await stage.caughtUp();
@@ -41,7 +29,9 @@ const kindsOf = async (name: keyof Story) => (await listJobEvents(stage.pool, st
 
 test("the story makes every event of the contracts happen", async () => {
   const contracts = [abis.inferenceEscrowAbi, abis.modelCatalogAbi, abis.workerRegistryAbi, abis.protocolTreasuryAbi];
-  const declared = contracts.flatMap((abi) => (abi as Abi).flatMap((item) => (item.type === "event" ? [item.name] : [])));
+  const declared = contracts.flatMap((abi) =>
+    (abi as Abi).flatMap((item) => (item.type === "event" ? [item.name] : [])),
+  );
   const seen = new Set((await chainEvents(stage.world)).map((event) => event.name));
   // OpenZeppelin declares this one for domains that change; ours never does.
   const missing = declared.filter((name) => !seen.has(name) && name !== "EIP712DomainChanged");
@@ -102,7 +92,13 @@ test("the slow path, a failure, a refund, a second worker and an open job are to
   expect(await kindsOf("slow")).toEqual(["job.locked", "job.acknowledged", "job.proven", "job.settled"]);
   expect(await job("slow")).toMatchObject({ status: "settled", creditsCharged: 8 });
   expect((await job("slow")).answeredAt).not.toBeNull();
-  expect(await job("failed")).toMatchObject({ status: "failed", failureReason: "worker_failed", creditsCharged: 0, creditsReturned: 8, settlementTx: null });
+  expect(await job("failed")).toMatchObject({
+    status: "failed",
+    failureReason: "worker_failed",
+    creditsCharged: 0,
+    creditsReturned: 8,
+    settlementTx: null,
+  });
   expect((await job("failed")).returnTx).not.toBeNull();
   expect(await job("refunded")).toMatchObject({ status: "refunded", creditsCharged: 0, creditsReturned: 8 });
   expect(await job("reassigned")).toMatchObject({ status: "settled", attempt: 3 });
@@ -113,8 +109,17 @@ test("the slow path, a failure, a refund, a second worker and an open job are to
 test("balances are the chain's", async () => {
   const { world, pool } = stage;
   const account = await getAccount(pool, world.client.address);
-  const onChain = await world.read<{ id: number; free: number; escrowed: number; sequence: number }>("InferenceEscrow", "accountOf", world.client.address);
-  expect(account).toMatchObject({ number: onChain.id, free: onChain.free, escrowed: onChain.escrowed, sequence: onChain.sequence });
+  const onChain = await world.read<{ id: number; free: number; escrowed: number; sequence: number }>(
+    "InferenceEscrow",
+    "accountOf",
+    world.client.address,
+  );
+  expect(account).toMatchObject({
+    number: onChain.id,
+    free: onChain.free,
+    escrowed: onChain.escrowed,
+    sequence: onChain.sequence,
+  });
   expect(account).toMatchObject({ deposited: 5_200, withdrawn: 50, charged: 32 });
   expect(account?.free).toBe(5_200 - 50 - 32 - 8);
   const [newest] = await listWalletEvents(pool, { wallet: world.client.address, limit: 1 });
@@ -133,52 +138,4 @@ test("refused payouts are kept apart from their claims", async () => {
   ]);
   const failures = await stage.sql("SELECT call, error, item FROM index.batch_item_failure");
   expect(failures).toEqual([{ call: "refund", error: "Job_TooEarly", item: 1 }]);
-});
-
-test("models and workers are as the contracts have them now", async () => {
-  const { world, pool } = stage;
-  const worker = await getWorker(pool, world.worker.address);
-  const onChain = await world.read<{ stake: bigint; active: boolean; endpoint: string; models: number[] }>("WorkerRegistry", "workerAt", 1);
-  expect(worker).toMatchObject({ stake: onChain.stake, active: onChain.active, endpoint: onChain.endpoint, models: onChain.models, unbondsAt: null });
-  const now = new Date((await world.now()) * 1000);
-  const models = await listModels(pool, now);
-  expect(models.map((model) => [model.id, model.activeWorkers])).toContainEqual(["qwen3-8b", 1]);
-  expect(models.map((model) => [model.id, model.activeWorkers])).toContainEqual(["mistral-7b-instruct-v0.3", 0]);
-  expect(await getModel(pool, "qwen3-14b", now)).toMatchObject({ creditsPerRequest: 20, creditsPer1kTokens: 10, pricesChangeAt: null });
-  expect(await getModel(pool, "qwen3-14b", new Date(0))).toMatchObject({ creditsPerRequest: 18, nextCreditsPerRequest: 20 });
-  expect(await getModel(pool, "qwen3-1.7b", now)).toMatchObject({ retired: true });
-  expect(await getModel(pool, "unknown", now)).toBeNull();
-  const [config] = await stage.sql("SELECT fee_bps, next_fee_bps, paused, minimum_stake FROM index.protocol_config");
-  expect(config).toEqual({ fee_bps: 1_000, next_fee_bps: 500, paused: false, minimum_stake: "900000000" });
-});
-
-test("lists are newest first and their cursors meet", async () => {
-  const { pool, world } = stage;
-  const wallet = world.client.address;
-  const all = await listJobs(pool, { wallet, limit: 100 });
-  expect(all.hasMore).toBe(false);
-  expect(all.rows).toHaveLength(7);
-  const ids = all.rows.map((row) => row.id);
-  const first = await listJobs(pool, { wallet, limit: 3 });
-  expect(first.hasMore).toBe(true);
-  const second = await listJobs(pool, { wallet, limit: 10, before: first.rows.at(-1)?.id });
-  expect([...first.rows, ...second.rows].map((row) => row.id)).toEqual(ids);
-  const newer = await listJobs(pool, { wallet, limit: 10, after: ids[2] });
-  expect(newer.rows.map((row) => row.id)).toEqual(ids.slice(0, 2));
-  expect((await listJobs(pool, { wallet, limit: 10, status: "settled" })).rows).toHaveLength(4);
-  expect((await listJobs(pool, { wallet, limit: 10, model: "mistral-7b-instruct-v0.3", status: "pending" })).rows.map((row) => row.id)).toEqual([toApiJobId(story.open)]);
-  await expect(listJobs(pool, { wallet: world.gateway.address, limit: 10, before: ids[0] })).rejects.toMatchObject({ param: "before" });
-});
-
-test("what happens while the indexer runs is there at once, and the head says how far it is", async () => {
-  const { pool, world } = stage;
-  const before = await getHead(pool);
-  const { id, call } = await world.lock();
-  await world.send(world.gateway, call);
-  await stage.caughtUp();
-  expect(await getJob(pool, toApiJobId(id))).toMatchObject({ status: "pending" });
-  const head = await getHead(pool);
-  expect(head).toMatchObject({ blockNumber: (before?.blockNumber ?? 0) + 1, ready: true });
-  const events = await listEvents(pool, { after: beforeBlock(head?.blockNumber ?? 0), toBlock: head?.blockNumber ?? 0, limit: 10 });
-  expect(events.map((event) => event.kind)).toEqual(["job.locked"]);
 });

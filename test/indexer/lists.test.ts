@@ -33,7 +33,9 @@ beforeAll(async () => {
     [WALLETS, JOBS],
   );
   client.release(true);
-  const [build] = await stage.sql<{ name: string }>("SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, 'index_')");
+  const [build] = await stage.sql<{ name: string }>(
+    "SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, 'index_')",
+  );
   await stage.sql(`ANALYZE "${build?.name}".job, "${build?.name}".protocol_event`);
 });
 afterAll(async () => await stage?.close());
@@ -42,7 +44,10 @@ afterAll(async () => await stage?.close());
 async function plansOf(list: (reader: Reader) => Promise<unknown>): Promise<string[]> {
   const plans: string[] = [];
   const query = async (config: { text: string; values: unknown[] }) => {
-    const { rows } = await stage.pool.query({ text: `EXPLAIN (ANALYZE, FORMAT TEXT) ${config.text}`, values: config.values });
+    const { rows } = await stage.pool.query({
+      text: `EXPLAIN (ANALYZE, FORMAT TEXT) ${config.text}`,
+      values: config.values,
+    });
     plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
     return await stage.pool.query(config);
   };
@@ -69,12 +74,19 @@ test.each(queries)("jobs with %s: one walk along one index, no sort, no row too 
   expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap|Filter:/);
   const { rows } = await listJobs(stage.pool, { wallet, limit, ...filters });
   expect(rows.length).toBeGreaterThan(0);
-  for (const row of rows) expect(row).toMatchObject({ wallet, ...(filters.status && { status: filters.status }), ...(filters.model && { model: filters.model }) });
+  for (const row of rows)
+    expect(row).toMatchObject({
+      wallet,
+      ...(filters.status && { status: filters.status }),
+      ...(filters.model && { model: filters.model }),
+    });
   expect(rows.map((row) => row.position)).toEqual(rows.map((row) => row.position).sort((a, b) => b - a));
 });
 
 test("events are read by an index range", async () => {
-  const [since = ""] = await plansOf((reader) => listEvents(reader, { after: 9_000_000_000, toBlock: 9_500, limit: 100 }));
+  const [since = ""] = await plansOf((reader) =>
+    listEvents(reader, { after: 9_000_000_000, toBlock: 9_500, limit: 100 }),
+  );
   expect(since).toMatch(/Index Scan using/);
   expect(since).not.toMatch(/Seq Scan|Sort/);
   const [ofWallet = ""] = await plansOf((reader) => listWalletEvents(reader, { wallet, limit: 20 }));

@@ -78,7 +78,9 @@ test("an index built anew from nothing has the same keys and the same balances",
   const before = await events();
   const account = await getAccount(stage.pool, stage.world.client.address);
   await indexer.stop();
-  const schemas = await stage.sql<{ name: string }>("SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'");
+  const schemas = await stage.sql<{ name: string }>(
+    "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'",
+  );
   for (const { name } of schemas) await stage.sql(`DROP SCHEMA "${name}" CASCADE`);
   await expect(getHead(stage.pool)).rejects.toMatchObject({ name: "IndexUnavailable" });
 

@@ -74,7 +74,7 @@ test("SIGTERM ends it in order, and the head never promises rows that are revert
   let broken = 0;
   const watch = setInterval(async () => {
     const head = await getHead(stage.pool).catch(() => null);
-    if (head !== null && head.ready && head.blockNumber >= wanted && (await getJob(stage.pool, toApiJobId(job))) === null) broken += 1;
+    if (head?.ready && head.blockNumber >= wanted && (await getJob(stage.pool, toApiJobId(job))) === null) broken += 1;
   }, 10);
   indexer = await stage.startIndexer();
   await stage.caughtUp();
@@ -115,7 +115,11 @@ test("another chain on the same port is noticed, and nothing of the old one is s
   indexer = await stage.startIndexer();
   await stage.caughtUp();
   expect(indexer.log).toContain("of another chain");
-  expect(await getAccount(stage.pool, stage.world.client.address)).toMatchObject({ number: 1, free: 300, deposited: 300 });
+  expect(await getAccount(stage.pool, stage.world.client.address)).toMatchObject({
+    number: 1,
+    free: 300,
+    deposited: 300,
+  });
   expect(await builds()).toHaveLength(1);
 });
 

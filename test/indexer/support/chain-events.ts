@@ -8,7 +8,10 @@ export type ChainEvent = { name: string; position: number; txHash: Hex };
 /** Every event of the protocol as the node itself tells it: what the index is held against. */
 export async function chainEvents({ reader, deployment }: World): Promise<ChainEvent[]> {
   const { InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury } = deployment.contracts;
-  const logs = await reader.getLogs({ address: [InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury], fromBlock: 0n });
+  const logs = await reader.getLogs({
+    address: [InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury],
+    fromBlock: 0n,
+  });
   return logs.flatMap((log) => {
     const event = decodeProtocolEvent({ topics: log.topics, data: log.data });
     if (event === null) return [];

@@ -15,7 +15,18 @@ export const WORKER = "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872
 
 /** Deploys as the local stack does, with windows that a test can wait for. */
 export async function deploy(rpcUrl: string, file: string): Promise<Deployment> {
-  const windows = { completion: 60, inclusion: 5, finalization: 1, dispute: 1, arbitration: 1, equivocation: 1, notice: 1, unbonding: 80, priceNotice: 1, retirementNotice: 1 };
+  const windows = {
+    completion: 60,
+    inclusion: 5,
+    finalization: 1,
+    dispute: 1,
+    arbitration: 1,
+    equivocation: 1,
+    notice: 1,
+    unbonding: 80,
+    priceNotice: 1,
+    retirementNotice: 1,
+  };
   const env = {
     ...process.env,
     RPC_URL: rpcUrl,

@@ -44,7 +44,8 @@ export async function onDatabase(url: string, sql: string): Promise<Record<strin
 /** PostgreSQL refuses to run as root. */
 function unprivileged(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
-  const id = (flag: string, user: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8", stdio: "pipe" }));
+  const id = (flag: string, user: string) =>
+    Number(execFileSync("id", [flag, user], { encoding: "utf8", stdio: "pipe" }));
   for (const user of ["postgres", "nobody"]) {
     try {
       return { uid: id("-u", user), gid: id("-g", user) };

@@ -35,7 +35,8 @@ export class Part {
   async until(look: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
     const end = Date.now() + timeoutMs;
     for (;;) {
-      if (this.child.exitCode !== null) throw new Error(`${this.#name} ended with ${this.child.exitCode}:\n${this.output}`);
+      if (this.child.exitCode !== null)
+        throw new Error(`${this.#name} ended with ${this.child.exitCode}:\n${this.output}`);
       if (await look().catch(() => false)) return;
       if (Date.now() > end) throw new Error(`${this.#name} is not ready after ${timeoutMs} ms:\n${this.output}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -55,7 +56,9 @@ export async function freePort(): Promise<number> {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+      server.close(() =>
+        address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
     });
   });
 }

@@ -6,7 +6,13 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Deployment } from "../../../protocol/deployment.ts";
 import * as abis from "../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
-import { compactSignature, enrollmentTypes, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
+import {
+  compactSignature,
+  enrollmentTypes,
+  escrowDomain,
+  jobMessageTypes,
+  registryDomain,
+} from "../../../protocol/messages.ts";
 import type { Chain } from "./chain.ts";
 import { CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
 
@@ -45,7 +51,8 @@ export class World {
   /** Sends one call in a transaction of its own and waits for it; a revert throws. */
   async send(account: PrivateKeyAccount, { to, abi, functionName, args }: Call): Promise<Hex> {
     const wallet = createWalletClient({ account, chain: foundry, transport: http(this.chain.url) });
-    const nonce = this.#nonces.get(account.address) ?? (await this.reader.getTransactionCount({ address: account.address }));
+    const nonce =
+      this.#nonces.get(account.address) ?? (await this.reader.getTransactionCount({ address: account.address }));
     const hash = await wallet.writeContract({ address: to, abi, functionName, args, nonce, gas: 5_000_000n });
     this.#nonces.set(account.address, nonce + 1);
     const receipt = await this.reader.waitForTransactionReceipt({ hash });
@@ -73,7 +80,12 @@ export class World {
     await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 2n * stake * 10n ** 12n));
     await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 2n * stake * 10n ** 12n));
     const domain = registryDomain(this.deployment.chainId, WorkerRegistry);
-    const enrollment = await this.worker.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } });
+    const enrollment = await this.worker.signTypedData({
+      domain,
+      types: enrollmentTypes,
+      primaryType: "Enrollment",
+      message: { owner },
+    });
     const args = [this.worker.address, owner, "https://worker.example", models, stake, compactSignature(enrollment)];
     await this.send(this.workerOwner, this.call("WorkerRegistry", "register", ...args));
   }
@@ -90,7 +102,10 @@ export class World {
   async lock(model = 5, maxTokens = 400): Promise<{ id: Hex; call: Call }> {
     const id = newJobId();
     const validUntil = (await this.now()) + 1_000;
-    return { id, call: this.call("InferenceEscrow", "lock", id, this.client.address, model, maxTokens, 1_000, validUntil) };
+    return {
+      id,
+      call: this.call("InferenceEscrow", "lock", id, this.client.address, model, maxTokens, 1_000, validUntil),
+    };
   }
 
   async acknowledge(jobId: Hex, attempt = 1): Promise<Call> {
@@ -104,18 +119,34 @@ export class World {
   /** The worker's Completion of a job and its signature. */
   async completion(jobId: Hex, completionTokens = 120) {
     const completedAt = await this.now();
-    const completion = { jobId, proofHash: answerHash(`answer to ${jobId}`), promptTokens: 10, completionTokens, completedAt };
+    const completion = {
+      jobId,
+      proofHash: answerHash(`answer to ${jobId}`),
+      promptTokens: 10,
+      completionTokens,
+      completedAt,
+    };
     return { completion, signature: await this.#sign(this.worker, "Completion", completion) };
   }
 
   async complete(jobId: Hex, completionTokens = 120, attempt = 1): Promise<Call> {
     const { completion, signature } = await this.completion(jobId, completionTokens);
-    return this.call("InferenceEscrow", "complete", completion, signature, attempt, completionTokens, this.client.address);
+    return this.call(
+      "InferenceEscrow",
+      "complete",
+      completion,
+      signature,
+      attempt,
+      completionTokens,
+      this.client.address,
+    );
   }
 
   async #sign(account: PrivateKeyAccount, primaryType: keyof typeof jobMessageTypes, message: object) {
     const domain = escrowDomain(this.deployment.chainId, this.deployment.contracts.InferenceEscrow);
-    return compactSignature(await account.signTypedData({ domain, types: jobMessageTypes, primaryType, message: message as never }));
+    return compactSignature(
+      await account.signTypedData({ domain, types: jobMessageTypes, primaryType, message: message as never }),
+    );
   }
 
   /** Locks and settles a job in two transactions; returns its id. */
