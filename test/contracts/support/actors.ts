@@ -1,6 +1,6 @@
 /** Keys that sign messages. The chain's own accounts only send transactions; a worker's signing key never does. */
 import type { Address, Hex } from "viem";
-import { keccak256, toBytes } from "viem";
+import { getAddress, keccak256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 
 /** A reproducible key by name. */
@@ -10,7 +10,7 @@ export function signingKey(name: string): PrivateKeyAccount {
 
 /** A reproducible address nobody holds a key of. */
 export function someAddress(name: string): Address {
-  return `0x${keccak256(toBytes(`test address of ${name}`)).slice(26)}` as Address;
+  return getAddress(`0x${keccak256(toBytes(`test address of ${name}`)).slice(26)}`);
 }
 
 let jobs = 0;

@@ -14,3 +14,8 @@ export async function nextBlockAt(timestamp: number | bigint): Promise<void> {
 export async function now(): Promise<number> {
   return await networkHelpers.time.latest();
 }
+
+/** Mines an empty block at this time, for views that depend on it. */
+export async function mineAt(timestamp: number | bigint): Promise<void> {
+  await networkHelpers.time.increaseTo(timestamp);
+}

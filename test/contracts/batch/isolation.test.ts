@@ -1,0 +1,156 @@
+import { expect } from "chai";
+import { ethers } from "../support/chain.ts";
+import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
+import { executeBatch, items } from "../support/batch.ts";
+import { Behaviour } from "../support/hostile.ts";
+import { lockJob, sendComplete } from "../support/jobs.ts";
+import { jobId } from "../support/actors.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+describe("A batch", () => {
+  it("does what its items would do one by one", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, token, worker } = world;
+    const [first, second] = [await lockJob(world), await lockJob(world)];
+    const make = items(world);
+    const id = jobId();
+    const batch = [await make.complete(first), await make.acknowledge(second), await make.complete(second), make.lock(id)];
+    const { failures } = await executeBatch(world, gateway, batch);
+    expect(failures).to.deep.equal([]);
+    const states = await Promise.all([first.id, second.id, id].map(async (job) => (await escrow.jobOf(job)).status));
+    expect(states).to.deep.equal([4n, 4n, 1n]);
+    expect(await token.balanceOf(worker.payout)).to.equal(2n * 540_000n);
+    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 120 - 80);
+  });
+
+  it("undoes a failed item alone and says which, what and why", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const job = await lockJob(world);
+    const make = items(world);
+    const [before, after] = [jobId(), jobId()];
+    const { failures } = await executeBatch(world, gateway, [make.lock(before), make.lock(job.id), make.lock(after)]);
+    expect(failures).to.deep.equal([
+      {
+        index: 1,
+        selector: escrow.interface.getFunction("lock").selector,
+        reason: escrow.interface.encodeErrorResult("Job_AlreadyExists", [job.id]),
+      },
+    ]);
+    expect((await escrow.jobOf(before)).status).to.equal(1);
+    expect((await escrow.jobOf(after)).status).to.equal(1);
+  });
+
+  it("undoes what an item did before it failed", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, client, hostile } = world;
+    await hostile.setBehaviour(client.address, Behaviour.Revert);
+    const make = items(world);
+    const { failures } = await executeBatch(world, client, [make.withdraw(5, client.address), make.withdraw(7, world.stranger.address)]);
+    expect(failures.map((failure) => failure.index)).to.deep.equal([0]);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 7);
+  });
+
+  it("reports 256 bytes of a reason at most, and a shorter one whole", async () => {
+    const world = await freshHostileWorld();
+    const { client, hostile } = world;
+    await hostile.setBehaviour(client.address, Behaviour.ReturnBomb);
+    const make = items(world);
+    const { failures } = await executeBatch(world, client, [make.withdraw(5, client.address), make.withdraw(0, client.address)]);
+    expect(failures.map((failure) => (failure.reason.length - 2) / 2)).to.deep.equal([256, 4]);
+  });
+
+  it("survives items that are no calls at all", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const make = items(world);
+    const { failures } = await executeBatch(world, world.gateway, ["0x", "0xab", "0xdeadbeef", make.fail(job).slice(0, 40), make.fail(job)]);
+    expect(failures.map(({ index, selector, reason }) => [index, selector, reason])).to.deep.equal([
+      [0, "0x00000000", "0x"],
+      [1, "0xab000000", "0x"],
+      [2, "0xdeadbeef", "0x"],
+      [3, world.escrow.interface.getFunction("fail").selector, "0x"],
+    ]);
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(5);
+  });
+
+  it("may be empty", async () => {
+    const world = await freshWorld();
+    expect((await executeBatch(world, world.stranger, [])).failures).to.deep.equal([]);
+  });
+
+  it("takes no ether", async () => {
+    const { escrow, gateway } = await freshWorld();
+    const data = escrow.interface.encodeFunctionData("execute", [[]]);
+    await expect(gateway.sendTransaction({ to: escrow, data, value: 1n })).to.revert(ethers);
+  });
+
+  it("settles each of several jobs whose payees burn all the gas they get", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, worker, treasury, gateway } = world;
+    await hostile.setBehaviour(worker.payout, Behaviour.BurnGas);
+    await hostile.setBehaviour(await treasury.getAddress(), Behaviour.BurnGas);
+    const make = items(world);
+    const jobs = [await lockJob(world), await lockJob(world), await lockJob(world), await lockJob(world)];
+    const { failures } = await executeBatch(world, gateway, await Promise.all(jobs.map((job) => make.complete(job))));
+    expect(failures).to.deep.equal([]);
+    expect(await escrow.claimableOf(worker.payout)).to.equal(4n * 540_000n);
+  });
+});
+
+describe("Authority in a batch", () => {
+  it("is the caller's: a stranger's batch can do no more than the stranger", async () => {
+    const world = await freshWorld();
+    const { escrow, stranger, client } = world;
+    const job = await lockJob(world);
+    const make = items(world);
+    const admin = escrow.interface.encodeFunctionData("addGateway", [stranger.address]);
+    const batch = [make.lock(), make.fail(job), await make.complete(job), make.withdraw(1, stranger.address), admin];
+    const { failures } = await executeBatch(world, stranger, batch);
+    const errors = failures.map((failure) => escrow.interface.parseError(failure.reason)?.name);
+    expect(errors).to.deep.equal([
+      "Job_NotLockingGateway",
+      "Job_NotItsGateway",
+      "Job_NotItsGateway",
+      "Ledger_UnknownAccount",
+      "OwnableUnauthorizedAccount",
+    ]);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 80);
+  });
+
+  it("is whole: wallet and owner can batch their own calls", async () => {
+    const world = await freshWorld();
+    const { escrow, owner, client, stranger } = world;
+    const make = items(world);
+    expect((await executeBatch(world, client, [make.withdraw(1, stranger.address), make.withdraw(2, stranger.address)])).failures).to.deep.equal([]);
+    expect(await world.token.balanceOf(stranger.address)).to.equal(30_000);
+    const add = escrow.interface.encodeFunctionData("addGateway", [stranger.address]);
+    expect((await executeBatch(world, owner, [add])).failures).to.deep.equal([]);
+    expect((await escrow.gatewayOf(stranger.address)).id).to.equal(3);
+  });
+
+  it("cannot be nested", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const make = items(world);
+    const id = jobId();
+    const { failures } = await executeBatch(world, gateway, [make.execute([make.lock()]), make.lock(id)]);
+    expect(failures.map(({ index, reason }) => [index, reason])).to.deep.equal([[0, escrow.interface.encodeErrorResult("Batch_Nested", [])]]);
+    expect((await escrow.jobOf(id)).status).to.equal(1);
+  });
+
+  it("cannot be nested through the token either", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, gateway } = world;
+    const make = items(world);
+    const job = await lockJob(world);
+    await hostile.setHook(await escrow.getAddress(), make.execute([]));
+    await executeBatch(world, gateway, [await make.complete(job)]);
+    expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("Batch_Nested", []));
+    // Outside a batch the token is a stranger like any other: its empty batch is harmless.
+    const other = await lockJob(world);
+    await hostile.setHook(await escrow.getAddress(), make.execute([]));
+    await sendComplete(world, other);
+    expect(await hostile.hookSucceeded()).to.equal(true);
+  });
+});

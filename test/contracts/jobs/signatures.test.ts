@@ -1,0 +1,111 @@
+/** EIP-712: what protocol/messages.ts signs is what the contracts accept, and nothing signed for one place works in another. */
+import { expect } from "chai";
+import { getAddress, type Hex } from "viem";
+import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
+import { ethers } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgement, completionOf, lockJob, sendComplete } from "../support/jobs.ts";
+import { type Signature, signCompletion } from "../support/sign.ts";
+import { CHAIN_ID, deployWorld, type World } from "../support/world.ts";
+
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+/** The second, equally valid form of a signature (n − s, other parity), as 65 bytes would carry it. */
+function malleated({ r, vs }: Signature): Signature {
+  const bits = BigInt(vs);
+  const parity = bits >> 255n;
+  const s = ORDER - (bits & ((1n << 255n) - 1n));
+  // EIP-2098 has no room for a high s: its top bit lands on the parity.
+  const word = (s | ((1n - parity) << 255n)) & ((1n << 256n) - 1n);
+  return { r, vs: `0x${word.toString(16).padStart(64, "0")}` };
+}
+
+async function signedFor(world: World, domain: Record<string, unknown>, job: { id: Hex; lockedAt: number }): Promise<Signature> {
+  const message = completionOf(job);
+  return compactSignature(await world.worker.key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }));
+}
+
+describe("Signatures", () => {
+  it("share one domain: the contract's separator is the one of protocol/messages.ts", async () => {
+    const { escrow } = await freshWorld();
+    const domain = escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress()));
+    expect(await escrow.domainSeparator()).to.equal(ethers.TypedDataEncoder.hashDomain(domain));
+    const [, name, version, chainId, verifyingContract] = await escrow.eip712Domain();
+    expect({ name, version, chainId: Number(chainId), verifyingContract }).to.deep.equal(domain);
+  });
+
+  it("of another chain, contract, name or version are not the worker's", async () => {
+    const world = await freshWorld();
+    const { escrow, registry } = world;
+    const job = await lockJob(world);
+    const good = escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress()));
+    const elsewhere = [
+      { ...good, chainId: 1 },
+      { ...good, verifyingContract: getAddress(await registry.getAddress()) },
+      { ...good, name: "WorkerRegistry" },
+      { ...good, version: "2" },
+      registryDomain(CHAIN_ID, getAddress(await registry.getAddress())),
+    ];
+    for (const domain of elsewhere) {
+      const signature = await signedFor(world, domain, job);
+      // The signer recovered is some unknown key: nobody is paid.
+      await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    }
+    await sendComplete(world, job, { signature: await signedFor(world, good, job) });
+  });
+
+  it("of a first deployment are worth nothing in a second one on the same chain", async () => {
+    const first = await freshWorld();
+    const second = await deployWorld();
+    const job = await lockJob(second);
+    await lockJob(first, { id: job.id });
+    const signature = await signCompletion(first.escrow, first.worker.key, completionOf(job));
+    await expect(sendComplete(second, job, { signature })).to.be.revertedWithCustomError(second.escrow, "Job_WorkerNotEligible");
+  });
+
+  it("of one job are worth nothing in another", async () => {
+    const world = await freshWorld();
+    const [first, second] = [await lockJob(world), await lockJob(world)];
+    const signature = await signCompletion(world.escrow, world.worker.key, completionOf(first));
+    await expect(sendComplete(world, second, { signature })).to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible");
+  });
+
+  it("with a high s are refused", async () => {
+    const world = await freshWorld();
+    const { escrow, worker } = world;
+    const job = await lockJob(world);
+    const signature = await signCompletion(escrow, worker.key, completionOf(job));
+    // n − s needs 256 bits, of which the compact form takes one for the parity: what is left is another signature.
+    await expect(sendComplete(world, job, { signature: malleated(signature) })).to.revert(ethers);
+    const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
+    await expect(escrow.acknowledge(assignment, malleated(byGateway), byWorker)).to.revert(ethers);
+    await expect(escrow.acknowledge(assignment, byGateway, malleated(byWorker))).to.revert(ethers);
+  });
+
+  it("with an s above half the order are refused by name", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const s = ORDER / 2n + 1n;
+    const signature: Signature = { r: `0x${"11".repeat(32)}`, vs: `0x${s.toString(16).padStart(64, "0")}` };
+    await expect(sendComplete(world, job, { signature }))
+      .to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignatureS")
+      .withArgs(signature.vs);
+  });
+
+  it("that recover nobody are refused by name", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const signature: Signature = { r: `0x${"00".repeat(32)}`, vs: `0x${"00".repeat(31)}01` };
+    await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignature");
+  });
+
+  it("of an Acknowledgement are no Completion and the other way round", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await lockJob(world);
+    const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
+    await expect(sendComplete(world, job, { signature: byWorker })).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    const completion = await signCompletion(escrow, world.worker.key, completionOf(job));
+    await expect(escrow.acknowledge(assignment, byGateway, completion)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+  });
+});

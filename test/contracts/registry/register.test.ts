@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import { ethers } from "../support/chain.ts";
+import { freshBare, freshWorld } from "../support/fresh.ts";
+import { signingKey, someAddress } from "../support/actors.ts";
+import { type BareWorld, enroll, registerWorker, STAKE_UNIT } from "../support/world.ts";
+
+const ENDPOINT = "https://worker.example";
+const PAYOUT = someAddress("payout");
+
+type Overrides = { payout?: string; endpoint?: string; models?: number[]; stake?: bigint };
+
+async function register(world: BareWorld, overrides: Overrides = {}) {
+  const { payout = PAYOUT, endpoint = ENDPOINT, models = [], stake = 0n } = overrides;
+  const key = signingKey("newcomer");
+  const enrollment = await enroll(world, key, world.workerOwner.address);
+  return await world.registry.connect(world.workerOwner).register(key.address, payout, endpoint, models, stake, enrollment);
+}
+
+describe("register", () => {
+  it("makes the caller owner of the key and tells so", async () => {
+    const world = await freshBare();
+    const { registry, workerOwner } = world;
+    const signer = signingKey("newcomer").address;
+    await expect(register(world)).to.emit(registry, "WorkerRegistered").withArgs(1, signer, workerOwner.address, 1, PAYOUT, ENDPOINT);
+    const view = await registry.workerAt(1);
+    expect([view.signer, view.owner, view.payout, view.stake, view.active, view.endpoint]).to.deep.equal([signer, workerOwner.address, PAYOUT, 0n, false, ENDPOINT]);
+    expect([await registry.workerCount(), await registry.signerOf(1), await registry.signerOf(2)]).to.deep.equal([1n, signer, ethers.ZeroAddress]);
+  });
+
+  it("takes stake and models along, each with its event and number", async () => {
+    const world = await freshBare();
+    const { registry, svc, workerOwner } = world;
+    const signer = signingKey("newcomer").address;
+    await svc.transfer(workerOwner.address, 1_000_000_000n * STAKE_UNIT);
+    await svc.connect(workerOwner).approve(registry, 1_000_000_000n * STAKE_UNIT);
+    const registering = register(world, { models: [8, 1, 300], stake: 1_000_000_000n });
+    await expect(registering).to.emit(registry, "HostingSet").withArgs(1, signer, 2, [8, 1, 300], true);
+    await expect(registering).to.emit(registry, "StakeAdded").withArgs(1, signer, 3, 1_000_000_000n, 1_000_000_000n);
+    await expect(registering).to.changeTokenBalance(ethers, svc, registry, 1_000_000_000n * STAKE_UNIT);
+    const view = await registry.workerAt(1);
+    expect([view.active, [...view.models]]).to.deep.equal([true, [1n, 8n, 300n]]);
+  });
+
+  it("needs the key's own consent to this owner", async () => {
+    const world = await freshBare();
+    const { registry, workerOwner, stranger } = world;
+    const [key, other] = [signingKey("newcomer"), signingKey("other")];
+    const forOwner = await enroll(world, key, workerOwner.address);
+    await expect(registry.connect(stranger).register(key.address, PAYOUT, ENDPOINT, [], 0, forOwner)).to.be.revertedWithCustomError(registry, "Registry_InvalidEnrollment");
+    const byOther = await enroll(world, other, workerOwner.address);
+    await expect(registry.connect(workerOwner).register(key.address, PAYOUT, ENDPOINT, [], 0, byOther))
+      .to.be.revertedWithCustomError(registry, "Registry_InvalidEnrollment")
+      .withArgs(key.address, other.address);
+  });
+
+  it("takes a key once", async () => {
+    const world = await freshBare();
+    await register(world);
+    await expect(register(world)).to.be.revertedWithCustomError(world.registry, "Registry_WorkerExists").withArgs(signingKey("newcomer").address);
+  });
+
+  it("gives ids in order", async () => {
+    const world = await freshWorld();
+    expect([world.worker.id, world.rival.id, (await registerWorker(world, "third")).id]).to.deep.equal([1, 2, 3]);
+  });
+
+  it("refuses payouts where tokens would be lost, here and later", async () => {
+    const world = await freshBare();
+    const { registry, workerOwner, escrow, token } = world;
+    const lost = [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()];
+    for (const payout of lost) {
+      await expect(register(world, { payout })).to.be.revertedWithCustomError(registry, "Registry_InvalidPayout").withArgs(payout);
+    }
+    await register(world);
+    const signer = signingKey("newcomer").address;
+    for (const payout of lost) {
+      await expect(registry.connect(workerOwner).setPayout(signer, payout)).to.be.revertedWithCustomError(registry, "Registry_InvalidPayout").withArgs(payout);
+    }
+  });
+
+  it("takes endpoints of 1 to 200 bytes, here and later", async () => {
+    const world = await freshBare();
+    const { registry, workerOwner } = world;
+    for (const endpoint of ["", "x".repeat(201)]) {
+      await expect(register(world, { endpoint })).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
+    }
+    await register(world, { endpoint: "x".repeat(200) });
+    const signer = signingKey("newcomer").address;
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "")).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "x".repeat(201))).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "y")).to.emit(registry, "EndpointSet").withArgs(1, signer, 2, "y");
+  });
+
+  it("waits for the escrow: without it no payout can be checked", async () => {
+    const { owner, svc } = await freshBare();
+    const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1]);
+    const signature = { r: ethers.ZeroHash, vs: `0x${"00".repeat(31)}01` };
+    await expect(registry.register(owner, PAYOUT, ENDPOINT, [], 0, signature)).to.revert(ethers);
+    const key = signingKey("newcomer");
+    const enrollment = await enroll({ registry } as unknown as BareWorld, key, owner.address);
+    await expect(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
+  });
+});
+
+describe("A worker's settings", () => {
+  it("are its owner's: not the key's, not a stranger's, not governance's", async () => {
+    const world = await freshWorld();
+    const { registry, worker, stranger, owner } = world;
+    const signer = worker.key.address;
+    for (const caller of [stranger, owner]) {
+      const mine = registry.connect(caller);
+      const attempts = [
+        mine.setPayout(signer, PAYOUT),
+        mine.setEndpoint(signer, "x"),
+        mine.setHosting(signer, [1], false),
+        mine.startUnbonding(signer),
+        mine.cancelUnbonding(signer),
+        mine.withdrawStake(signer, caller.address),
+      ];
+      for (const attempt of attempts) {
+        await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_NotOwner").withArgs(signer, caller.address);
+      }
+    }
+  });
+
+  it("exist for registered workers only", async () => {
+    const { registry } = await freshWorld();
+    const nobody = someAddress("nobody");
+    const attempts = [
+      registry.setPayout(nobody, PAYOUT),
+      registry.setEndpoint(nobody, "x"),
+      registry.setHosting(nobody, [1], true),
+      registry.startUnbonding(nobody),
+      registry.cancelUnbonding(nobody),
+      registry.withdrawStake(nobody, nobody),
+      registry.addStake(nobody, 1),
+    ];
+    for (const attempt of attempts) {
+      await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
+    }
+    await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
+    expect(await registry.payeeOf(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
+    expect(await registry.eligiblePayeeOf(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
+  });
+
+  it("change where it is paid", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const payout = someAddress("new payout");
+    await expect(registry.connect(workerOwner).setPayout(worker.key.address, payout))
+      .to.emit(registry, "PayoutSet")
+      .withArgs(worker.id, worker.key.address, 4, payout);
+    expect(await registry.payeeOf(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
+  });
+
+  it("change what it hosts, model by model", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const signer = worker.key.address;
+    const mine = registry.connect(workerOwner);
+    const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
+    await expect(mine.setHosting(signer, [1, 2], false)).to.emit(registry, "HostingSet").withArgs(worker.id, signer, 4, [1, 2], false);
+    await mine.setHosting(signer, [255, 256, 65_535], true);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 255n, 256n, 65_535n]);
+    expect(await Promise.all([1, 2, 3, 254, 255, 256, 257, 65_534, 65_535].map(eligible))).to.deep.equal([false, false, true, false, true, true, false, false, true]);
+    await mine.setHosting(signer, [3, 3], true);
+    expect(await eligible(3)).to.equal(true);
+    await expect(mine.setHosting(signer, [4, 0], true)).to.be.revertedWithCustomError(registry, "Registry_InvalidModel").withArgs(0);
+  });
+});

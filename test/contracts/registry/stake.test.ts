@@ -1,0 +1,132 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { registerWorker, STAKE_UNIT, type World } from "../support/world.ts";
+
+const MINIMUM = 1_000_000_000n;
+const UNBONDING = 172_800;
+
+async function giveStake(world: World, stake: bigint) {
+  await world.svc.transfer(world.stranger.address, stake * STAKE_UNIT);
+  await world.svc.connect(world.stranger).approve(world.registry, stake * STAKE_UNIT);
+}
+
+describe("Stake", () => {
+  it("makes a worker active at the minimum, not a millionth below", async () => {
+    const world = await freshWorld();
+    const { registry, stranger, svc } = world;
+    const worker = await registerWorker(world, "poor", { stake: MINIMUM - 1n });
+    expect((await registry.workerAt(worker.id)).active).to.equal(false);
+    await giveStake(world, 1n);
+    const adding = registry.connect(stranger).addStake(worker.key.address, 1);
+    await expect(adding).to.emit(registry, "StakeAdded").withArgs(worker.id, worker.key.address, 4, 1, MINIMUM);
+    await expect(adding).to.changeTokenBalances(ethers, svc, [stranger, registry], [-STAKE_UNIT, STAKE_UNIT]);
+    expect((await registry.workerAt(worker.id)).active).to.equal(true);
+  });
+
+  it("cannot be zero, nor more than was approved", async () => {
+    const world = await freshWorld();
+    const { registry, worker, stranger, svc } = world;
+    await expect(registry.addStake(worker.key.address, 0)).to.be.revertedWithCustomError(registry, "Registry_ZeroStake");
+    await expect(registry.connect(stranger).addStake(worker.key.address, 1)).to.be.revertedWithCustomError(svc, "ERC20InsufficientAllowance");
+  });
+
+  it("is out of work from the start of unbonding, and pays out 172,800 s later, not a second sooner", async () => {
+    const { registry, worker, workerOwner, svc, stranger } = await freshWorld();
+    const signer = worker.key.address;
+    const mine = registry.connect(workerOwner);
+    const started = (await now()) + 10;
+    await nextBlockAt(started);
+    const unbondsAt = started + UNBONDING;
+    await expect(mine.startUnbonding(signer)).to.emit(registry, "UnbondingStarted").withArgs(worker.id, signer, 4, unbondsAt);
+    expect((await registry.eligiblePayeeOf(signer, 1)).eligible).to.equal(false);
+    await nextBlockAt(unbondsAt - 1);
+    await expect(mine.withdrawStake(signer, stranger.address))
+      .to.be.revertedWithCustomError(registry, "Registry_StillBonded")
+      .withArgs(signer, unbondsAt, unbondsAt - 1);
+    await nextBlockAt(unbondsAt);
+    const withdrawing = mine.withdrawStake(signer, stranger.address);
+    await expect(withdrawing).to.emit(registry, "StakeWithdrawn").withArgs(worker.id, signer, 5, MINIMUM, stranger.address);
+    await expect(withdrawing).to.changeTokenBalance(ethers, svc, stranger, MINIMUM * STAKE_UNIT);
+    const view = await registry.workerAt(worker.id);
+    expect([view.stake, view.unbondsAt, view.active]).to.deep.equal([0n, 0n, false]);
+    await expect(mine.withdrawStake(signer, stranger.address)).to.be.revertedWithCustomError(registry, "Registry_NotUnbonding");
+    await expect(mine.startUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_NoStake").withArgs(signer);
+  });
+
+  it("is not withdrawable without unbonding", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    await expect(registry.connect(workerOwner).withdrawStake(worker.key.address, workerOwner.address))
+      .to.be.revertedWithCustomError(registry, "Registry_NotUnbonding")
+      .withArgs(worker.key.address);
+  });
+
+  it("waits the whole time again after a cancellation", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const signer = worker.key.address;
+    const mine = registry.connect(workerOwner);
+    await expect(mine.cancelUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_NotUnbonding").withArgs(signer);
+    await mine.startUnbonding(signer);
+    await expect(mine.startUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_Unbonding").withArgs(signer);
+    await nextBlockAt((await now()) + UNBONDING - 1);
+    await expect(mine.cancelUnbonding(signer)).to.emit(registry, "UnbondingCancelled").withArgs(worker.id, signer, 5);
+    expect((await registry.workerAt(worker.id)).active).to.equal(true);
+    const restarted = (await now()) + 1;
+    await nextBlockAt(restarted);
+    await mine.startUnbonding(signer);
+    await nextBlockAt(restarted + UNBONDING - 1);
+    await expect(mine.withdrawStake(signer, workerOwner.address)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
+  });
+
+  it("takes no addition while unbonding, and works again after a withdrawal", async () => {
+    const world = await freshWorld();
+    const { registry, worker, workerOwner, svc } = world;
+    const signer = worker.key.address;
+    const mine = registry.connect(workerOwner);
+    await giveStake(world, MINIMUM);
+    await mine.startUnbonding(signer);
+    await expect(registry.connect(world.stranger).addStake(signer, 1)).to.be.revertedWithCustomError(registry, "Registry_Unbonding").withArgs(signer);
+    await nextBlockAt((await now()) + UNBONDING);
+    await mine.withdrawStake(signer, workerOwner.address);
+    await registry.connect(world.stranger).addStake(signer, MINIMUM);
+    const view = await registry.workerAt(worker.id);
+    expect([view.active, view.stake, view.unbondsAt]).to.deep.equal([true, MINIMUM, 0n]);
+    expect(await svc.balanceOf(registry)).to.equal(2n * MINIMUM * STAKE_UNIT);
+  });
+
+  it("does not go where it would be lost", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const mine = registry.connect(workerOwner);
+    await mine.startUnbonding(worker.key.address);
+    await nextBlockAt((await now()) + UNBONDING);
+    for (const receiver of [ethers.ZeroAddress, await registry.getAddress()]) {
+      await expect(mine.withdrawStake(worker.key.address, receiver)).to.be.revertedWithCustomError(registry, "Registry_InvalidReceiver").withArgs(receiver);
+    }
+  });
+});
+
+describe("The registry's configuration", () => {
+  it("is governance's", async () => {
+    const { registry, stranger, escrow } = await freshWorld();
+    const error = "OwnableUnauthorizedAccount";
+    await expect(registry.connect(stranger).setMinimumStake(1)).to.be.revertedWithCustomError(registry, error).withArgs(stranger.address);
+    await expect(registry.connect(stranger).setEscrow(escrow)).to.be.revertedWithCustomError(registry, error).withArgs(stranger.address);
+  });
+
+  it("changes the minimum stake with immediate effect on who is active, never to zero", async () => {
+    const { registry, worker } = await freshWorld();
+    await expect(registry.setMinimumStake(0)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
+    await expect(registry.setMinimumStake(MINIMUM + 1n)).to.emit(registry, "MinimumStakeSet").withArgs(2, MINIMUM + 1n);
+    expect((await registry.workerAt(worker.id)).active).to.equal(false);
+    await registry.setMinimumStake(MINIMUM);
+    expect((await registry.workerAt(worker.id)).active).to.equal(true);
+  });
+
+  it("names the escrow once and for all", async () => {
+    const { registry, stranger, owner, svc } = await freshWorld();
+    await expect(registry.setEscrow(stranger)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
+    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1]);
+    await expect(other.setEscrow(ethers.ZeroAddress)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
+    await expect(other.setEscrow(stranger)).to.emit(other, "EscrowSet").withArgs(stranger.address);
+  });
+});

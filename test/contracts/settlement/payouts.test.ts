@@ -1,0 +1,139 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
+import { Behaviour } from "../support/hostile.ts";
+import { completeArgs, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+const PAID = 540_000n;
+const FEE = 60_000n;
+
+describe("Payouts", () => {
+  for (const [feeBps, workerUnits, feeUnits] of [[0, 600_000n, 0n], [1, 599_940n, 60n], [2_000, 480_000n, 120_000n]] as const) {
+    it(`splits 60 credits exactly at a fee of ${feeBps} hundredths of a percent`, async () => {
+      const world = await freshWorld();
+      const { escrow, token, treasury, worker } = world;
+      await escrow.scheduleFee(feeBps);
+      await nextBlockAt((await now()) + 86_400);
+      const job = await lockJob(world);
+      await expect(sendComplete(world, job)).to.changeTokenBalances(ethers, token, [worker.payout, treasury], [workerUnits, feeUnits]);
+    });
+  }
+
+  const refusals = [["revert", Behaviour.Revert], ["return false", Behaviour.ReturnFalse], ["return 2", Behaviour.ReturnTwo], ["return a byte", Behaviour.ReturnShort], ["burn all gas", Behaviour.BurnGas], ["revert with a bomb of data", Behaviour.ReturnBomb]] as const;
+  for (const [name, behaviour] of refusals) {
+    it(`defers the worker's pay when the token would ${name}, and pays everyone else`, async () => {
+      const world = await freshHostileWorld();
+      const { escrow, hostile, worker, treasury } = world;
+      await hostile.setBehaviour(worker.payout, behaviour);
+      const job = await lockJob(world);
+      const completing = sendComplete(world, job);
+      await expect(completing).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, PAID);
+      await expect(completing).to.changeTokenBalance(ethers, hostile, treasury, FEE);
+      expect((await escrow.jobOf(job.id)).status).to.equal(4);
+      expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
+      expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), PAID]);
+    });
+  }
+
+  it("takes a token without a return value for one that paid", async () => {
+    const world = await freshHostileWorld();
+    const { hostile, worker } = world;
+    await hostile.setBehaviour(worker.payout, Behaviour.ReturnNothing);
+    const job = await lockJob(world);
+    await expect(sendComplete(world, job)).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
+    expect(await world.escrow.claimableOf(worker.payout)).to.equal(0);
+  });
+
+  it("defers the treasury's fee in the same way, also at finalization", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, treasury, worker } = world;
+    const payee = await treasury.getAddress();
+    await hostile.setBehaviour(payee, Behaviour.Revert);
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom);
+    const finalizing = sendFinalize(world, job);
+    await expect(finalizing).to.emit(escrow, "PayoutDeferred").withArgs(job.id, payee, FEE);
+    await expect(finalizing).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
+  });
+
+  it("cannot be turned into a deferral by a caller who is stingy with gas", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, worker, token, treasury } = world;
+    const job = await lockJob(world);
+    const args = await completeArgs(world, job);
+    const [low, high, step] = [60_000n, 330_000n, 9_000n];
+    let settled = 0;
+    for (let gasLimit = low; gasLimit <= high; gasLimit += step) {
+      const snapshot = (await ethers.provider.send("evm_snapshot", [])) as string;
+      const done = await escrow.connect(gateway).complete(...args, { gasLimit }).then(() => true, () => false);
+      expect(await escrow.claimableOf(worker.payout), `gas ${gasLimit}`).to.equal(0);
+      expect(await token.balanceOf(worker.payout), `gas ${gasLimit}`).to.equal(done ? PAID : 0n);
+      expect(await token.balanceOf(treasury), `gas ${gasLimit}`).to.equal(done ? FEE : 0n);
+      settled += done ? 1 : 0;
+      await ethers.provider.send("evm_revert", [snapshot]);
+    }
+    // The sweep saw both: too little gas (nothing happened) and enough (everything did).
+    expect(settled).to.be.greaterThan(0).and.lessThan(Number((high - low) / step));
+  });
+
+  it("cannot be re-entered by the token", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, worker } = world;
+    await hostile.setBehaviour(worker.payout, Behaviour.Revert);
+    const first = await lockJob(world);
+    await sendComplete(world, first);
+    const target = await escrow.getAddress();
+    await hostile.setHook(target, escrow.interface.encodeFunctionData("claim", [worker.payout]));
+    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+    const second = await lockJob(world);
+    await expect(sendComplete(world, second)).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
+    expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
+    expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
+  });
+});
+
+describe("claim", () => {
+  async function withDeferred() {
+    const world = await freshHostileWorld();
+    await world.hostile.setBehaviour(world.worker.payout, Behaviour.Revert);
+    await sendComplete(world, await lockJob(world));
+    return world;
+  }
+
+  it("pays the payee once the token lets it, whoever asks", async () => {
+    const { escrow, hostile, worker, stranger } = await withDeferred();
+    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+    const claiming = escrow.connect(stranger).claim(worker.payout);
+    await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 1, PAID);
+    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, worker.payout, stranger], [-PAID, PAID, 0n]);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+    await expect(escrow.claim(worker.payout)).to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim").withArgs(worker.payout);
+  });
+
+  it("adds up what several jobs owe and counts the claims", async () => {
+    const world = await withDeferred();
+    const { escrow, hostile, worker } = world;
+    await sendComplete(world, await lockJob(world));
+    expect(await escrow.claimableOf(worker.payout)).to.equal(2n * PAID);
+    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+    await expect(escrow.claim(worker.payout)).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 1, 2n * PAID);
+    await hostile.setBehaviour(worker.payout, Behaviour.Revert);
+    await sendComplete(world, await lockJob(world));
+    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+    await expect(escrow.claim(worker.payout)).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 2, PAID);
+  });
+
+  it("keeps the amount while the token still refuses", async () => {
+    const { escrow, worker } = await withDeferred();
+    await expect(escrow.claim(worker.payout)).to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused").withArgs(worker.payout, PAID);
+    expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
+  });
+
+  it("works while paused", async () => {
+    const { escrow, hostile, worker, guardian } = await withDeferred();
+    await escrow.connect(guardian).setPaused(true);
+    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+    await escrow.claim(worker.payout);
+  });
+});

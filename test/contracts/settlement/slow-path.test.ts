@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import { ethers, nextBlockAt } from "../support/chain.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, completionOf, lockJob, PROOF_HASH, provenJob, sendAcknowledge, sendComplete, sendFinalize, sendProof, storedJob } from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+import { jobId } from "../support/actors.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+describe("submitProof", () => {
+  it("records the worker's proof, whoever brings it, and pays nobody yet", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, client, token } = world;
+    const job = await acknowledgedJob(world);
+    await nextBlockAt(job.lockedAt + 30);
+    const proving = sendProof(world, job, { sender: client });
+    await expect(proving)
+      .to.emit(escrow, "JobProven")
+      .withArgs(job.id, worker.key.address, PROOF_HASH, 12, 3_000, job.lockedAt + 1, 60, job.lockedAt + 30 + 3_600);
+    await expect(proving).to.changeTokenBalance(ethers, token, escrow, 0);
+    expect(await storedJob(world, job.id)).to.include({ status: 3n, credits: 80n, deadline: 3_630n });
+    const [digest, credits] = await escrow.proofOf(job.id);
+    expect([digest.length, credits]).to.deep.equal([2 + 56, 60n]);
+    expect((await escrow.accountOf(client.address)).escrowed).to.equal(80);
+  });
+
+  it("takes one proof a job", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await expect(sendProof(world, job, { proofHash: answerHash("another") })).to.be.revertedWithCustomError(world.escrow, "Job_WrongState").withArgs(job.id, 3);
+  });
+
+  it("is the acknowledged worker's: no rival, no unregistered key, no changed text", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, rival } = world;
+    const job = await acknowledgedJob(world);
+    await expect(sendProof(world, job, { worker: rival })).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker").withArgs(job.id, rival.key.address);
+    const signature = await signCompletion(escrow, worker.key, completionOf(job));
+    await expect(escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+  });
+
+  it("needs the acknowledgement, which the same batch can bring", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await expect(sendProof(world, job)).to.be.revertedWithCustomError(world.escrow, "Job_WrongState").withArgs(job.id, 1);
+    await sendAcknowledge(world, job);
+    await sendProof(world, job);
+  });
+
+  it("lets the replaced worker prove nothing", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, rival } = world;
+    const job = await acknowledgedJob(world);
+    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
+    await expect(sendProof(world, job)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker").withArgs(job.id, worker.key.address);
+    await sendProof(world, job, { worker: rival });
+  });
+});
+
+describe("finalize", () => {
+  it("is open to anyone 3,600 s after the proof, not a second sooner", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom - 1);
+    await expect(sendFinalize(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooEarly").withArgs(job.id, job.finalizeFrom, job.finalizeFrom - 1);
+    await nextBlockAt(job.finalizeFrom);
+    await sendFinalize(world, job);
+    expect((await escrow.jobOf(job.id)).status).to.equal(4);
+  });
+
+  it("charges and pays what the proof said", async () => {
+    const world = await freshWorld();
+    const { escrow, token, treasury, worker, client } = world;
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom);
+    const finalizing = sendFinalize(world, job);
+    await expect(finalizing).to.changeTokenBalances(ethers, token, [escrow, worker.payout, treasury], [-600_000n, 540_000n, 60_000n]);
+    await expect(finalizing)
+      .to.emit(escrow, "JobSettled")
+      .withArgs(job.id, client.address, worker.key.address, PROOF_HASH, 12, 3_000, 3_000, 60, 20, 540_000, 60_000, CLIENT_CREDITS - 60, 0);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+  });
+
+  it("leaves a job that nobody can dispute any more", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom + 5);
+    await sendFinalize(world, job);
+    // The time for a dispute was before the finalization.
+    expect(job.lockedAt + Number((await storedJob(world, job.id)).deadline)).to.equal(job.finalizeFrom);
+  });
+
+  it("takes the proven Completion and no other", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom);
+    for (const other of [{ proofHash: answerHash("another") }, { completionTokens: 3_001 }, { promptTokens: 0 }, { completedAt: job.lockedAt }]) {
+      await expect(sendFinalize(world, job, other)).to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion").withArgs(job.id);
+    }
+  });
+
+  it("happens once, and not after the gateway completed", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const finalized = await provenJob(world);
+    await nextBlockAt(finalized.finalizeFrom);
+    await sendFinalize(world, finalized);
+    await expect(sendFinalize(world, finalized)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(finalized.id, 4);
+    const completed = await provenJob(world);
+    await sendComplete(world, completed);
+    await nextBlockAt(completed.finalizeFrom);
+    await expect(sendFinalize(world, completed)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(completed.id, 4);
+  });
+
+  it("pays the address the worker has named by then", async () => {
+    const world = await freshWorld();
+    const { token, registry, worker, workerOwner, stranger } = world;
+    const job = await provenJob(world);
+    await registry.connect(workerOwner).setPayout(worker.key.address, stranger.address);
+    await nextBlockAt(job.finalizeFrom);
+    await expect(sendFinalize(world, job)).to.changeTokenBalance(ethers, token, stranger.address, 540_000n);
+  });
+
+  it("works while paused", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await world.escrow.connect(world.guardian).setPaused(true);
+    await nextBlockAt(job.finalizeFrom);
+    await sendFinalize(world, job);
+  });
+
+  it("knows no proof of an unknown job", async () => {
+    const { escrow } = await freshWorld();
+    expect(await escrow.proofOf(jobId())).to.deep.equal([`0x${"0".repeat(56)}`, 0n]);
+  });
+});
