@@ -22,6 +22,8 @@ export function createLogger(level: string): Logger {
 /** An error as it may be logged. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: firstLine(String(error)) };
+  // The parser of JSON quotes what it could not read, which may be a piece of an answer.
+  if (error instanceof SyntaxError) return { name: error.name, message: "malformed" };
   const short = "shortMessage" in error && typeof error.shortMessage === "string" ? error.shortMessage : error.message;
   const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) };
   const code = "code" in error && error.code !== undefined ? { code: error.code } : {};

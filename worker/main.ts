@@ -11,6 +11,12 @@ const CLOSE_MS = 1_000;
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   const log = createLogger(config.logLevel);
+  process.on("uncaughtException", (error) => {
+    // Frames only: the text above them may quote what went through.
+    const stack = error.stack?.split("\n").filter((line) => line.startsWith("    at "));
+    log.fatal({ err: error, stack: stack?.slice(0, 6) }, "a fault of the worker: stopping; a restart resumes");
+    process.exit(1);
+  });
   const worker = await startWorker(config, log);
   const server = await listen(worker, config);
   const { address, port } = server.address() as AddressInfo;

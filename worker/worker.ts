@@ -56,6 +56,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Worker> 
   const stored = await store.heads();
   if (stored.length > 0) log.info({ jobs: stored.length }, "found completions that are not settled yet");
   watcher.start(stored);
+  // Long after the chain has stopped taking a Completion of the job, whatever the deployment's windows.
   const sweep = (): void => {
     store
       .sweep(windows.equivocation)

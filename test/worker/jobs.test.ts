@@ -4,17 +4,9 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import {
-  client,
-  gateway,
-  newWorker,
-  otherGateway,
-  startChain,
-  type TestChain,
-  type TestWorker,
-} from "./support/chain.ts";
+import { gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { acknowledge, complete, dispatch, fetchOutput, lockJob, prepare, signAssignment } from "./support/dispatch.ts";
+import { acknowledge, complete, dispatch, fetchOutput, lockJob, signAssignment } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
 
 let chain: TestChain;
@@ -109,107 +101,6 @@ describe("a dispatched job", () => {
     expect(text).toMatch(/zanzibarian|swordfish|password/);
     expect(daemon.output()).not.toMatch(/zanzibarian|swordfish/);
     expect(daemon.output()).not.toContain(worker.privateKey.slice(2));
-  });
-});
-
-describe("a dispatch is refused", () => {
-  const refused = async (job: Awaited<ReturnType<typeof prepare>>) => {
-    const { status, refusal } = await dispatch(worker, job);
-    return [status, refusal];
-  };
-
-  it("without a lock", async () => {
-    expect(await refused(await prepare(chain, worker))).toEqual([409, "not_locked"]);
-  });
-
-  it("for another worker", async () => {
-    const job = await lockJob(chain, worker, { assignment: { worker: gateway.address } });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
-  it("when somebody who is no gateway signed it", async () => {
-    const job = await lockJob(chain, worker);
-    expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([
-      403,
-      "not_assigned",
-    ]);
-  });
-
-  it("when another gateway than the job's signed it", async () => {
-    const job = await lockJob(chain, worker, { signer: otherGateway });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
-  it("when it was changed after signing", async () => {
-    const job = await lockJob(chain, worker);
-    expect(await refused({ ...job, assignment: { ...job.assignment, attempt: 2 } })).toEqual([403, "not_assigned"]);
-  });
-
-  it("when it has expired by the chain's time", async () => {
-    const job = await lockJob(chain, worker, { assignment: { acknowledgeBy: 1_000 } });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
-  it("for a model that is not hosted, or not the locked one", async () => {
-    expect(await refused(await lockJob(chain, worker, { model: "qwen3-14b" }))).toEqual([404, "unknown_model"]);
-    expect(await refused(await lockJob(chain, worker, { model: "qwen3-8b" }))).toEqual([400, "bad_request"]);
-  });
-
-  it("when the lock does not cover max_tokens", async () => {
-    const job = await lockJob(chain, worker, { request: { max_tokens: 4_000 }, lockedTokens: 500 });
-    expect(await refused(job)).toEqual([400, "bad_request"]);
-  });
-
-  it("a second time, also while the first still runs", async () => {
-    const job = await lockJob(chain, worker);
-    const results = await Promise.all([dispatch(worker, job), dispatch(worker, job)]);
-    expect(results.map((result) => result.status).sort()).toEqual([200, 409]);
-    expect(await refused(job)).toEqual([409, "already_taken"]);
-    const again = { ...job.assignment, attempt: 2 };
-    expect(await refused({ ...job, assignment: again, signature: await signAssignment(chain, again) })).toEqual([
-      409,
-      "already_taken",
-    ]);
-  });
-
-  it("under an attempt that the chain has passed", async () => {
-    const stale = await lockJob(chain, worker);
-    const second = await newWorker(generatePrivateKey(), worker.models);
-    await chain.register([worker, second]);
-    const other = await startDaemon(chain, second);
-    try {
-      const assignment = { ...stale.assignment, worker: second.address, attempt: 2 };
-      const job = { ...stale, assignment, signature: await signAssignment(chain, assignment) };
-      const { acknowledgement } = await dispatch(second, job);
-      await acknowledge(chain, job, acknowledgement ?? "0x");
-      expect(await refused(stale)).toEqual([409, "not_locked"]);
-    } finally {
-      await other.end("SIGTERM");
-    }
-  });
-
-  it("when the job is over", async () => {
-    const job = await lockJob(chain, worker);
-    await chain.send(gateway, "fail", [job.assignment.jobId, 0]);
-    expect(await refused(job)).toEqual([409, "not_locked"]);
-  });
-
-  it("when it is malformed", async () => {
-    const post = (body: string) =>
-      fetch(`${worker.endpoint}/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body });
-    const bodies = [
-      ["{", 400],
-      ["[]", 400],
-      ['{"assignment":1}', 400],
-      [JSON.stringify({ filler: "x".repeat(9_000_000) }), 413],
-    ] as const;
-    for (const [body, status] of bodies) {
-      const response = await post(body);
-      expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
-        status,
-        "bad_request",
-      ]);
-    }
   });
 });
 

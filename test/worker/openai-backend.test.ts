@@ -5,7 +5,7 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { complete, dispatch, type JobOptions, lockJob } from "./support/dispatch.ts";
-import { chunk, dropAfter, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
+import { chunk, dropAfter, type Peer, type Script, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
 let chain: TestChain;
@@ -21,8 +21,6 @@ beforeAll(async () => {
     WORKER_BACKEND: peer.url,
     WORKER_BACKEND_KEY: "secret-of-the-backend",
     WORKER_MODELS: "qwen3-8b=qwen3:8b",
-    WORKER_CONCURRENCY: "1",
-    WORKER_QUEUE: "1",
   });
 }, 60_000);
 
@@ -125,7 +123,7 @@ describe("an OpenAI-compatible backend", () => {
       "reports an error in the stream",
       stream(chunk({ content: "half" }), 'data: {"error":{"message":"CUDA out of memory"}}\n\n'),
     ],
-    ["sends what is not JSON", stream(chunk({ content: "half" }), "data: <html>\n\n")],
+    ["sends what is not JSON", stream(chunk({ content: "half" }), "data: swordfish\n\n")],
     [
       "refuses to go on for its content",
       stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1)),
@@ -135,6 +133,34 @@ describe("an OpenAI-compatible backend", () => {
     const streamed = await run();
     expect([name, streamed.error?.code, streamed.completed]).toEqual([name, "backend_failed", null]);
     expect(streamed.names).toEqual(["acknowledged", "delta", "error"]);
+    expect(daemon.output()).not.toContain("swordfish");
+  });
+
+  it.each([
+    ["answers 500", (res) => void res.writeHead(500).end("boom")],
+    ["answers something else", (res) => void res.writeHead(200, { "content-type": "text/html" }).end("<html>")],
+    ["breaks off at once", stream(chunk({ role: "assistant" }))],
+  ] as [string, Script][])("that %s before the first token leaves nothing signed", async (_, script) => {
+    peer.play(script);
+    const job = await lockJob(chain, worker);
+    expect(await dispatch(worker, job)).toMatchObject({ status: 502, refusal: "backend_failed", names: [] });
+    // So the job is still free, for this worker too.
+    peer.play(stream(chunk({ content: "ok" }), chunk({}, "stop"), usageAndDone(1, 1)));
+    expect((await dispatch(worker, job)).text).toBe("ok");
+  });
+
+  it("that is slow to begin does not delay the acknowledgement for long", async () => {
+    peer.play(async (res, body) => {
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await stream(chunk({ content: "late" }), chunk({}, "stop"), usageAndDone(1, 1))(res, body);
+    });
+    const started = performance.now();
+    const job = await lockJob(chain, worker);
+    const running = dispatch(worker, job);
+    const taken = () => daemon.logs().some((line) => line.msg === "job taken" && line.jobId === job.assignment.jobId);
+    await until("the job is taken", async () => taken(), 2_400);
+    expect(performance.now() - started).toBeGreaterThan(1_900);
+    expect((await running).text).toBe("late");
   });
 
   it("that sends without end is cut off", async () => {
@@ -158,48 +184,3 @@ describe("an OpenAI-compatible backend", () => {
     await closed;
   });
 });
-
-describe("a full worker", () => {
-  it("queues one job and refuses the next", async () => {
-    let finish = () => {};
-    peer.play((res) => {
-      res.writeHead(200, { "content-type": "text/event-stream" });
-      res.write(chunk({ content: "one" }));
-      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
-    });
-    const first = run();
-    await until("the first runs", async () => (await daemon.health()).in_flight === 1);
-    const second = run();
-    await until("the second waits", async () => (await daemon.health()).queued === 1);
-    expect(await run()).toMatchObject({ status: 503, refusal: "busy" });
-    peerFinishes(() => finish());
-    expect((await first).completed).not.toBeNull();
-    await until("the second runs", async () => (await daemon.health()).queued === 0);
-    peerFinishes(() => finish());
-    expect((await second).completed).not.toBeNull();
-  });
-
-  it("finishes what runs when it is stopped, and refuses the rest", async () => {
-    let finish = () => {};
-    peer.play((res) => {
-      res.writeHead(200, { "content-type": "text/event-stream" });
-      res.write(chunk({ content: "one" }));
-      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
-    });
-    const running = run();
-    await until("it runs", async () => (await daemon.health()).in_flight === 1);
-    await until("tokens flow", async () => daemon.logs().some((line) => line.msg === "job taken"));
-    const ended = daemon.end("SIGTERM");
-    await until("it drains", async () => (await daemon.health()).status === "draining");
-    expect(await run()).toMatchObject({ status: 503, refusal: "draining" });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    peerFinishes(() => finish());
-    expect((await running).completed).not.toBeNull();
-    expect(await ended).toBe(0);
-  });
-});
-
-/** Ends the answer once the peer has begun it. */
-function peerFinishes(finish: () => void): void {
-  setTimeout(finish, 150);
-}

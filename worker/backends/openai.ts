@@ -67,7 +67,7 @@ export class OpenAiBackend implements Backend {
       throw new BackendError("the connection to the model server broke during the answer", { cause: error });
     } finally {
       // Also stops the server's work when the consumer gave up early.
-      if (!response.body.readableEnded) response.body.on("error", () => {}).destroy();
+      if (!response.body.readableEnded) response.body.destroy();
     }
     yield reader.end();
   }
@@ -105,6 +105,8 @@ export class OpenAiBackend implements Backend {
       if (signal.aborted) throw error;
       throw new BackendError("the model server cannot be reached", { cause: error });
     }
+    // Whoever reads the body gets its errors; destroying one that nobody reads must not bring the process down.
+    response.body.on("error", () => undefined);
     if (response.statusCode === 200) return response;
     await response.body.dump({ limit: 16_384 }).catch((error: unknown) => {
       throw new BackendError(`the model server answered ${response.statusCode}`, { cause: error });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import type { BackendPiece, Usage } from "../backends/backend.ts";
 import { BackendError } from "../backends/backend.ts";
@@ -29,21 +30,30 @@ export class Generation {
   readonly #pieces: AsyncGenerator<BackendPiece, void, undefined>;
   readonly #first: Promise<IteratorResult<BackendPiece, void>>;
   readonly #request: ChatRequest;
-  #failure: unknown;
 
   constructor(pieces: AsyncGenerator<BackendPiece, void, undefined>, request: ChatRequest) {
     this.#pieces = pieces;
     this.#request = request;
     this.#first = pieces.next();
     // `drain` throws it; until then, or if the job is refused, it must not count as unhandled.
-    this.#first.catch((error: unknown) => {
-      this.#failure = error;
-    });
+    this.#first.catch(() => undefined);
   }
 
-  /** Failure that is known already, before anything was drained. */
-  get failure(): unknown {
-    return this.#failure;
+  /**
+   * Waits for the first piece, but no longer than `ms`. Returns why the generation failed if it did by then; else null.
+   */
+  async failsWithin(ms: number, signal: AbortSignal): Promise<Error | null> {
+    const begun = this.#first.then(
+      ({ done }) => (done === true ? brokenOff() : null),
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    const timer = new AbortController();
+    const waited = setTimeout(ms, null, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() => null);
+    try {
+      return await Promise.race([begun, waited]);
+    } finally {
+      timer.abort();
+    }
   }
 
   /** Hands out the text piece by piece until the end. Throws what the backend throws, and a JobError for an endless answer. */
@@ -54,7 +64,7 @@ export class Generation {
       if (text !== "") send(text);
     };
     for (let next = await this.#first; ; next = await this.#pieces.next()) {
-      if (next.done) throw new BackendError("the model server broke off without a finish reason");
+      if (next.done) throw brokenOff();
       const piece = next.value;
       if (piece.kind === "end") {
         deliver(answer.end());
@@ -69,14 +79,16 @@ export class Generation {
 
   /** Lets go of the model server; its abort signal must have fired. */
   async cancel(): Promise<void> {
-    await this.#pieces.return().catch((error: unknown) => {
-      // The abort itself comes back as an error here; it was asked for.
-      this.#failure ??= error;
-    });
+    // The abort itself comes back as an error here; it was asked for.
+    await this.#pieces.return().catch(() => undefined);
   }
 
   /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered. */
   #bounded(usage: Usage, answer: Answer): Usage {
     return { ...usage, completionTokens: Math.min(usage.completionTokens, this.#request.max_tokens, answer.bytes) };
   }
+}
+
+function brokenOff(): BackendError {
+  return new BackendError("the model server broke off without a finish reason");
 }

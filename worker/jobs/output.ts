@@ -8,6 +8,9 @@ import type { CompletionStore } from "../completions/store.ts";
 import { Refusal } from "../refusal.ts";
 import type { AssignmentChecks } from "./assignment.ts";
 
+/** Seconds by which a gateway's clock may be ahead of this one. */
+const CLOCK_SKEW = 60;
+
 type Parts = {
   identity: Identity;
   reader: ChainReader;
@@ -53,7 +56,7 @@ export class Outputs {
       );
     }
     const left = access.expiresAt - Date.now() / 1000;
-    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS)
+    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS + CLOCK_SKEW)
       throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
     const { identity } = this.#parts;
     const signer = await identity.recoverAccess(

@@ -25,6 +25,9 @@ type Parts = {
   log: Logger;
 };
 
+/** The acknowledgement waits this long for the first token, so that a failure before it leaves nothing signed. */
+const ACKNOWLEDGE_WITHIN_MS = 2_000;
+
 /** Takes each dispatched job through its life: check, acknowledge, generate, sign, hand over. */
 export class JobRunner {
   readonly #parts: Parts;
@@ -52,7 +55,7 @@ export class JobRunner {
     this.#running.set(jobId, abort);
     try {
       if (await store.isTaken(jobId)) throw alreadyTaken();
-      const leave = await slots.enter(stream.left);
+      const leave = await slots.enter(AbortSignal.any([stream.left, expiry(dispatch.assignment.acknowledgeBy)]));
       try {
         await this.#work(dispatch, model, gateway, stream, abort);
       } finally {
@@ -93,8 +96,10 @@ export class JobRunner {
     let seen: Sighting;
     try {
       seen = await checks.locked(dispatch, gateway);
-      if (generation.failure !== undefined)
-        throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: generation.failure });
+      // A model server that fails at once is a refusal: the gateway can turn to another worker without waiting.
+      const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
+      if (failure !== null) throw new Refusal(RefusalCode.BackendFailed, failure.message, { cause: failure });
+      if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
       papers = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
       abort.abort();
@@ -109,7 +114,7 @@ export class JobRunner {
     log.info({ gateway: gateway.id, checkMs: Math.round(performance.now() - started) }, "job taken");
     stream.acknowledged(papers.byWorker);
     try {
-      await this.#answer(generation, papers, seen, stream, abort, log.child({}));
+      await this.#answer(generation, papers, seen, stream, abort, log);
     } catch (error) {
       abort.abort();
       await generation.cancel();
@@ -182,6 +187,11 @@ function asJobError(error: unknown): JobError {
 
 function alreadyTaken(): Refusal {
   return new Refusal(RefusalCode.AlreadyTaken, "this worker took the job before; ask for its output");
+}
+
+/** A job that waits beyond this could not be acknowledged any more; a second of grace for clocks that differ. */
+function expiry(acknowledgeBy: number): AbortSignal {
+  return AbortSignal.timeout(Math.max(1_000, acknowledgeBy * 1_000 - Date.now()));
 }
 
 function tooLate(): JobError {

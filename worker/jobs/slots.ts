@@ -55,7 +55,7 @@ export class Slots {
         const at = this.#queue.indexOf(waiting);
         if (at < 0) return;
         this.#queue.splice(at, 1);
-        reject(new Refusal(RefusalCode.Busy, "the gateway left while the job waited for a slot"));
+        reject(new Refusal(RefusalCode.Busy, "no slot became free in time; route the job elsewhere"));
       };
       this.#queue.push(waiting);
       if (signal.aborted) leave();

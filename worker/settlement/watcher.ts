@@ -29,8 +29,10 @@ type Watched = OpenJob & {
 };
 type Due = { watched: Watched; step: Extract<Step, { do: "send" }> };
 
-/** Jobs looked at, or served by a transaction, at once. */
-const BATCH = 20;
+/** Jobs looked at at once. */
+const LOOK_BATCH = 100;
+/** Jobs served by one transaction. */
+const SEND_BATCH = 20;
 
 /**
  * Watches the jobs that this worker took until the chain shows their end. A gateway that stays silent is replaced: the worker
@@ -80,15 +82,15 @@ export class SettlementWatcher {
     this.#jobs.set(head.completion.jobId, { papers: head.papers, head, lookAt, overAt: null, toldNoGas: false });
   }
 
-  /** The job ended without a Completion. */
+  /** The job ended without a Completion; one that has a Completion stays watched. */
   forget(jobId: Hex): void {
-    this.#jobs.delete(jobId);
+    if (this.#jobs.get(jobId)?.head === null) this.#jobs.delete(jobId);
   }
 
   #tick(): void {
     if (this.#round !== null) return;
     const now = performance.now();
-    const due = [...this.#jobs.values()].filter((watched) => watched.lookAt <= now).slice(0, BATCH);
+    const due = [...this.#jobs.values()].filter((watched) => watched.lookAt <= now).slice(0, LOOK_BATCH);
     if (due.length === 0) return;
     this.#round = this.#look(due)
       .catch((error: unknown) => {
@@ -142,22 +144,13 @@ export class SettlementWatcher {
     else log.info({ jobId, why }, "answer and completion erased");
   }
 
+  /** Sends what is due for some jobs; the others keep being due. */
   async #send(due: Due[]): Promise<void> {
-    const { log, sender, chain, identity } = this.#parts;
-    const items: Hex[] = [];
-    const sent: Due[] = [];
-    for (const job of due) {
-      const calls = job.step.calls.map((call) => encodeCall(call, job.watched));
-      const { jobId } = job.watched.papers.assignment;
-      // What follows an acknowledgement can only be tried after it.
-      const failure = await wouldFail(chain, identity.address, calls[0] as Hex);
-      if (failure !== null) {
-        log.warn({ jobId, calls: job.step.calls, failure }, "the escrow would refuse this; looking again later");
-        continue;
-      }
-      items.push(...calls);
-      sent.push(job);
-    }
+    const { log, sender } = this.#parts;
+    for (const { watched } of due.slice(SEND_BATCH)) watched.lookAt = 0;
+    const tried = await Promise.all(due.slice(0, SEND_BATCH).map((job) => this.#encode(job)));
+    const sent = tried.flatMap((one) => (one === null ? [] : [one.job]));
+    const items = tried.flatMap((one) => one?.calls ?? []);
     if (items.length === 0) return;
     const jobs = sent.map(({ watched, step }) => ({ jobId: watched.papers.assignment.jobId, calls: step.calls }));
     log.info({ jobs }, "the gateway is silent: settling without it");
@@ -167,6 +160,18 @@ export class SettlementWatcher {
       if (!(error instanceof NoGas)) throw error;
       this.#tellNoGas(sent, error);
     }
+  }
+
+  /** The calls of a job; null if the escrow would refuse them now. */
+  async #encode(job: Due): Promise<{ job: Due; calls: Hex[] } | null> {
+    const { log, chain, identity } = this.#parts;
+    const calls = job.step.calls.map((call) => encodeCall(call, job.watched));
+    // What follows an acknowledgement can only be tried after it.
+    const failure = await wouldFail(chain, identity.address, calls[0] as Hex);
+    if (failure === null) return { job, calls };
+    const { jobId } = job.watched.papers.assignment;
+    log.warn({ jobId, calls: job.step.calls, failure }, "the escrow would refuse this; looking again later");
+    return null;
   }
 
   #tellNoGas(due: Due[], { balance, needed }: NoGas): void {
