@@ -157,7 +157,11 @@ export class Supervisor {
       this.#report,
     );
     // Their ends were seen from outside; let them arrive here too.
-    await Promise.all([...this.#entries.values()].map((entry) => Promise.race([entry.part.exited, sleep(1_000, undefined, { ref: false })])));
+    await Promise.all(
+      [...this.#entries.values()].map((entry) =>
+        Promise.race([entry.part.exited, sleep(1_000, undefined, { ref: false })]),
+      ),
+    );
     writeRecords(this.#dataDir, []);
   }
 
