@@ -58,7 +58,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @inheritdoc ISettlement
     function submitProof(Completion calldata completion, Signature calldata byWorker) external {
         bytes16 jobId = completion.jobId;
-        Job memory job = _jobs[jobId];
+        Job memory job = _load(jobId);
         if (job.status != JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status));
         _checkInTime(jobId, job, completion.completedAt);
         bytes32 structHash = completion.hash();
@@ -68,7 +68,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
 
         job.status = JobStatus.Proven;
         job.deadline = uint32(block.timestamp - job.lockedAt) + FINALIZATION_WINDOW;
-        _jobs[jobId] = job;
+        _save(jobId, job);
         uint32 credits = _charge(job, completion.completionTokens);
         _proofs[jobId] = Proof({digest: bytes28(structHash), credits: credits});
         emit JobProven(
@@ -86,7 +86,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @inheritdoc ISettlement
     function finalize(Completion calldata completion) external nonReentrant {
         bytes16 jobId = completion.jobId;
-        Job memory job = _jobs[jobId];
+        Job memory job = _load(jobId);
         if (job.status != JobStatus.Proven) revert Job_WrongState(jobId, uint8(job.status));
         uint256 notBefore = uint256(job.lockedAt) + job.deadline;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
@@ -132,7 +132,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         _store(wallet, account);
         job.credits = charge;
         job.status = JobStatus.Settled;
-        _jobs[jobId] = job;
+        _save(jobId, job);
         _release(charge);
 
         // charge × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000.
