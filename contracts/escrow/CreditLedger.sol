@@ -8,7 +8,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
-import {BoundedTransfer} from "../libraries/BoundedTransfer.sol";
+import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {Account} from "../libraries/JobTypes.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
 
@@ -105,7 +105,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
         _liabilities.claimable -= units;
         emit PayoutClaimed(payee, claimable.sequence, units);
 
-        if (!BoundedTransfer.tryTransfer(address(TOKEN), payee, units)) revert Ledger_PayoutRefused(payee, units);
+        if (!BoundedCall.tryTransfer(address(TOKEN), payee, units)) revert Ledger_PayoutRefused(payee, units);
     }
 
     /// @inheritdoc ICreditLedger
@@ -149,10 +149,21 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
         _liabilities.credits -= credits;
     }
 
+    /// @dev Takes credits whose tokens just arrived from the treasury into the liabilities.
+    function _acquire(uint40 credits) internal {
+        _liabilities.credits += credits;
+    }
+
     /// @dev Pays at once, or defers what the token refuses. Effects on the ledger must be complete before it is called.
     function _pay(bytes16 jobId, address payee, uint256 units) internal {
         if (units == 0) return;
-        if (BoundedTransfer.tryTransfer(address(TOKEN), payee, units)) return;
+        if (BoundedCall.tryTransfer(address(TOKEN), payee, units)) return;
+        _defer(jobId, payee, units);
+    }
+
+    /// @dev Lets `units` wait for `payee`, who can have them by `claim`.
+    function _defer(bytes16 jobId, address payee, uint256 units) internal {
+        if (units == 0) return;
         uint128 deferred = SafeCast.toUint128(units);
         _claimables[payee].units += deferred;
         _liabilities.claimable += deferred;

@@ -8,12 +8,12 @@ import {IWorkerRegistry} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Account, Assignment, FailureReason, Job, JobStatus, Signature, Windows} from "../libraries/JobTypes.sol";
 import {Pricing} from "../libraries/Pricing.sol";
-import {CreditLedger} from "./CreditLedger.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
+import {SpendingLimits} from "./SpendingLimits.sol";
 
 /// @title lock → acknowledge → fail | refund
 /// @notice The life of a job that is not charged; Settlement charges it.
-abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
+abstract contract JobLifecycle is IJobLifecycle, SpendingLimits, EIP712 {
     using JobMessages for *;
 
     IModelCatalog public immutable CATALOG;
@@ -72,9 +72,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         if (credits > maxCredits) revert Job_PriceExceedsLimit(credits, maxCredits);
 
         Account memory account = _accountOf(wallet);
-        if (account.free < credits) revert Ledger_InsufficientCredits(wallet, account.free, credits);
-        account.free -= credits;
-        account.escrowed += credits;
+        _escrow(wallet, account, credits);
         _store(wallet, account);
         _jobs[jobId] = Job({
             account: account.id,
@@ -113,9 +111,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     ) external {
         bytes16 jobId = assignment.jobId;
         Job memory job = _load(jobId);
-        if (job.status != JobStatus.Locked && job.status != JobStatus.Acknowledged) {
-            revert Job_WrongState(jobId, uint8(job.status));
-        }
+        _requireUnanswered(jobId, job);
         if (block.timestamp >= assignment.acknowledgeBy) {
             revert Job_TooLate(jobId, assignment.acknowledgeBy, block.timestamp);
         }
@@ -134,6 +130,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     /// @inheritdoc IJobLifecycle
     function fail(bytes16 jobId, FailureReason reason) external {
         Job memory job = _ownJob(jobId);
+        _requireUnanswered(jobId, job);
         (address wallet, Account memory account) = _return(jobId, job, JobStatus.Failed);
         emit JobFailed(jobId, wallet, reason, job.credits, account.free, account.escrowed);
     }
@@ -144,6 +141,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         uint256 notBefore = uint256(job.lockedAt) + COMPLETION_WINDOW;
         if (_gatewayId(msg.sender) != job.gateway || job.gateway == 0) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
+        _requireUnanswered(jobId, job);
         (address wallet, Account memory account) = _return(jobId, job, JobStatus.Refunded);
         emit JobRefunded(jobId, wallet, job.credits, account.free, account.escrowed);
     }
@@ -210,21 +208,23 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         return NOTICE_WINDOW;
     }
 
-    /// @dev Ends an unfinished job and gives its whole escrow back.
+    function _requireUnanswered(bytes16 jobId, Job memory job) internal pure {
+        if (job.status != JobStatus.Locked && job.status != JobStatus.Acknowledged) {
+            revert Job_WrongState(jobId, uint8(job.status));
+        }
+    }
+
+    /// @dev Ends a job that still holds its escrow and gives all of it back.
     function _return(
         bytes16 jobId,
         Job memory job,
         JobStatus end
-    ) private returns (address wallet, Account memory account) {
-        if (job.status != JobStatus.Locked && job.status != JobStatus.Acknowledged) {
-            revert Job_WrongState(jobId, uint8(job.status));
-        }
+    ) internal returns (address wallet, Account memory account) {
         job.status = end;
         _save(jobId, job);
         wallet = walletOf(job.account);
         account = _accountOf(wallet);
-        account.escrowed -= job.credits;
-        account.free += job.credits;
+        _unescrow(account, job.credits, job.credits, job.lockedAt);
         _store(wallet, account);
     }
 }

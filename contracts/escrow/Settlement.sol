@@ -18,7 +18,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         uint32 credits; // what finalization charges
     }
 
-    mapping(bytes16 jobId => Proof) private _proofs;
+    mapping(bytes16 jobId => Proof) internal _proofs;
 
     /// @inheritdoc ISettlement
     function complete(
@@ -64,6 +64,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
         (uint32 worker, ) = REGISTRY.payeeOf(signer);
+        if (REGISTRY.isSlashed(jobId)) revert Settlement_WorkerSlashed(jobId);
         if (worker != job.worker) revert Job_NotTheWorker(jobId, signer);
 
         job.status = JobStatus.Proven;
@@ -127,8 +128,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         if (account.id != job.account) revert Settlement_WrongWallet(jobId, wallet);
 
         uint32 returned = job.credits - charge;
-        account.escrowed -= job.credits;
-        account.free += returned;
+        _unescrow(account, job.credits, returned, job.lockedAt);
         _store(wallet, account);
         job.credits = charge;
         job.status = JobStatus.Settled;

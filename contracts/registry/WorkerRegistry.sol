@@ -6,6 +6,8 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
+import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
+import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
 import {IWorkerRegistry, WorkerView} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Signature} from "../libraries/JobTypes.sol";
@@ -38,6 +40,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     uint56 public override minimumStake;
     /// @inheritdoc IWorkerRegistry
+    uint56 public override slashAmount;
+    /// @inheritdoc IWorkerRegistry
     uint32 public override workerCount;
     uint32 private _configSequence;
     /// @notice The escrow whose jobs the workers do; may slash. Set once.
@@ -46,6 +50,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     mapping(address signer => Worker) private _workers;
     mapping(uint32 id => address signer) private _signers;
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
+    /// @inheritdoc IWorkerRegistry
+    mapping(bytes16 jobId => bool) public override isSlashed;
 
     /// @notice The escrow was set.
     event EscrowSet(address indexed escrow);
@@ -54,11 +60,13 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         address owner_,
         IERC20 stakeToken,
         uint56 minimumStake_,
+        uint56 slashAmount_,
         uint40 unbondingPeriod_
     ) Ownable(owner_) EIP712("WorkerRegistry", "1") {
         STAKE_TOKEN = stakeToken;
         unbondingPeriod = unbondingPeriod_;
         _setMinimumStake(minimumStake_);
+        _setSlashAmount(slashAmount_);
     }
 
     /// @dev The worker, when the caller owns it.
@@ -79,6 +87,29 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function setMinimumStake(uint56 minimumStake_) external onlyOwner {
         _setMinimumStake(minimumStake_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setSlashAmount(uint56 slashAmount_) external onlyOwner {
+        _setSlashAmount(slashAmount_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function slash(bytes16 jobId, bool equivocation) external returns (bool full) {
+        if (msg.sender != escrow) revert Registry_NotTheEscrow(msg.sender);
+        if (isSlashed[jobId]) revert Registry_AlreadySlashed(jobId);
+        isSlashed[jobId] = true;
+        // The job names its worker: nobody, the escrow included, can point a slash at anyone else.
+        address signer = _signers[IJobLifecycle(msg.sender).jobOf(jobId).worker];
+        Worker storage worker = _workers[signer];
+        if (worker.id == 0) revert Registry_UnknownWorker(signer);
+        full = worker.stake >= slashAmount;
+        uint56 amount = full ? slashAmount : worker.stake;
+        worker.stake -= amount;
+        emit WorkerSlashed(worker.id, signer, jobId, _next(worker), amount, worker.stake, equivocation);
+        if (amount != 0) {
+            STAKE_TOKEN.safeTransfer(IProtocolAdmin(msg.sender).treasury(), uint256(amount) * STAKE_UNIT);
+        }
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -256,9 +287,15 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     function _setMinimumStake(uint56 minimumStake_) private {
-        if (minimumStake_ == 0) revert Registry_InvalidConfiguration();
+        if (minimumStake_ == 0 || minimumStake_ < slashAmount) revert Registry_InvalidConfiguration();
         minimumStake = minimumStake_;
         emit MinimumStakeSet(++_configSequence, minimumStake_);
+    }
+
+    function _setSlashAmount(uint56 slashAmount_) private {
+        if (slashAmount_ == 0 || slashAmount_ > minimumStake) revert Registry_InvalidConfiguration();
+        slashAmount = slashAmount_;
+        emit SlashAmountSet(++_configSequence, slashAmount_);
     }
 
     /// @dev A payout can never be where tokens are lost.
