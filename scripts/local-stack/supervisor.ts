@@ -43,6 +43,7 @@ export class Supervisor {
 
   /** Starts a part and waits until it is ready. From then on its end is the end of the stack. */
   async launch(spec: PartSpec): Promise<void> {
+    spec.before?.();
     const { part } = this.#start(spec);
     await untilReady(spec.ready, {
       part,
