@@ -5,7 +5,6 @@ pragma solidity 0.8.37;
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
     function chainId(uint256 id) external;
-    function expectRevert(bytes calldata reason) external;
     function prank(address sender) external;
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function warp(uint256 timestamp) external;
