@@ -17,5 +17,8 @@ export default defineConfig({
   typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },
   // Enough accounts for 64 clients with a wallet of their own (gas of a full batch).
   networks: { default: { type: "edr-simulated", chainType: "l1", accounts: { count: 80 } } },
-  test: { mocha: { timeout: 20_000 } },
+  test: {
+    mocha: { timeout: 20_000 },
+    solidity: { fuzz: { runs: 1_000 }, invariant: { runs: 64, depth: 128, failOnRevert: true } },
+  },
 });

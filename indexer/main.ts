@@ -77,6 +77,7 @@ function stopWithoutLock(client: pg.Client): void {
 
 async function runPonder({ host, port, logLevel }: Environment, schema: string): Promise<void> {
   process.env.PONDER_TELEMETRY_DISABLED = "true";
+  process.env.INDEXER_SCHEMA = schema;
   process.env.PORT = String(port); // it prefers this to its own option
   // Ponder queries one connection concurrently, which pg has deprecated: nothing that a reader of the log could do about.
   process.noDeprecation = true;

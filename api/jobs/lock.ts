@@ -5,7 +5,7 @@ import { FailureReason } from "../../protocol/job-status.ts";
 import type { Model } from "../chain/directory.ts";
 import { lockOperation } from "../chain/operations.ts";
 import { eventOf, type Outcome } from "../chain/outcome.ts";
-import { NotSent } from "../chain/pipeline.ts";
+import { NotSent } from "../chain/submission.ts";
 import { ApiError } from "../errors.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";

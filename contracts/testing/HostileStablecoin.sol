@@ -9,8 +9,8 @@ enum Behaviour {
     Revert, // a blocklist
     ReturnFalse,
     ReturnNothing, // moves the tokens and returns no data, as some old tokens do
-    ReturnTwo, // moves the tokens and returns something that is not `true`
-    ReturnShort, // moves the tokens and returns a single byte
+    ReturnTwo, // moves nothing and returns something that is neither `true` nor `false`
+    ReturnShort, // moves nothing and returns a single byte
     BurnGas, // uses up all gas it gets
     ReturnBomb // reverts with as much data as its gas can make
 }
@@ -57,10 +57,10 @@ contract HostileStablecoin is TestStablecoin {
                 revert(0, 60000)
             }
         }
-        super.transfer(to, units);
-        if (behaviour == Behaviour.ReturnNothing) _answer(0, 0);
         if (behaviour == Behaviour.ReturnTwo) _answer(2, 32);
         if (behaviour == Behaviour.ReturnShort) _answer(type(uint256).max, 1);
+        super.transfer(to, units);
+        if (behaviour == Behaviour.ReturnNothing) _answer(0, 0);
         return true;
     }
 

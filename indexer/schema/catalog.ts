@@ -1,5 +1,5 @@
 /** Models, and the workers that host them. */
-import { index, onchainTable, primaryKey } from "ponder";
+import { onchainTable, primaryKey } from "ponder";
 import type { Tier } from "../../protocol/tiers.ts";
 
 export const model = onchainTable("model", (t) => ({
@@ -43,6 +43,5 @@ export const hosting = onchainTable(
   (t) => ({ worker: t.hex().notNull(), model: t.integer().notNull() }),
   (table) => ({
     pk: primaryKey({ columns: [table.worker, table.model] }),
-    byModel: index().on(table.model),
   }),
 );

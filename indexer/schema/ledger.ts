@@ -1,5 +1,5 @@
 /** What wallets have and are owed. */
-import { index, onchainTable } from "ponder";
+import { onchainTable } from "ponder";
 
 export const account = onchainTable("account", (t) => ({
   wallet: t.hex().primaryKey(),
@@ -18,19 +18,15 @@ export const account = onchainTable("account", (t) => ({
 }));
 
 /** Payouts that the token refused, and their later claims. */
-export const payout = onchainTable(
-  "payout",
-  (t) => ({
-    /** Key of its protocol_event. */
-    key: t.text().primaryKey(),
-    kind: t.text().$type<"deferred" | "claimed">().notNull(),
-    payee: t.hex().notNull(),
-    units: t.bigint().notNull(),
-    /** The job that owed it; null for a claim, which pays all that waits. */
-    jobId: t.hex(),
-    position: t.int8({ mode: "number" }).notNull(),
-    blockTime: t.int8({ mode: "number" }).notNull(),
-    txHash: t.hex().notNull(),
-  }),
-  (table) => ({ byPayee: index().on(table.payee, table.position) }),
-);
+export const payout = onchainTable("payout", (t) => ({
+  /** Key of its protocol_event. */
+  key: t.text().primaryKey(),
+  kind: t.text().$type<"deferred" | "claimed">().notNull(),
+  payee: t.hex().notNull(),
+  units: t.bigint().notNull(),
+  /** The job that owed it; null for a claim, which pays all that waits. */
+  jobId: t.hex(),
+  position: t.int8({ mode: "number" }).notNull(),
+  blockTime: t.int8({ mode: "number" }).notNull(),
+  txHash: t.hex().notNull(),
+}));

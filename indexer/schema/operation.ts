@@ -1,5 +1,5 @@
 /** Governance and gateways. */
-import { index, onchainTable, primaryKey } from "ponder";
+import { onchainTable, primaryKey } from "ponder";
 
 export const gateway = onchainTable("gateway", (t) => ({
   /** Id on chain. */
@@ -47,6 +47,5 @@ export const batchItemFailure = onchainTable(
   }),
   (table) => ({
     pk: primaryKey({ columns: [table.txHash, table.item] }),
-    byPosition: index().on(table.position),
   }),
 );

@@ -1,5 +1,6 @@
 import { rmSync, statSync } from "node:fs";
 import { anvilBinary } from "./chain-binary.ts";
+import { keepFirstGenesis } from "./chain-genesis.ts";
 import { chainFiles, chooseState, discardState, keepCopies } from "./chain-state.ts";
 import type { StackContext } from "./context.ts";
 import { StackError } from "./errors.ts";
@@ -15,12 +16,6 @@ export function dumpInterval(bytes: number): number {
 /** Starts anvil on the kept chain; returns what the progress line says. */
 export async function startChain(context: StackContext): Promise<string> {
   const { dataDir, report } = context;
-  const files = chainFiles(dataDir);
-  // anvil leaves its cache behind when it is killed.
-  rmSync(files.cache, { recursive: true, force: true });
-  const notice = chooseState(dataDir);
-  if (notice) report("chain", notice);
-
   const version = anvilBinary().version;
   try {
     await context.supervisor.launch(chainSpec(context));
@@ -34,6 +29,8 @@ export async function startChain(context: StackContext): Promise<string> {
   const interval = stateInterval(dataDir);
   context.onStop(keepCopies(dataDir, (interval * 1000) / 2, (line) => report("chain", line)));
   const block = Number(await rpc<string>(context.urls.rpc, "eth_blockNumber"));
+  // Deployments are marked by the hash of the block before them, which should not be block 0: see keepFirstGenesis.
+  if (block === 0) await rpc(context.urls.rpc, "evm_mine");
   return `anvil ${version} on ${context.ports.chain}${block > 0 ? `, block ${block}` : ""}`;
 }
 
@@ -49,7 +46,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function chainSpec({ dataDir, ports, options, urls }: StackContext): PartSpec {
+function chainSpec({ dataDir, ports, options, urls, report }: StackContext): PartSpec {
   const files = chainFiles(dataDir);
   const args = [
     ["--host", "127.0.0.1", "--port", String(ports.chain), "--chain-id", String(options.chainId)],
@@ -67,6 +64,13 @@ function chainSpec({ dataDir, ports, options, urls }: StackContext): PartSpec {
     command: anvilBinary().file,
     args,
     env: options.baseEnv,
+    before: () => {
+      // anvil leaves its cache behind when it is killed.
+      rmSync(files.cache, { recursive: true, force: true });
+      const notice = chooseState(dataDir);
+      if (notice) report("chain", notice);
+      keepFirstGenesis(files.state);
+    },
     ready: () => answers(urls.rpc),
     readyTimeoutMs: 60_000,
     // It writes the last dump before it ends.

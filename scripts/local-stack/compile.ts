@@ -9,10 +9,14 @@ const PROGRAMS = [["node_modules/hardhat/dist/src/cli.js", "compile"], ["scripts
 const STAMP = join(ROOT, "artifacts", ".compiled-from");
 
 /** Compiles unless the artifacts are those of the present sources. Returns what the progress line says. */
-export async function compile(run: (args: string[]) => Promise<void>, force = false): Promise<string> {
+export async function compile(
+  run: (args: string[]) => Promise<void>,
+  { force = false, announce = () => {} }: { force?: boolean; announce?: () => void } = {},
+): Promise<string> {
   return await withLock(join(ROOT, ".data", "compile.lock"), async () => {
     const sources = fingerprint();
     if (!force && readText(STAMP) === sources) return "contracts are compiled";
+    announce();
     for (const program of PROGRAMS) await run(program);
     writeFileSync(STAMP, sources);
     return "contracts compiled";

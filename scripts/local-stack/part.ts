@@ -10,6 +10,8 @@ export type PartSpec = {
   cwd?: string;
   /** User to run as; the current one by default. */
   user?: { uid: number; gid: number };
+  /** What has to be put right before each start. */
+  before?: () => void;
   ready: () => Promise<boolean>;
   readyTimeoutMs: number;
   stop: StopRule;

@@ -15,7 +15,7 @@ export async function startPostgres(context: StackContext): Promise<{ says: stri
   const { ports, secrets, supervisor, options } = context;
   const report = (line: string): void => context.report("database", line);
   const home = await databaseHome(context.dataDir, databaseUser(), report);
-  const data = await ensureCluster(home, secrets.postgresPassword, options.baseEnv);
+  const data = await ensureCluster(context, home);
   await clearPostmaster(data, report);
 
   const url = (database: string): string =>

@@ -41,7 +41,9 @@ export async function startParts(
     return { says, value: url };
   });
   const compiled = step("contracts", "compile", [], async () => ({
-    says: await compile((args) => runCompiler(context, args)),
+    says: await compile((args) => runCompiler(context, args), {
+      announce: () => context.report("compile", "compiling the contracts, which takes up to a minute"),
+    }),
     value: null,
   }));
   const deployed = step("contracts", "contracts", [chain, compiled], () => ensureDeployed(context));

@@ -43,6 +43,7 @@ export class Supervisor {
 
   /** Starts a part and waits until it is ready. From then on its end is the end of the stack. */
   async launch(spec: PartSpec): Promise<void> {
+    spec.before?.();
     const { part } = this.#start(spec);
     await untilReady(spec.ready, {
       part,
@@ -56,7 +57,10 @@ export class Supervisor {
   /** Runs a program to its end; fails with its last lines when it does. */
   async run(spec: Omit<PartSpec, "ready" | "readyTimeoutMs">): Promise<void> {
     const { part } = this.#start({ ...spec, ready: async () => true, readyTimeoutMs: 0 });
-    const giveUp = (): void => signal(-part.pid, "SIGTERM");
+    const giveUp = (): void => {
+      signal(-part.pid, "SIGTERM");
+      setTimeout(() => part.hasExited() || signal(-part.pid, "SIGKILL"), spec.stop.deadlineMs).unref();
+    };
     this.#abort.addEventListener("abort", giveUp, { once: true });
     const exit = await part.exited;
     this.#abort.removeEventListener("abort", giveUp);

@@ -41,7 +41,7 @@ describe("a stack and who started it", () => {
     expect(lines[0]).toMatch(/what a killed start left behind: (chain, postgres|postgres, chain)/);
     expect(left.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
     // It was asked to stop, not killed: the last block is there, younger than any dump on a timer.
-    expect(await rpc(stack.info.rpc_url, "eth_blockNumber")).toBe("0x1");
+    expect(await rpc(stack.info.rpc_url, "eth_blockNumber")).toBe("0x2");
   });
 
   it("a second start on the same folder says which process has it", async () => {

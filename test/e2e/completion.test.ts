@@ -187,8 +187,8 @@ describe("32 requests at once", () => {
     const jobs = await Promise.all(replies.map((reply) => settled(jobIdOf(reply.body.id))));
     const locks = new Set(jobs.map((job) => job.on_chain.escrow_tx));
     const settlements = new Set(jobs.map((job) => job.on_chain.settlement_tx));
-    expect(locks.size).toBeLessThanOrEqual(8);
-    expect(settlements.size).toBeLessThanOrEqual(12);
+    expect(locks.size).toBeLessThanOrEqual(16);
+    expect(settlements.size).toBeLessThanOrEqual(16);
     expect(new Set(jobs.map((job) => job.id)).size).toBe(32);
     const { owed, held } = await solvency();
     expect(held).toBe(owed);

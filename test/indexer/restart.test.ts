@@ -105,6 +105,22 @@ test("a chain that lost its last blocks is noticed, and indexed anew", async () 
   expect(await getAccount(stage.pool, world.client.address)).toEqual(kept);
 });
 
+test("a chain that stepped back a little and stands still does not stop it", async () => {
+  await finalize();
+  await indexer.stop("SIGINT");
+  // Started at this head, Ponder counts all but the last 30 blocks as final; three blocks less, and it would refuse to start.
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  await indexer.stop("SIGINT");
+  await stage.chain.rpc("anvil_rollback", [3]);
+  const before = await getAccount(stage.pool, stage.world.client.address);
+
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  expect(indexer.log).toContain("ends less than 30 blocks after");
+  expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(before);
+});
+
 test("another chain on the same port is noticed, and nothing of the old one is shown", async () => {
   await indexer.stop("SIGINT");
   await stage.chain.stop("SIGKILL");

@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { pino } from "pino";
-import { createTestClient, type Hex, http, publicActions } from "viem";
+import { createTestClient, type Hex, http, keccak256, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Broadcaster } from "../../../api/chain/broadcast.ts";
@@ -238,12 +238,34 @@ describe("one process a signer", () => {
     await second.release();
   });
 
-  it("a nonce can be recorded once, whoever tries", async () => {
+  it("a nonce recorded by another process is left to it; the operation takes the next one", async () => {
     const { outbox, head, pipeline } = await start();
     await pipeline.submit(lock(head)).mined;
-    const nonce = await outbox.lastNonce();
-    const variant = { hash: `0x${"1".repeat(64)}`, raw: "0x", maxFee: 1n, priorityFee: 1n } as const;
-    await expect(outbox.insert(nonce, 1n, [], variant)).rejects.toThrow(/duplicate key/);
+    const nonce = (await outbox.lastNonce()) + 1;
+    const foreign = await account.signTransaction({
+      type: "eip1559",
+      chainId: stack.info.chain_id,
+      nonce,
+      to: account.address,
+      gas: 21_000n,
+      maxFeePerGas: 100_000_000_000n,
+    });
+    await outbox.insert(nonce, 21_000n, [], { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n });
+    await node().sendRawTransaction({ serializedTransaction: foreign });
+    expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
+    expect(await outbox.lastNonce()).toBe(nonce + 1);
+    await outbox.markMined(nonce, keccak256(foreign), 1);
+  });
+
+  it("nothing is sent that could not be recorded; it is mined once it could", async () => {
+    const { head, pipeline } = await start();
+    const nonce = await node().getTransactionCount({ address: account.address });
+    await pool.query("ALTER TABLE chain_transaction RENAME TO chain_transaction_away");
+    const { mined } = pipeline.submit(lock(head));
+    await sleep(1_200);
+    expect(await node().getTransactionCount({ address: account.address, blockTag: "pending" })).toBe(nonce);
+    await pool.query("ALTER TABLE chain_transaction_away RENAME TO chain_transaction");
+    expect((await mined).status).toBe("mined");
   });
 });
 
