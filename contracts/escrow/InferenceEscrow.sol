@@ -12,12 +12,14 @@ import {BatchExecutor} from "./BatchExecutor.sol";
 import {CreditLedger} from "./CreditLedger.sol";
 import {JobLifecycle} from "./JobLifecycle.sol";
 import {Disputes} from "./Disputes.sol";
+import {SpendingLimits} from "./SpendingLimits.sol";
+import {TimeWindows} from "./TimeWindows.sol";
 
 /// @title Escrow of a credit-metered inference service
 /// @notice Ledger of prepaid credits and state machine of jobs, immutable: no proxy, no upgrade. Read it room by room:
-///         ProtocolAdmin → CreditLedger → SpendingLimits → JobLifecycle → Settlement → Compensation →
-///         Disputes → BatchExecutor.
-contract InferenceEscrow is Disputes, BatchExecutor, IInferenceEscrow {
+///         EscrowState → ProtocolAdmin → TimeWindows → CreditLedger → SpendingLimits → JobLifecycle → Settlement →
+///         Disputes (and the linked DisputeLogic) → BatchExecutor.
+contract InferenceEscrow is SpendingLimits, Disputes, BatchExecutor, IInferenceEscrow {
     /// @param token_ 6-decimal stablecoin; see docs for what is assumed of it.
     /// @param catalog Models and prices.
     /// @param registry Workers and stakes; its unbonding period must outlast all windows.
@@ -37,7 +39,7 @@ contract InferenceEscrow is Disputes, BatchExecutor, IInferenceEscrow {
         address treasury_,
         uint16 feeBps_,
         Windows memory windows_
-    ) Ownable(owner_) CreditLedger(token_) JobLifecycle(catalog, registry, windows_) Disputes(panel) {
+    ) Ownable(owner_) TimeWindows(windows_) CreditLedger(token_) JobLifecycle(catalog, registry) Disputes(panel) {
         _initializeAdmin(treasury_, guardian_, feeBps_);
     }
 }

@@ -3,22 +3,22 @@ pragma solidity 0.8.37;
 
 import {ISettlement} from "../interfaces/ISettlement.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
-import {Account, Completion, Job, JobStatus, Signature} from "../libraries/JobTypes.sol";
+import {Completion, JobStatus, Signature} from "../libraries/JobTypes.sol";
+import {PackedAccount} from "../libraries/PackedAccount.sol";
+import {PackedJob} from "../libraries/PackedJob.sol";
 import {Pricing} from "../libraries/Pricing.sol";
+import {EscrowState, Proof} from "./EscrowState.sol";
 import {JobLifecycle} from "./JobLifecycle.sol";
+import {Jobs} from "./Jobs.sol";
+import {Ledger} from "./Ledger.sol";
+import {Spending} from "./Spending.sol";
 
 /// @title Proof verification, charging and payouts
 /// @notice The fast path (`complete`, by the gateway) and the slow path (`submitProof`, `finalize`, by anyone).
 abstract contract Settlement is ISettlement, JobLifecycle {
     using JobMessages for *;
-
-    /// @dev One slot, only for jobs on the slow path.
-    struct Proof {
-        bytes28 digest; // of the Completion's struct hash
-        uint32 credits; // what finalization charges
-    }
-
-    mapping(bytes16 jobId => Proof) internal _proofs;
+    using Ledger for EscrowState;
+    using Spending for PackedAccount;
 
     /// @inheritdoc ISettlement
     function complete(
@@ -29,49 +29,46 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         address wallet
     ) external nonReentrant {
         bytes16 jobId = completion.jobId;
-        Job memory job = _ownJob(jobId);
+        PackedJob job = _ownJob(jobId);
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
         address payout;
 
-        if (job.status == JobStatus.Locked || attempt > job.attempt) {
-            if (job.status > JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status));
-            payout = _assign(jobId, job, signer, attempt);
+        JobStatus status = job.status();
+        if (status == JobStatus.Locked || attempt > job.attempt()) {
+            if (status > JobStatus.Acknowledged) Jobs.wrongState(jobId, job);
+            (job, payout) = _assign(jobId, job, signer, attempt);
         } else {
-            uint32 worker;
-            (worker, payout) = REGISTRY.payeeOf(signer);
-            if (worker == 0 || worker != job.worker) revert Job_NotTheWorker(jobId, signer);
-            if (job.status == JobStatus.Settled) return;
-            if (job.status == JobStatus.Proven) {
-                if (_proofs[jobId].digest != bytes28(structHash)) revert Settlement_OtherCompletion(jobId);
-            } else if (job.status != JobStatus.Acknowledged) {
-                revert Job_WrongState(jobId, uint8(job.status));
+            payout = _payoutOf(jobId, job, signer);
+            if (status == JobStatus.Settled) return;
+            if (status == JobStatus.Proven) {
+                if (_state.proofs[jobId].digest != bytes28(structHash)) revert Settlement_OtherCompletion(jobId);
+            } else if (status != JobStatus.Acknowledged) {
+                Jobs.wrongState(jobId, job);
             }
         }
         _checkInTime(jobId, job, completion.completedAt);
 
-        uint32 billed = countedTokens < completion.completionTokens ? countedTokens : completion.completionTokens;
-        job.deadline = uint32(block.timestamp - job.lockedAt) + DISPUTE_WINDOW + INCLUSION_WINDOW;
+        uint32 billed = completion.completionTokens;
+        if (countedTokens < billed) billed = countedTokens;
+        job = job.withDeadline(block.timestamp + DISPUTE_WINDOW + INCLUSION_WINDOW);
         _settle(completion, job, _charge(job, billed), billed, signer, payout, wallet);
     }
 
     /// @inheritdoc ISettlement
     function submitProof(Completion calldata completion, Signature calldata byWorker) external {
         bytes16 jobId = completion.jobId;
-        Job memory job = _load(jobId);
-        if (job.status != JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status));
+        PackedJob job = _state.jobs[jobId];
+        if (job.status() != JobStatus.Acknowledged) Jobs.wrongState(jobId, job);
         _checkInTime(jobId, job, completion.completedAt);
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
-        (uint32 worker, ) = REGISTRY.payeeOf(signer);
-        if (REGISTRY.isSlashed(jobId)) revert Settlement_WorkerSlashed(jobId);
-        if (worker != job.worker) revert Job_NotTheWorker(jobId, signer);
+        _payoutOf(jobId, job, signer);
 
-        job.status = JobStatus.Proven;
-        job.deadline = uint32(block.timestamp - job.lockedAt) + FINALIZATION_WINDOW;
-        _save(jobId, job);
         uint32 credits = _charge(job, completion.completionTokens);
-        _proofs[jobId] = Proof({digest: bytes28(structHash), credits: credits});
+        job = job.withStatus(JobStatus.Proven).withDeadline(block.timestamp + FINALIZATION_WINDOW);
+        _state.jobs[jobId] = job;
+        _state.proofs[jobId] = Proof({digest: bytes28(structHash), credits: credits});
         emit JobProven(
             jobId,
             signer,
@@ -80,43 +77,36 @@ abstract contract Settlement is ISettlement, JobLifecycle {
             completion.completionTokens,
             completion.completedAt,
             credits,
-            job.lockedAt + job.deadline
+            uint40(job.deadline())
         );
     }
 
     /// @inheritdoc ISettlement
     function finalize(Completion calldata completion) external nonReentrant {
         bytes16 jobId = completion.jobId;
-        Job memory job = _load(jobId);
-        if (job.status != JobStatus.Proven) revert Job_WrongState(jobId, uint8(job.status));
-        uint256 notBefore = uint256(job.lockedAt) + job.deadline;
+        PackedJob job = _state.jobs[jobId];
+        if (job.status() != JobStatus.Proven) Jobs.wrongState(jobId, job);
+        uint256 notBefore = job.deadline();
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
-        Proof memory proof = _proofs[jobId];
+        Proof memory proof = _state.proofs[jobId];
         if (proof.digest != bytes28(completion.hash())) revert Settlement_OtherCompletion(jobId);
 
-        address signer = REGISTRY.signerOf(job.worker);
+        address signer = REGISTRY.signerOf(job.worker());
         (, address payout) = REGISTRY.payeeOf(signer);
-        _settle(
-            completion,
-            job,
-            proof.credits,
-            completion.completionTokens,
-            signer,
-            payout,
-            walletOf(job.account)
-        );
+        address wallet = _state.wallets[job.account()];
+        _settle(completion, job, proof.credits, completion.completionTokens, signer, payout, wallet);
     }
 
     /// @inheritdoc ISettlement
     function proofOf(bytes16 jobId) external view returns (bytes28 digest, uint32 credits) {
-        Proof memory proof = _proofs[jobId];
+        Proof memory proof = _state.proofs[jobId];
         return (proof.digest, proof.credits);
     }
 
-    /// @dev Charges the job in memory, whose `deadline` the caller has set, and pays everyone.
+    /// @dev Charges the job, whose `deadline` the caller has set, stores it and pays everyone.
     function _settle(
         Completion calldata completion,
-        Job memory job,
+        PackedJob job,
         uint32 charge,
         uint32 billed,
         address signer,
@@ -124,19 +114,18 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         address wallet
     ) private {
         bytes16 jobId = completion.jobId;
-        Account memory account = _accountOf(wallet);
-        if (account.id != job.account) revert Settlement_WrongWallet(jobId, wallet);
+        PackedAccount account = _state.accountOf(wallet);
+        if (account.id() != job.account()) revert Settlement_WrongWallet(jobId, wallet);
 
-        uint32 returned = job.credits - charge;
-        _unescrow(account, job.credits, returned, job.lockedAt);
-        _store(wallet, account);
-        job.credits = charge;
-        job.status = JobStatus.Settled;
-        _save(jobId, job);
-        _release(charge);
+        uint32 locked = job.credits();
+        uint32 returned = locked - charge;
+        account = account.returned(locked, returned, job.lockedAt());
+        _state.accounts[wallet] = account;
+        _state.jobs[jobId] = job.withCredits(charge).withStatus(JobStatus.Settled);
+        _state.release(charge);
 
         // charge × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000.
-        uint256 feeUnits = uint256(charge) * job.feeBps;
+        uint256 feeUnits = uint256(charge) * job.feeBps();
         uint256 workerUnits = uint256(charge) * UNITS_PER_CREDIT - feeUnits;
         emit JobSettled(
             jobId,
@@ -150,23 +139,31 @@ abstract contract Settlement is ISettlement, JobLifecycle {
             returned,
             workerUnits,
             feeUnits,
-            account.free,
-            account.escrowed
+            account.free(),
+            account.escrowed()
         );
-        _pay(jobId, payout, workerUnits);
-        _pay(jobId, treasury(), feeUnits);
+        _state.pay(TOKEN, jobId, payout, workerUnits);
+        _state.pay(TOKEN, jobId, treasury(), feeUnits);
     }
 
-    function _charge(Job memory job, uint32 tokens) private pure returns (uint32) {
-        return Pricing.charge(tokens, job.creditsPerRequest, job.creditsPer1kTokens, job.credits);
+    /// @dev Where the job's worker is paid, when `signer` is that worker.
+    function _payoutOf(bytes16 jobId, PackedJob job, address signer) private view returns (address payout) {
+        uint32 worker;
+        (worker, payout) = REGISTRY.payeeOf(signer);
+        if (worker == 0 || worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
+    }
+
+    function _charge(PackedJob job, uint32 tokens) private pure returns (uint32) {
+        return Pricing.charge(tokens, job.creditsPerRequest(), job.creditsPer1kTokens(), job.credits());
     }
 
     /// @dev The answer was finished in [lockedAt, lockedAt + 120 s) and its proof arrives before lockedAt + 150 s.
-    function _checkInTime(bytes16 jobId, Job memory job, uint40 completedAt) private view {
-        if (completedAt < job.lockedAt || completedAt >= uint256(job.lockedAt) + COMPLETION_WINDOW) {
-            revert Settlement_CompletedOutOfTime(jobId, completedAt, job.lockedAt);
+    function _checkInTime(bytes16 jobId, PackedJob job, uint40 completedAt) private view {
+        uint256 lockedAt = job.lockedAt();
+        if (completedAt < lockedAt || completedAt >= lockedAt + COMPLETION_WINDOW) {
+            revert Settlement_CompletedOutOfTime(jobId, completedAt, lockedAt);
         }
-        uint256 deadline = _proofDeadline(job);
+        uint256 deadline = lockedAt + COMPLETION_WINDOW + INCLUSION_WINDOW;
         if (block.timestamp >= deadline) revert Job_TooLate(jobId, deadline, block.timestamp);
     }
 }

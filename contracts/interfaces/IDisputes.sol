@@ -65,7 +65,14 @@ interface IDisputes {
     );
 
     /// @notice A worker was shown to have signed two different Completions for one job.
-    event WorkerEquivocated(bytes16 indexed jobId, address indexed worker, bytes32 firstHash, bytes32 secondHash);
+    /// @param status State of the job after it: Locked, without a worker, if it was Acknowledged; Failed if it was; else Refunded.
+    event WorkerEquivocated(
+        bytes16 indexed jobId,
+        address indexed worker,
+        bytes32 firstHash,
+        bytes32 secondHash,
+        JobStatus status
+    );
 
     /// @notice The caller is neither the job's gateway nor the wallet that pays for it.
     error Dispute_NotAParty(bytes16 jobId, address caller);
@@ -79,8 +86,6 @@ interface IDisputes {
     error Dispute_NotThePanel(address caller);
     /// @notice A ruling must be WorkerAtFault, GatewayAtFault or Rejected.
     error Dispute_InvalidRuling();
-    /// @notice The worker was already punished for this job.
-    error Dispute_AlreadySlashed(bytes16 jobId);
     /// @notice The two Completions are the same one, or of two jobs.
     error Dispute_NoEquivocation(bytes16 jobId);
     /// @notice The treasury owes nothing for this job.

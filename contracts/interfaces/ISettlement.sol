@@ -57,9 +57,6 @@ interface ISettlement {
     /// @notice The Completion is not the one that was proven.
     error Settlement_OtherCompletion(bytes16 jobId);
 
-    /// @notice The worker was slashed for this job; it cannot prove it any more.
-    error Settlement_WorkerSlashed(bytes16 jobId);
-
     /// @notice Settles a job that was answered. Its gateway only; from Locked, Acknowledged or Proven; before
     ///         lockedAt + completion + inclusion (150 s). Repeating a settlement of the same worker is a no-op.
     /// @dev From Locked, or with an attempt above the acknowledged one, the call also records the acknowledgement: the

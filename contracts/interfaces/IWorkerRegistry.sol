@@ -113,8 +113,8 @@ interface IWorkerRegistry {
     /// @return full Whether the whole slash amount was there.
     function slash(bytes16 jobId, bool equivocation) external returns (bool full);
 
-    /// @notice Whether a job's worker was slashed for it.
-    function isSlashed(bytes16 jobId) external view returns (bool);
+    /// @notice The worker that was slashed for a job, 0 if none was, and whether the whole slash amount was there.
+    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full);
     /// @notice What a slash takes, millionths of an SVC.
     function slashAmount() external view returns (uint56);
     /// @notice Id and payout address of a worker; id 0 if unknown.

@@ -29,6 +29,11 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         string endpoint;
     }
 
+    struct Slash {
+        uint32 worker; // 0: none
+        bool full;
+    }
+
     /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
     uint256 public constant STAKE_UNIT = 1e12;
     uint256 private constant ENDPOINT_LIMIT = 200;
@@ -50,8 +55,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     mapping(address signer => Worker) private _workers;
     mapping(uint32 id => address signer) private _signers;
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
-    /// @inheritdoc IWorkerRegistry
-    mapping(bytes16 jobId => bool) public override isSlashed;
+    mapping(bytes16 jobId => Slash) private _slashes;
 
     /// @notice The escrow was set.
     event EscrowSet(address indexed escrow);
@@ -97,8 +101,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function slash(bytes16 jobId, bool equivocation) external returns (bool full) {
         if (msg.sender != escrow) revert Registry_NotTheEscrow(msg.sender);
-        if (isSlashed[jobId]) revert Registry_AlreadySlashed(jobId);
-        isSlashed[jobId] = true;
+        if (_slashes[jobId].worker != 0) revert Registry_AlreadySlashed(jobId);
         // The job names its worker: nobody, the escrow included, can point a slash at anyone else.
         address signer = _signers[IJobLifecycle(msg.sender).jobOf(jobId).worker];
         Worker storage worker = _workers[signer];
@@ -106,6 +109,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         full = worker.stake >= slashAmount;
         uint56 amount = full ? slashAmount : worker.stake;
         worker.stake -= amount;
+        _slashes[jobId] = Slash({worker: worker.id, full: full});
         emit WorkerSlashed(worker.id, signer, jobId, _next(worker), amount, worker.stake, equivocation);
         if (amount != 0) {
             STAKE_TOKEN.safeTransfer(IProtocolAdmin(msg.sender).treasury(), uint256(amount) * STAKE_UNIT);
@@ -216,6 +220,11 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         Worker storage worker = _workers[signer];
         (id, payout) = (worker.id, worker.payout);
         eligible = _isActive(worker) && (_hosting[id][model >> 8] >> (model & 0xff)) & 1 == 1;
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full) {
+        return (_slashes[jobId].worker, _slashes[jobId].full);
     }
 
     /// @inheritdoc IWorkerRegistry

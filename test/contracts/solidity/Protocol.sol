@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {ArbitrationPanel} from "../../../contracts/arbitration/ArbitrationPanel.sol";
 import {InferenceEscrow} from "../../../contracts/escrow/InferenceEscrow.sol";
 import {ServiceToken} from "../../../contracts/governance/ServiceToken.sol";
 import {ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
@@ -24,6 +25,7 @@ abstract contract Protocol {
     ServiceToken public svc;
     ModelCatalog public catalog;
     WorkerRegistry public registry;
+    ArbitrationPanel public panel;
     InferenceEscrow public escrow;
     address public gateway;
     address public constant TREASURY = address(0x7EA5);
@@ -33,10 +35,14 @@ abstract contract Protocol {
         token = new HostileStablecoin();
         svc = new ServiceToken(address(this), 1e27);
         catalog = new ModelCatalog(address(this), 1 days, 14 days);
-        registry = new WorkerRegistry(address(this), svc, STAKE, 2 days);
+        registry = new WorkerRegistry(address(this), svc, STAKE, STAKE / 2, 2 days);
+        address[] memory arbiters = new address[](1);
+        arbiters[0] = address(this);
+        panel = new ArbitrationPanel(address(this), arbiters, 1);
         Windows memory windows = Windows(uint32(COMPLETION), uint32(INCLUSION), uint32(FINALIZATION), 60, 1 days, 1 days, 1 days);
-        escrow = new InferenceEscrow(token, catalog, registry, address(this), address(this), TREASURY, 1_000, windows);
+        escrow = new InferenceEscrow(token, catalog, registry, panel, address(this), address(this), TREASURY, 1_000, windows);
         registry.setEscrow(address(escrow));
+        panel.setEscrow(address(escrow));
         gateway = VM.addr(GATEWAY_KEY);
         escrow.addGateway(gateway);
         catalog.list(ModelListing("dear", "70B", "a", Tier.Max, 40, 20, 128_000));

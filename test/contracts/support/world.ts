@@ -3,7 +3,7 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import { getAddress } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { protocolModule } from "../../../contracts/ignition/protocol.ts";
-import { DEFAULT_DURATIONS, DEFAULT_MINIMUM_STAKE, type ProtocolSettings } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE, DEFAULT_MINIMUM_STAKE, DEFAULT_SLASH_AMOUNT, type ProtocolSettings } from "../../../contracts/ignition/settings.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../../protocol/messages.ts";
 import { signingKey, someAddress } from "./actors.ts";
 import { ethers, ignition } from "./chain.ts";
@@ -25,6 +25,7 @@ export type World = Awaited<ReturnType<typeof deployWorld>>;
 /** Deploys everything; nobody has credits or stake yet. */
 export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
   const [deployer, guardian, gateway, otherGateway, stranger, client, workerOwner, ...others] = await ethers.getSigners();
+  const arbiters = others.slice(-3);
   if (!deployer || !guardian || !gateway || !otherGateway || !stranger || !client || !workerOwner) throw new Error("too few accounts");
   const settings: ProtocolSettings = {
     deployer: getAddress(deployer.address),
@@ -35,6 +36,10 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     gateways: [getAddress(gateway.address), getAddress(otherGateway.address)],
     feeBps: 1_000,
     minimumStake: DEFAULT_MINIMUM_STAKE,
+    slashAmount: DEFAULT_SLASH_AMOUNT,
+    arbiters: arbiters.map(({ address }) => getAddress(address)),
+    arbiterQuorum: 2,
+    governance: DEFAULT_GOVERNANCE,
     durations: DEFAULT_DURATIONS,
     ...overrides,
   };
@@ -49,9 +54,13 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     client,
     workerOwner,
     others,
+    arbiters,
     token: await ethers.getContractAt("TestStablecoin", deployed.stablecoin),
     svc: await ethers.getContractAt("ServiceToken", deployed.serviceToken),
     treasury: await ethers.getContractAt("ProtocolTreasury", deployed.treasury),
+    panel: await ethers.getContractAt("ArbitrationPanel", deployed.panel),
+    governor: await ethers.getContractAt("ProtocolGovernor", deployed.governor),
+    timelock: await ethers.getContractAt("ProtocolTimelock", deployed.timelock),
     catalog: await ethers.getContractAt("ModelCatalog", deployed.catalog),
     registry: await ethers.getContractAt("WorkerRegistry", deployed.registry),
     escrow: await ethers.getContractAt("InferenceEscrow", deployed.escrow),
