@@ -37,7 +37,7 @@ library Compensation {
         uint256 fraction = 0;
         address payee = wallet;
         if (toWorker) {
-            (, payee) = d.registry.payeeOf(d.registry.signerOf(job.worker()));
+            (, payee) = d.registry.payableTo(d.registry.signerOf(job.worker()));
         } else {
             uint256 credits = paid / Ledger.UNITS_PER_CREDIT;
             uint256 room = type(uint40).max - account.free() - account.escrowed();

@@ -182,7 +182,7 @@ library DisputeLogic {
         Signature calldata byWorker
     ) private view returns (address signer) {
         signer = structHash.recover(d.domain, byWorker);
-        (uint32 worker, ) = d.registry.payeeOf(signer);
+        (uint32 worker, ) = d.registry.payableTo(signer);
         if (worker == 0 || worker != job.worker()) revert IJobLifecycle.Job_NotTheWorker(jobId, signer);
     }
 }

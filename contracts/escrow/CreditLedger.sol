@@ -89,7 +89,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
         claimable.units = 0;
         claimable.sequence += 1;
         _state.claimables[payee] = claimable;
-        _state.liabilities.claimable -= units;
+        _state.unitsOwed -= units;
         emit PayoutClaimed(payee, claimable.sequence, units);
 
         if (!BoundedCall.tryTransfer(address(TOKEN), payee, units)) revert Ledger_PayoutRefused(payee, units);
@@ -112,7 +112,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
 
     /// @inheritdoc ICreditLedger
     function liabilities() external view returns (uint256 credits, uint256 claimable) {
-        return (_state.liabilities.credits, _state.liabilities.claimable);
+        return (_state.creditsOwed, _state.unitsOwed);
     }
 
     /// @inheritdoc ICreditLedger

@@ -23,12 +23,6 @@ struct Gateway {
     bool mayLock;
 }
 
-/// @notice What the contract owes in all; one slot.
-struct Liabilities {
-    uint128 credits; // free and escrowed credits of all accounts
-    uint128 claimable; // deferred payouts, token units
-}
-
 /// @notice Payouts that the token refused, of one payee.
 struct Claimable {
     uint128 units;
@@ -51,7 +45,8 @@ struct Debt {
 ///         delegatecall, sees the same layout as the escrow by the compiler's word and not by convention.
 struct EscrowState {
     Config config;
-    Liabilities liabilities;
+    uint256 creditsOwed; // free and escrowed credits of all accounts
+    uint256 unitsOwed; // deferred payouts, token units
     mapping(address signer => Gateway) gateways;
     mapping(uint8 id => address signer) gatewaySigners;
     mapping(address wallet => PackedAccount) accounts;

@@ -37,27 +37,27 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
 
     /// @inheritdoc IJobLifecycle
     function lock(
-        bytes16 jobId,
         address wallet,
         uint16 model,
+        bytes16 jobId,
         uint32 maxTokens,
         uint32 maxCredits,
         uint40 validUntil
     ) external {
-        uint8 gateway = _lockingGatewayId(msg.sender);
-        if (gateway == 0) revert Job_NotLockingGateway(msg.sender);
-        if (paused()) revert Ledger_Paused();
+        (uint8 gateway, bool mayLock) = _gateway(msg.sender);
+        if (!mayLock) revert Job_NotLockingGateway(msg.sender);
+        (bool paused_, uint16 fee) = _lockTerms();
+        if (paused_) revert Ledger_Paused();
         if (block.timestamp >= validUntil) revert Job_LockExpired(validUntil, block.timestamp);
         if (jobId == 0) revert Job_InvalidId();
-        if (_state.jobs[jobId].status() != JobStatus.None) revert Job_AlreadyExists(jobId);
-        (bool active, Tier tier, uint16 perRequest, uint16 per1k) = CATALOG.termsOf(model);
+        if (!_state.jobs[jobId].isIn(JobStatus.None)) revert Job_AlreadyExists(jobId);
+        (bool active, Tier tier, uint16 perRequest, uint16 per1k) = CATALOG.activeTerms(model);
         if (!active) revert Job_ModelNotActive(model);
         uint32 credits = Pricing.quote(maxTokens, perRequest, per1k);
         if (credits > maxCredits) revert Job_PriceExceedsLimit(credits, maxCredits);
 
         PackedAccount account = _state.accountOf(wallet).spent(wallet, credits);
         _state.accounts[wallet] = account;
-        uint16 fee = feeBps();
         _state.jobs[jobId] = PackedJobs.locked(account.id(), credits, perRequest, per1k, model, fee, gateway);
         emit JobLocked(
             jobId,
@@ -91,9 +91,15 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         uint8 attempt = assignment.attempt;
         signer = JobMessages.hashAcknowledgement(jobId, attempt).recover(domain, byWorker);
         if (signer != assignment.worker) revert Job_NotTheWorker(jobId, signer);
+        _acknowledge(jobId, job, signer, attempt);
+    }
 
-        (job, ) = _assign(jobId, job, signer, attempt);
-        _state.jobs[jobId] = job;
+    /// @inheritdoc IJobLifecycle
+    function acknowledgeDirect(bytes16 jobId, uint8 attempt, Signature calldata byWorker) external {
+        PackedJob job = _ownJob(jobId);
+        _requireUnanswered(jobId, job);
+        bytes32 structHash = JobMessages.hashAcknowledgement(jobId, attempt);
+        _acknowledge(jobId, job, structHash.recover(_domainSeparatorV4(), byWorker), attempt);
     }
 
     /// @inheritdoc IJobLifecycle
@@ -125,25 +131,18 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         return _domainSeparatorV4();
     }
 
-    /// @dev Gives the job to an eligible worker under a higher attempt, or leaves it with the worker who has this attempt
-    ///      already. The caller stores the job.
-    function _assign(
-        bytes16 jobId,
-        PackedJob job,
-        address signer,
-        uint8 attempt
-    ) internal returns (PackedJob assigned, address payout) {
-        uint32 worker;
-        bool eligible;
-        (worker, payout, eligible) = REGISTRY.eligiblePayeeOf(signer, job.model());
+    /// @dev Gives the job to an eligible worker under a higher attempt. A worker that has this attempt already keeps it.
+    function _acknowledge(bytes16 jobId, PackedJob job, address signer, uint8 attempt) private {
         uint8 current = job.attempt();
         if (attempt <= current) {
-            if (attempt == current && worker == job.worker() && worker != 0) return (job, payout);
+            if (attempt == current && job.worker() != 0 && REGISTRY.signerOf(job.worker()) == signer) return;
             revert Job_AttemptTaken(jobId, attempt, current);
         }
-        if (!eligible) revert Job_WorkerNotEligible(signer, job.model());
+        uint16 model = job.model();
+        uint32 worker = REGISTRY.admissible(signer, model);
+        if (worker == 0) revert Job_WorkerNotEligible(signer, model);
+        _state.jobs[jobId] = job.acknowledged(worker, attempt);
         emit JobAcknowledged(jobId, signer, attempt);
-        return (job.withWorker(worker, attempt).withStatus(JobStatus.Acknowledged), payout);
     }
 
     /// @dev The job, when the caller is the gateway that locked it.
@@ -155,7 +154,6 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
     }
 
     function _requireUnanswered(bytes16 jobId, PackedJob job) internal pure {
-        JobStatus status = job.status();
-        if (status != JobStatus.Locked && status != JobStatus.Acknowledged) Jobs.wrongState(jobId, job);
+        if (!job.isIn(JobStatus.Locked) && !job.isIn(JobStatus.Acknowledged)) Jobs.wrongState(jobId, job);
     }
 }

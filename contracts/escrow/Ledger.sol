@@ -22,12 +22,12 @@ library Ledger {
 
     /// @notice Moves credits that leave the ledger (a charge) out of the liabilities, ahead of their payout.
     function release(EscrowState storage state, uint256 credits) internal {
-        state.liabilities.credits -= uint128(credits);
+        state.creditsOwed -= credits;
     }
 
     /// @notice Takes credits whose tokens arrived into the liabilities.
     function acquire(EscrowState storage state, uint256 credits) internal {
-        state.liabilities.credits += uint128(credits);
+        state.creditsOwed += credits;
     }
 
     /// @notice Pays at once, or defers what the token refuses. Effects on the ledger must be complete before it is called.
@@ -42,7 +42,7 @@ library Ledger {
         if (units == 0) return;
         uint128 deferred = SafeCast.toUint128(units);
         state.claimables[payee].units += deferred;
-        state.liabilities.claimable += deferred;
+        state.unitsOwed += units;
         emit ICreditLedger.PayoutDeferred(jobId, payee, units);
     }
 }

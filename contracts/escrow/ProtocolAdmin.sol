@@ -72,8 +72,7 @@ abstract contract ProtocolAdmin is IProtocolAdmin, EscrowStorage, Ownable {
 
     /// @inheritdoc IProtocolAdmin
     function gatewayOf(address signer) external view returns (uint8 id, bool mayLock) {
-        Gateway memory gateway = _state.gateways[signer];
-        return (gateway.id, gateway.mayLock);
+        return _gateway(signer);
     }
 
     /// @inheritdoc IProtocolAdmin
@@ -83,9 +82,8 @@ abstract contract ProtocolAdmin is IProtocolAdmin, EscrowStorage, Ownable {
 
     /// @inheritdoc IProtocolAdmin
     function feeBps() public view returns (uint16) {
-        Config storage config = _state.config;
-        uint40 nextFeeAt = config.nextFeeAt;
-        return nextFeeAt != 0 && block.timestamp >= nextFeeAt ? config.nextFeeBps : config.feeBps;
+        (, uint16 fee) = _lockTerms();
+        return fee;
     }
 
     /// @inheritdoc IProtocolAdmin
@@ -112,15 +110,22 @@ abstract contract ProtocolAdmin is IProtocolAdmin, EscrowStorage, Ownable {
         emit FeeScheduled(++_state.adminSequence, feeBps_, uint40(block.timestamp));
     }
 
+    function _gateway(address signer) internal view returns (uint8 id, bool mayLock) {
+        Gateway storage gateway = _state.gateways[signer];
+        return (gateway.id, gateway.mayLock);
+    }
+
     /// @dev Id of a gateway, 0 if it is none; ids do not depend on the right to lock.
     function _gatewayId(address signer) internal view returns (uint8) {
         return _state.gateways[signer].id;
     }
 
-    /// @dev Id of the calling gateway if it may lock, else 0.
-    function _lockingGatewayId(address signer) internal view returns (uint8) {
-        Gateway memory gateway = _state.gateways[signer];
-        return gateway.mayLock ? gateway.id : 0;
+    /// @dev What a lock needs of the configuration.
+    function _lockTerms() internal view returns (bool paused_, uint16 fee) {
+        Config storage config = _state.config;
+        uint40 nextFeeAt = config.nextFeeAt;
+        fee = nextFeeAt != 0 && block.timestamp >= nextFeeAt ? config.nextFeeBps : config.feeBps;
+        return (config.paused, fee);
     }
 
     function _setTreasury(address treasury_) private {

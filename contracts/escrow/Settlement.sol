@@ -23,9 +23,9 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @inheritdoc ISettlement
     function complete(
         Completion calldata completion,
+        uint32 countedTokens,
         Signature calldata byWorker,
         uint8 attempt,
-        uint32 countedTokens,
         address wallet
     ) external nonReentrant {
         bytes16 jobId = completion.jobId;
@@ -34,16 +34,22 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
         address payout;
 
-        JobStatus status = job.status();
-        if (status == JobStatus.Locked || attempt > job.attempt()) {
-            if (status > JobStatus.Acknowledged) Jobs.wrongState(jobId, job);
-            (job, payout) = _assign(jobId, job, signer, attempt);
+        bool locked = job.isIn(JobStatus.Locked);
+        uint8 current = job.attempt();
+        if (locked || attempt > current) {
+            if (!locked && !job.isIn(JobStatus.Acknowledged)) Jobs.wrongState(jobId, job);
+            if (attempt <= current) revert Job_AttemptTaken(jobId, attempt, current);
+            uint16 model = job.model();
+            (uint32 worker, address payee, bool eligible) = REGISTRY.eligiblePayee(signer, model);
+            if (!eligible) revert Job_WorkerNotEligible(signer, model);
+            (job, payout) = (job.acknowledged(worker, attempt), payee);
+            emit JobAcknowledged(jobId, signer, attempt);
         } else {
             payout = _payoutOf(jobId, job, signer);
-            if (status == JobStatus.Settled) return;
-            if (status == JobStatus.Proven) {
+            if (job.isIn(JobStatus.Settled)) return;
+            if (job.isIn(JobStatus.Proven)) {
                 if (_state.proofs[jobId].digest != bytes28(structHash)) revert Settlement_OtherCompletion(jobId);
-            } else if (status != JobStatus.Acknowledged) {
+            } else if (!job.isIn(JobStatus.Acknowledged)) {
                 Jobs.wrongState(jobId, job);
             }
         }
@@ -51,7 +57,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
 
         uint32 billed = completion.completionTokens;
         if (countedTokens < billed) billed = countedTokens;
-        job = job.withDeadline(block.timestamp + DISPUTE_WINDOW + INCLUSION_WINDOW);
+        job = job.withDeadline(block.timestamp + SETTLED_WINDOW);
         _settle(completion, job, _charge(job, billed), billed, signer, payout, wallet);
     }
 
@@ -59,7 +65,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     function submitProof(Completion calldata completion, Signature calldata byWorker) external {
         bytes16 jobId = completion.jobId;
         PackedJob job = _state.jobs[jobId];
-        if (job.status() != JobStatus.Acknowledged) Jobs.wrongState(jobId, job);
+        if (!job.isIn(JobStatus.Acknowledged)) Jobs.wrongState(jobId, job);
         _checkInTime(jobId, job, completion.completedAt);
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
@@ -85,14 +91,14 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     function finalize(Completion calldata completion) external nonReentrant {
         bytes16 jobId = completion.jobId;
         PackedJob job = _state.jobs[jobId];
-        if (job.status() != JobStatus.Proven) Jobs.wrongState(jobId, job);
+        if (!job.isIn(JobStatus.Proven)) Jobs.wrongState(jobId, job);
         uint256 notBefore = job.deadline();
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         Proof memory proof = _state.proofs[jobId];
         if (proof.digest != bytes28(completion.hash())) revert Settlement_OtherCompletion(jobId);
 
         address signer = REGISTRY.signerOf(job.worker());
-        (, address payout) = REGISTRY.payeeOf(signer);
+        (, address payout) = REGISTRY.payableTo(signer);
         address wallet = _state.wallets[job.account()];
         _settle(completion, job, proof.credits, completion.completionTokens, signer, payout, wallet);
     }
@@ -124,9 +130,13 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         _state.jobs[jobId] = job.withCredits(charge).withStatus(JobStatus.Settled);
         _state.release(charge);
 
-        // charge × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000.
-        uint256 feeUnits = uint256(charge) * job.feeBps();
-        uint256 workerUnits = uint256(charge) * UNITS_PER_CREDIT - feeUnits;
+        // charge × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000; feeBps ≤ 2,000.
+        uint256 feeUnits;
+        uint256 workerUnits;
+        unchecked {
+            feeUnits = uint256(charge) * job.feeBps();
+            workerUnits = uint256(charge) * UNITS_PER_CREDIT - feeUnits;
+        }
         emit JobSettled(
             jobId,
             wallet,
@@ -149,7 +159,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @dev Where the job's worker is paid, when `signer` is that worker.
     function _payoutOf(bytes16 jobId, PackedJob job, address signer) private view returns (address payout) {
         uint32 worker;
-        (worker, payout) = REGISTRY.payeeOf(signer);
+        (worker, payout) = REGISTRY.payableTo(signer);
         if (worker == 0 || worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
     }
 
@@ -160,10 +170,13 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @dev The answer was finished in [lockedAt, lockedAt + 120 s) and its proof arrives before lockedAt + 150 s.
     function _checkInTime(bytes16 jobId, PackedJob job, uint40 completedAt) private view {
         uint256 lockedAt = job.lockedAt();
-        if (completedAt < lockedAt || completedAt >= lockedAt + COMPLETION_WINDOW) {
-            revert Settlement_CompletedOutOfTime(jobId, completedAt, lockedAt);
+        // 40-bit times and 32-bit windows: nothing can overflow.
+        unchecked {
+            if (completedAt < lockedAt || completedAt >= lockedAt + COMPLETION_WINDOW) {
+                revert Settlement_CompletedOutOfTime(jobId, completedAt, lockedAt);
+            }
+            uint256 deadline = lockedAt + PROOF_WINDOW;
+            if (block.timestamp >= deadline) revert Job_TooLate(jobId, deadline, block.timestamp);
         }
-        uint256 deadline = lockedAt + COMPLETION_WINDOW + INCLUSION_WINDOW;
-        if (block.timestamp >= deadline) revert Job_TooLate(jobId, deadline, block.timestamp);
     }
 }

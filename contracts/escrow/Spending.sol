@@ -36,9 +36,9 @@ library Spending {
         uint16 day = account.spentDay();
         if (day == _day(lockedAt)) {
             uint32 before = account.spentToday();
-            account = account.withSpent(day, before > back ? before - back : 0);
+            account = account.withSpent(day, back < before ? before - back : 0);
         }
-        return account.withBalances(uint256(account.free()) + back, account.escrowed() - locked);
+        return account.released(locked, back);
     }
 
     function _day(uint256 time) private pure returns (uint16) {

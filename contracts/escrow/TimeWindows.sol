@@ -11,6 +11,10 @@ import {ProtocolAdmin} from "./ProtocolAdmin.sol";
 abstract contract TimeWindows is IJobLifecycle, ProtocolAdmin {
     uint32 internal immutable COMPLETION_WINDOW;
     uint32 internal immutable INCLUSION_WINDOW;
+    /// @dev completion + inclusion: a proof must be mined before lockedAt + this.
+    uint256 internal immutable PROOF_WINDOW;
+    /// @dev dispute + inclusion: a settled job is disputable before settledAt + this.
+    uint256 internal immutable SETTLED_WINDOW;
     uint32 internal immutable FINALIZATION_WINDOW;
     uint32 internal immutable DISPUTE_WINDOW;
     uint32 internal immutable ARBITRATION_WINDOW;
@@ -21,6 +25,8 @@ abstract contract TimeWindows is IJobLifecycle, ProtocolAdmin {
         if (w.completion == 0 || w.inclusion == 0) revert Admin_InvalidWindows();
         COMPLETION_WINDOW = w.completion;
         INCLUSION_WINDOW = w.inclusion;
+        PROOF_WINDOW = uint256(w.completion) + w.inclusion;
+        SETTLED_WINDOW = uint256(w.dispute) + w.inclusion;
         FINALIZATION_WINDOW = w.finalization;
         DISPUTE_WINDOW = w.dispute;
         ARBITRATION_WINDOW = w.arbitration;
@@ -45,9 +51,8 @@ abstract contract TimeWindows is IJobLifecycle, ProtocolAdmin {
     /// @dev Seconds after a lock until which its worker can be punished: by a dispute of a proven job, by a dispute of a settled
     ///      one, or for equivocation.
     function _longestRisk() internal view returns (uint256 longest) {
-        uint256 settledBy = uint256(COMPLETION_WINDOW) + INCLUSION_WINDOW;
-        uint256 proven = settledBy + FINALIZATION_WINDOW + ARBITRATION_WINDOW;
-        uint256 settled = settledBy + DISPUTE_WINDOW + INCLUSION_WINDOW + ARBITRATION_WINDOW;
+        uint256 proven = PROOF_WINDOW + FINALIZATION_WINDOW + ARBITRATION_WINDOW;
+        uint256 settled = PROOF_WINDOW + SETTLED_WINDOW + ARBITRATION_WINDOW;
         longest = proven > settled ? proven : settled;
         if (EQUIVOCATION_WINDOW > longest) longest = EQUIVOCATION_WINDOW;
         // Deadlines are kept as 32-bit seconds after the lock.

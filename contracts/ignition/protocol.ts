@@ -20,13 +20,14 @@ export function protocolModule(settings: ProtocolSettings) {
 
     // The deployer owns what it still has to wire and hands it over at the very end.
     const treasury = m.contract("ProtocolTreasury", [deployer, stablecoin]);
-    const panel = m.contract("ArbitrationPanel", [deployer, settings.arbiters, settings.arbiterQuorum]);
+    const panel = m.contract("ArbitrationPanel", [deployer, [...settings.arbiters], settings.arbiterQuorum]);
     const catalog = m.contract("ModelCatalog", [deployer, durations.priceNotice, durations.retirementNotice]);
     const registry = m.contract("WorkerRegistry", [deployer, serviceToken, settings.minimumStake, settings.slashAmount, durations.unbonding]);
+    const disputeLogic = m.library("DisputeLogic");
     const escrow = m.contract(
       "InferenceEscrow",
       [stablecoin, catalog, registry, panel, deployer, settings.guardian, treasury, settings.feeBps, windowsOf(durations)],
-      { libraries: { DisputeLogic: m.library("DisputeLogic") } },
+      { libraries: { DisputeLogic: disputeLogic } },
     );
     const wired = [registry, treasury, panel].map((contract, i) =>
       m.call(contract, "setEscrow", [escrow], { id: `${["registry", "treasury", "panel"][i]}_escrow` }),
@@ -47,7 +48,7 @@ export function protocolModule(settings: ProtocolSettings) {
     m.call(panel, "transferOwnership", [owner], { id: "panel_owner", after: wired });
     m.call(escrow, "transferOwnership", [owner], { id: "escrow_owner", after: gatewaysAdded });
     m.call(catalog, "transferOwnership", [owner], { id: "catalog_owner", after: modelsListed });
-    return { stablecoin, serviceToken, governor, timelock, treasury, panel, catalog, registry, escrow };
+    return { stablecoin, serviceToken, governor, timelock, treasury, panel, catalog, registry, disputeLogic, escrow };
   });
 }
 

@@ -87,9 +87,9 @@ interface IJobLifecycle {
     /// @param maxCredits Reverts if the price is higher.
     /// @param validUntil Reverts when mined at or after this time.
     function lock(
-        bytes16 jobId,
         address wallet,
         uint16 model,
+        bytes16 jobId,
         uint32 maxTokens,
         uint32 maxCredits,
         uint40 validUntil
@@ -105,6 +105,12 @@ interface IJobLifecycle {
         Signature calldata byGateway,
         Signature calldata byWorker
     ) external;
+
+    /// @notice The same by the job's own gateway, whose call says what its Assignment would say: only the worker's signature is
+    ///         needed, and no `acknowledgeBy`.
+    /// @param attempt The attempt under which the worker was assigned.
+    /// @param byWorker The worker's signature of Acknowledgement{jobId, attempt}.
+    function acknowledgeDirect(bytes16 jobId, uint8 attempt, Signature calldata byWorker) external;
 
     /// @notice Ends a job without a charge. Its gateway only, from Locked or Acknowledged, at any time.
     function fail(bytes16 jobId, FailureReason reason) external;

@@ -65,7 +65,7 @@ interface IModelCatalog {
 
     /// @notice Terms of a job locked now.
     /// @return active False for an unknown or retired model; the rest is zero then.
-    function termsOf(
+    function activeTerms(
         uint16 model
     ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens);
     /// @notice Number of models ever listed; ids are 1 … count.

@@ -118,9 +118,11 @@ interface IWorkerRegistry {
     /// @notice What a slash takes, millionths of an SVC.
     function slashAmount() external view returns (uint56);
     /// @notice Id and payout address of a worker; id 0 if unknown.
-    function payeeOf(address signer) external view returns (uint32 worker, address payout);
-    /// @notice The same for a worker that may take a job of `model` now: bonded, at or above the minimum stake, hosting it.
-    function eligiblePayeeOf(
+    function payableTo(address signer) external view returns (uint32 worker, address payout);
+    /// @notice Id of a worker that may take a job of `model` now: bonded, at or above the minimum stake, hosting it; else 0.
+    function admissible(address signer, uint16 model) external view returns (uint32 worker);
+    /// @notice Id and payout address, and whether the worker may take a job of `model` now.
+    function eligiblePayee(
         address signer,
         uint16 model
     ) external view returns (uint32 worker, address payout, bool eligible);

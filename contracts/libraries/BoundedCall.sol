@@ -11,24 +11,37 @@ library BoundedCall {
     /// @notice Not enough gas left to hand CALL_GAS on; the call must be repeated with more.
     error BoundedCall_OutOfGas(uint256 left, uint256 required);
 
-    /// @notice Transfers `units` of `token` to `to`; false if the token refused.
-    function tryTransfer(address token, address to, uint256 units) internal returns (bool) {
-        return tryCall(token, abi.encodeWithSignature("transfer(address,uint256)", to, units));
-    }
+    /// @dev EIP-150 keeps 1/64 back; what the callee gets must be the whole CALL_GAS.
+    uint256 private constant REQUIRED_GAS = (CALL_GAS * 64) / 63 + 5_000;
 
-    /// @notice Calls `target`; false if it reverted or returned anything but nothing or `true`.
-    /// @dev Reverts rather than reports a refusal when the gas is short, so that whoever chooses the gas limit can never turn a
-    ///      call that would succeed into a failed one.
-    function tryCall(address target, bytes memory data) internal returns (bool ok) {
-        // EIP-150 keeps 1/64 back; what the callee gets must be the whole CALL_GAS.
-        uint256 required = (CALL_GAS * 64) / 63 + 5_000;
-        if (gasleft() < required) revert BoundedCall_OutOfGas(gasleft(), required);
+    /// @notice Transfers `units` of `token` to `to`; false if the token refused.
+    function tryTransfer(address token, address to, uint256 units) internal returns (bool ok) {
+        _requireGas();
         uint256 gasCap = CALL_GAS;
         assembly ("memory-safe") {
+            let data := mload(0x40) // free memory, left free: nothing is kept
+            mstore(data, shl(224, 0xa9059cbb)) // transfer(address,uint256)
+            mstore(add(data, 0x04), and(to, 0xffffffffffffffffffffffffffffffffffffffff))
+            mstore(add(data, 0x24), units)
             mstore(0x00, 0)
-            ok := call(gasCap, target, 0, add(data, 0x20), mload(data), 0x00, 0x20)
+            ok := call(gasCap, token, 0, data, 0x44, 0x00, 0x20)
             // Standard tokens return true; some return nothing. Anything else is a refusal.
             ok := and(ok, or(iszero(returndatasize()), and(gt(returndatasize(), 31), eq(mload(0x00), 1))))
         }
+    }
+
+    /// @notice Calls `target`; false if it reverted.
+    function tryCall(address target, bytes memory data) internal returns (bool ok) {
+        _requireGas();
+        uint256 gasCap = CALL_GAS;
+        assembly ("memory-safe") {
+            ok := call(gasCap, target, 0, add(data, 0x20), mload(data), 0, 0)
+        }
+    }
+
+    /// @dev Reverts rather than reports a refusal when the gas is short, so that whoever chooses the gas limit can never turn a
+    ///      call that would succeed into a failed one.
+    function _requireGas() private view {
+        if (gasleft() < REQUIRED_GAS) revert BoundedCall_OutOfGas(gasleft(), REQUIRED_GAS);
     }
 }

@@ -38,6 +38,15 @@ library PackedAccounts {
         return PackedAccount.wrap(word.set(ESCROWED, 40, escrowed_));
     }
 
+    /// @notice The account after `locked` credits left escrow and `back` of them became free.
+    function released(PackedAccount account, uint256 locked, uint256 back) internal pure returns (PackedAccount) {
+        // An account never gives more than it has in escrow; were that ever wrong, nothing may happen.
+        assert(locked <= escrowed(account) && back <= locked);
+        unchecked {
+            return PackedAccount.wrap(PackedAccount.unwrap(account) + (back << FREE) - (locked << ESCROWED));
+        }
+    }
+
     /// @notice The account with its next sequence number.
     function advanced(PackedAccount account) internal pure returns (PackedAccount) {
         return PackedAccount.wrap(PackedAccount.unwrap(account).set(SEQUENCE, 32, sequence(account) + 1));

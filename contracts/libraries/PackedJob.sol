@@ -50,6 +50,11 @@ library PackedJobs {
             );
     }
 
+    /// @notice The job in the hands of a worker.
+    function acknowledged(PackedJob job, uint32 worker_, uint8 attempt_) internal pure returns (PackedJob) {
+        return withStatus(withWorker(job, worker_, attempt_), JobStatus.Acknowledged);
+    }
+
     function withWorker(PackedJob job, uint32 worker_, uint8 attempt_) internal pure returns (PackedJob) {
         uint256 word = PackedJob.unwrap(job).set(WORKER, 32, worker_);
         return PackedJob.wrap(word.set(ATTEMPT, 8, attempt_));
@@ -61,7 +66,10 @@ library PackedJobs {
 
     /// @notice `deadline_` is a time, Unix seconds, not before the lock; it is kept as seconds after the lock.
     function withDeadline(PackedJob job, uint256 deadline_) internal pure returns (PackedJob) {
-        return PackedJob.wrap(PackedJob.unwrap(job).set(DEADLINE, 32, uint32(deadline_ - lockedAt(job))));
+        // Windows are bounded so that every deadline lies within 32 bits of the lock.
+        unchecked {
+            return PackedJob.wrap(PackedJob.unwrap(job).set(DEADLINE, 32, uint32(deadline_ - lockedAt(job))));
+        }
     }
 
     function withStatus(PackedJob job, JobStatus status_) internal pure returns (PackedJob) {
@@ -102,7 +110,9 @@ library PackedJobs {
 
     /// @notice The job's deadline as a time, Unix seconds.
     function deadline(PackedJob job) internal pure returns (uint256) {
-        return uint256(lockedAt(job)) + uint32(PackedJob.unwrap(job) >> DEADLINE);
+        unchecked {
+            return uint256(lockedAt(job)) + uint32(PackedJob.unwrap(job) >> DEADLINE);
+        }
     }
 
     function gateway(PackedJob job) internal pure returns (uint8) {
@@ -115,6 +125,11 @@ library PackedJobs {
 
     function status(PackedJob job) internal pure returns (JobStatus) {
         return JobStatus(PackedJob.unwrap(job) >> STATUS);
+    }
+
+    /// @notice Whether the job is in this state: cheaper than to compare `status`, which checks its range.
+    function isIn(PackedJob job, JobStatus status_) internal pure returns (bool) {
+        return PackedJob.unwrap(job) >> STATUS == uint8(status_);
     }
 
     /// @notice The job as a struct, for readers.

@@ -17,12 +17,14 @@ import {Signature} from "../libraries/JobTypes.sol";
 contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     using SafeERC20 for IERC20;
 
-    /// @dev Slot 0 is all that a settlement reads; `owner` and below are read by the worker's own calls only.
+    /// @dev An acknowledgement reads the first slot, a payment the second, the worker's own calls the rest.
     struct Worker {
-        address payout;
         uint32 id; // 0: unknown
         uint56 stake; // millionths of an SVC
         bool unbonding;
+        uint160 hosted; // bit n: model n; models from 160 on are in _hosting
+        address payout;
+        uint32 payeeId; // `id` again, so that a payment reads one slot
         address owner;
         uint40 unbondsAt;
         uint32 sequence;
@@ -37,6 +39,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
     uint256 public constant STAKE_UNIT = 1e12;
     uint256 private constant ENDPOINT_LIMIT = 200;
+    uint256 private constant INLINE_MODELS = 160;
     bytes32 private constant ENROLLMENT_TYPEHASH = keccak256("Enrollment(address owner)");
 
     IERC20 public immutable STAKE_TOKEN;
@@ -54,6 +57,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
 
     mapping(address signer => Worker) private _workers;
     mapping(uint32 id => address signer) private _signers;
+    /// @dev Models from INLINE_MODELS on, 256 a word.
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
     mapping(bytes16 jobId => Slash) private _slashes;
 
@@ -136,6 +140,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         id = ++workerCount;
         _signers[id] = signer;
         worker.id = id;
+        worker.payeeId = id;
         worker.owner = msg.sender;
         worker.payout = payout;
         worker.endpoint = endpoint;
@@ -207,19 +212,25 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
-    function payeeOf(address signer) external view returns (uint32 id, address payout) {
+    function payableTo(address signer) external view returns (uint32 id, address payout) {
         Worker storage worker = _workers[signer];
-        return (worker.id, worker.payout);
+        return (worker.payeeId, worker.payout);
     }
 
     /// @inheritdoc IWorkerRegistry
-    function eligiblePayeeOf(
+    function eligiblePayee(
         address signer,
         uint16 model
     ) external view returns (uint32 id, address payout, bool eligible) {
         Worker storage worker = _workers[signer];
-        (id, payout) = (worker.id, worker.payout);
-        eligible = _isActive(worker) && (_hosting[id][model >> 8] >> (model & 0xff)) & 1 == 1;
+        (id, payout) = (worker.payeeId, worker.payout);
+        eligible = _isActive(worker) && _hosts(worker, model);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function admissible(address signer, uint16 model) external view returns (uint32 id) {
+        Worker storage worker = _workers[signer];
+        if (_isActive(worker) && _hosts(worker, model)) id = worker.id;
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -255,6 +266,11 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         return worker.id != 0 && !worker.unbonding && worker.stake >= minimumStake;
     }
 
+    function _hosts(Worker storage worker, uint16 model) private view returns (bool) {
+        uint256 bits = model < INLINE_MODELS ? worker.hosted >> model : _hosting[worker.id][model >> 8] >> (model & 0xff);
+        return bits & 1 == 1;
+    }
+
     function _addStake(address signer, uint56 added) private {
         Worker storage worker = _workers[signer];
         if (added == 0) revert Registry_ZeroStake();
@@ -269,9 +285,14 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         for (uint256 i = 0; i < models.length; ++i) {
             uint16 model = models[i];
             if (model == 0) revert Registry_InvalidModel(model);
-            uint256 bit = uint256(1) << (model & 0xff);
-            uint256 bits = _hosting[worker.id][model >> 8];
-            _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
+            if (model < INLINE_MODELS) {
+                uint160 bit = uint160(1) << model;
+                worker.hosted = hosted ? worker.hosted | bit : worker.hosted & ~bit;
+            } else {
+                uint256 bit = uint256(1) << (model & 0xff);
+                uint256 bits = _hosting[worker.id][model >> 8];
+                _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
+            }
         }
         emit HostingSet(worker.id, signer, _next(worker), models, hosted);
     }
@@ -282,6 +303,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         uint256 count = 0;
         for (uint256 word = 0; word < 256; ++word) {
             uint256 bits = _hosting[id][word];
+            if (word == 0) bits |= _workers[_signers[id]].hosted;
             for (uint256 bit = 0; bits != 0; ++bit) {
                 if (bits & 1 == 1) found[count++] = uint16((word << 8) | bit);
                 bits >>= 1;

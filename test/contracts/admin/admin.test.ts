@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { someAddress } from "../support/actors.ts";
+import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare } from "../support/fresh.ts";
 
 const DAY = 86_400;
@@ -120,12 +121,12 @@ describe("The fee", () => {
   });
 
   it("is 20 % at most, from the first day on", async () => {
-    const { escrow, token, catalog, registry, owner, treasury } = await freshBare();
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
     await escrow.scheduleFee(2_000);
     await expect(escrow.scheduleFee(2_001)).to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap").withArgs(2_001, 2_000);
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const factory = await escrowFactory();
     const windows = await escrow.windows();
-    await expect(factory.deploy(token, catalog, registry, owner, owner, treasury, 2_001, { ...named(windows) }))
+    await expect(factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 2_001, { ...named(windows) }))
       .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
       .withArgs(2_001, 2_000);
   });
@@ -145,20 +146,20 @@ describe("The time windows", () => {
   const LONGEST = 90_150;
 
   it("must be shorter, added up, than the unbonding of a stake", async () => {
-    const { escrow, token, catalog, owner, svc, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, owner, svc, treasury } = await freshBare();
+    const factory = await escrowFactory();
     const windows = named(await escrow.windows());
     for (const [unbonding, good] of [[LONGEST, false], [LONGEST + 1, true]] as const) {
-      const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, unbonding]);
-      const deploying = factory.deploy(token, catalog, registry, owner, owner, treasury, 0, windows);
+      const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, unbonding]);
+      const deploying = factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, windows);
       if (good) await deploying;
       else await expect(deploying).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
     }
   });
 
   it("count whichever way of punishment is the longest", async () => {
-    const { escrow, token, catalog, owner, svc, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, owner, svc, treasury } = await freshBare();
+    const factory = await escrowFactory();
     const base = named(await escrow.windows());
     const cases = [
       [{ ...base, equivocation: 200_000 }, 200_000],
@@ -166,19 +167,19 @@ describe("The time windows", () => {
       [{ ...base, finalization: 10 }, 86_640],
     ] as const;
     for (const [windows, longest] of cases) {
-      const tight = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, longest]);
-      await expect(factory.deploy(token, catalog, tight, owner, owner, treasury, 0, windows)).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
-      const enough = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, longest + 1]);
-      await factory.deploy(token, catalog, enough, owner, owner, treasury, 0, windows);
+      const tight = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, longest]);
+      await expect(factory.deploy(token, catalog, tight, panel, owner, owner, treasury, 0, windows)).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
+      const enough = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, longest + 1]);
+      await factory.deploy(token, catalog, enough, panel, owner, owner, treasury, 0, windows);
     }
   });
 
   it("leave time to answer and to be mined", async () => {
-    const { escrow, token, catalog, registry, owner, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    const factory = await escrowFactory();
     const windows = named(await escrow.windows());
     for (const name of ["completion", "inclusion"] as const) {
-      await expect(factory.deploy(token, catalog, registry, owner, owner, treasury, 0, { ...windows, [name]: 0 })).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
+      await expect(factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, { ...windows, [name]: 0 })).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
     }
   });
 });

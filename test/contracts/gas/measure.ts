@@ -18,7 +18,7 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
   const { escrow } = world;
   const code = escrow.interface;
   const ids = pairs.map(() => jobId());
-  const lock = await send(world, pairs.map(({ client }, i) => code.encodeFunctionData("lock", [ids[i] ?? "", client.address, MODEL, LOCK_TOKENS, 80, 2 ** 40 - 1])));
+  const lock = await send(world, pairs.map(({ client }, i) => code.encodeFunctionData("lock", [client.address, MODEL, ids[i] ?? "", LOCK_TOKENS, 80, 2 ** 40 - 1])));
   const jobs: Job[] = [];
   const lockedAt = await now();
   for (const id of ids) jobs.push({ id, lockedAt });
@@ -26,7 +26,8 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
   const completes: string[] = [];
   for (const [i, { client, worker }] of pairs.entries()) {
     const job = jobs[i] as Job;
-    acknowledges.push(code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job, { worker }))]));
+    const [, , byWorker] = await acknowledgement(world, job, { worker });
+    acknowledges.push(code.encodeFunctionData("acknowledgeDirect", [job.id, 1, byWorker]));
     completes.push(code.encodeFunctionData("complete", [...(await completeArgs(world, job, { worker, wallet: client.address }))]));
   }
   const acknowledge = flow === "acknowledged" ? await send(world, acknowledges) : 0;

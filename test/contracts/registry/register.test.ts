@@ -93,7 +93,7 @@ describe("register", () => {
 
   it("waits for the escrow: without it no payout can be checked", async () => {
     const { owner, svc } = await freshBare();
-    const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1]);
+    const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
     const signature = { r: ethers.ZeroHash, vs: `0x${"00".repeat(31)}01` };
     await expect(registry.register(owner, PAYOUT, ENDPOINT, [], 0, signature)).to.revert(ethers);
     const key = signingKey("newcomer");
@@ -139,8 +139,8 @@ describe("A worker's settings", () => {
       await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
     }
     await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
-    expect(await registry.payeeOf(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
-    expect(await registry.eligiblePayeeOf(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
+    expect(await registry.payableTo(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
+    expect(await registry.eligiblePayee(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
   });
 
   it("change where it is paid", async () => {
@@ -149,14 +149,14 @@ describe("A worker's settings", () => {
     await expect(registry.connect(workerOwner).setPayout(worker.key.address, payout))
       .to.emit(registry, "PayoutSet")
       .withArgs(worker.id, worker.key.address, 4, payout);
-    expect(await registry.payeeOf(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
+    expect(await registry.payableTo(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
   });
 
   it("change what it hosts, model by model", async () => {
     const { registry, worker, workerOwner } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
-    const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
+    const eligible = async (model: number) => (await registry.eligiblePayee(signer, model)).eligible;
     await expect(mine.setHosting(signer, [1, 2], false)).to.emit(registry, "HostingSet").withArgs(worker.id, signer, 4, [1, 2], false);
     await mine.setHosting(signer, [255, 256, 65_535], true);
     expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 255n, 256n, 65_535n]);

@@ -39,7 +39,7 @@ describe("Stake", () => {
     await nextBlockAt(started);
     const unbondsAt = started + UNBONDING;
     await expect(mine.startUnbonding(signer)).to.emit(registry, "UnbondingStarted").withArgs(worker.id, signer, 4, unbondsAt);
-    expect((await registry.eligiblePayeeOf(signer, 1)).eligible).to.equal(false);
+    expect((await registry.eligiblePayee(signer, 1)).eligible).to.equal(false);
     await nextBlockAt(unbondsAt - 1);
     await expect(mine.withdrawStake(signer, stranger.address))
       .to.be.revertedWithCustomError(registry, "Registry_StillBonded")
@@ -116,7 +116,7 @@ describe("The registry's configuration", () => {
   it("changes the minimum stake with immediate effect on who is active, never to zero", async () => {
     const { registry, worker } = await freshWorld();
     await expect(registry.setMinimumStake(0)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    await expect(registry.setMinimumStake(MINIMUM + 1n)).to.emit(registry, "MinimumStakeSet").withArgs(2, MINIMUM + 1n);
+    await expect(registry.setMinimumStake(MINIMUM + 1n)).to.emit(registry, "MinimumStakeSet").withArgs(3, MINIMUM + 1n);
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
     await registry.setMinimumStake(MINIMUM);
     expect((await registry.workerAt(worker.id)).active).to.equal(true);
@@ -125,7 +125,7 @@ describe("The registry's configuration", () => {
   it("names the escrow once and for all", async () => {
     const { registry, stranger, owner, svc } = await freshWorld();
     await expect(registry.setEscrow(stranger)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1]);
+    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
     await expect(other.setEscrow(ethers.ZeroAddress)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
     await expect(other.setEscrow(stranger)).to.emit(other, "EscrowSet").withArgs(stranger.address);
   });

@@ -30,7 +30,7 @@ export type LockOptions = {
 export function sendLock(world: World, options: LockOptions = {}) {
   const { id = jobId(), model = MODEL, maxTokens = LOCK_TOKENS, maxCredits = 1_000_000, validUntil = FOREVER } = options;
   const wallet = options.wallet ?? world.client.address;
-  return world.escrow.connect(options.gateway ?? world.gateway).lock(id, wallet, model, maxTokens, maxCredits, validUntil);
+  return world.escrow.connect(options.gateway ?? world.gateway).lock(wallet, model, id, maxTokens, maxCredits, validUntil);
 }
 
 /** A locked job: 80 credits of the client on a max model. */
@@ -83,7 +83,7 @@ export async function completeArgs(world: World, job: Job, options: CompleteOpti
   const completion = completionOf(job, options);
   const signature = options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
   const { attempt = 1, countedTokens = completion.completionTokens, wallet = world.client.address } = options;
-  return [completion, signature, attempt, countedTokens, wallet] as const;
+  return [completion, countedTokens, signature, attempt, wallet] as const;
 }
 
 /** The gateway's fast path. */
