@@ -26,6 +26,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use(express.json({ limit: BODY_LIMIT, strict: false }));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
+  v1.get("/jobs/:job_id/output", gateway.output);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);

@@ -1,3 +1,4 @@
+import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
@@ -19,7 +20,10 @@ import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
+import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
+import { startHousekeeping } from "./store/housekeeping.ts";
+import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
 import { JobStore } from "./store/jobs.ts";
 
@@ -39,7 +43,9 @@ export class Gateway {
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
+  output!: RequestHandler;
   #recovery: Recovery | undefined;
+  #stopHousekeeping: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -107,16 +113,20 @@ export class Gateway {
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
       logger,
     };
+    const idempotency = new IdempotencyStore(pool);
     this.jobReader = new JobReader(pool, store, escrow);
     this.chat = {
       jobs,
       directory: this.directory,
+      idempotency,
       docsUrl: config.DOCS_URL,
       track: (run) => this.#track(run),
       stopping: () => this.#stopping,
     };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
+    this.#stopHousekeeping = startHousekeeping(store, idempotency, config.OUTPUT_RETENTION_HOURS, logger);
+    this.output = outputRoute(this.jobReader, store, jobs.cipher);
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
@@ -125,6 +135,7 @@ export class Gateway {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
+    this.#stopHousekeeping();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     this.directory.stop();

@@ -56,7 +56,6 @@ export class Recovery {
     try {
       const jobs = await store.unfinished(account.address);
       await Promise.all(jobs.map((job) => this.#recover(job)));
-      await store.eraseExpiredOutputs();
     } catch (error) {
       logger.warn({ err: error }, "unfinished jobs could not be read");
     }

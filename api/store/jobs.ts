@@ -187,6 +187,15 @@ export class JobStore {
     return result.rows[0]?.output ?? null;
   }
 
+  /** Deletes rows of jobs that ended that many days ago: the index has them. */
+  async deleteEnded(days: number): Promise<void> {
+    await this.#pool.query(
+      `DELETE FROM job WHERE state IN ('unlocked', 'settled', 'failed', 'refunded') AND output IS NULL
+       AND updated_at < now() - make_interval(days => $1)`,
+      [days],
+    );
+  }
+
   /** Erases answers whose time is over; returns how many. */
   async eraseExpiredOutputs(): Promise<number> {
     const result = await this.#pool.query(
