@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import express, { type Express, type RequestHandler } from "express";
 import type { Gateway } from "./gateway.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { burstLimit } from "./http/burst-limit.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
@@ -18,10 +19,12 @@ export function createApp(gateway: Gateway): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.set("trust proxy", config.TRUST_PROXY);
   app.use(requestId, logRequests(gateway));
   app.use(healthRoutes(gateway));
 
   const v1 = express.Router();
+  v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances));
   v1.use(express.json({ limit: BODY_LIMIT, strict: false }));
   v1.post("/chat/completions", chatRoute(gateway.chat));

@@ -24,6 +24,10 @@ const schema = z.object({
   DOCS_URL: z.url().optional(),
   EXPLORER_URL: z.url().optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  /** Requests a second from one address; more get 429. */
+  BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
+  /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */
+  TRUST_PROXY: z.coerce.number().int().min(0).default(0),
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** How long a worker has to acknowledge an assignment. */
