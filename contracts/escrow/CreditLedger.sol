@@ -8,6 +8,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
+import {AccountSlot, AccountSlots} from "../libraries/AccountSlot.sol";
 import {BoundedTransfer} from "../libraries/BoundedTransfer.sol";
 import {Account} from "../libraries/JobTypes.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
@@ -35,7 +36,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
 
     IERC20 internal immutable TOKEN;
 
-    mapping(address wallet => Account) private _accounts;
+    mapping(address wallet => AccountSlot) private _accounts;
     mapping(uint32 id => address wallet) private _wallets;
     mapping(address payee => Claimable) private _claimables;
     Liabilities private _liabilities;
@@ -73,21 +74,21 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
     function withdraw(uint40 credits, address receiver) external nonReentrant {
         if (credits == 0) revert Ledger_ZeroCredits();
         if (receiver == address(0) || _isUnpayable(receiver)) revert Ledger_InvalidReceiver(receiver);
-        Account memory account = _accountOf(msg.sender);
-        if (account.free < credits) revert Ledger_InsufficientCredits(msg.sender, account.free, credits);
+        AccountSlot account = _accountOf(msg.sender);
+        uint40 free = account.free();
+        if (free < credits) revert Ledger_InsufficientCredits(msg.sender, free, credits);
 
-        account.free -= credits;
-        account.sequence += 1;
+        account = account.withBalance(free - credits, account.escrowed()).counted();
         _store(msg.sender, account);
         _liabilities.credits -= credits;
         emit Withdrawn(
-            account.id,
+            account.id(),
             msg.sender,
             receiver,
-            account.sequence,
+            account.sequence(),
             credits,
-            account.free,
-            account.escrowed
+            account.free(),
+            account.escrowed()
         );
 
         TOKEN.safeTransfer(receiver, uint256(credits) * UNITS_PER_CREDIT);
@@ -110,7 +111,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
 
     /// @inheritdoc ICreditLedger
     function accountOf(address wallet) external view returns (Account memory) {
-        return _accounts[wallet];
+        return _accounts[wallet].unpack();
     }
 
     /// @inheritdoc ICreditLedger
@@ -135,12 +136,12 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
     }
 
     /// @dev The account of a wallet that must have one.
-    function _accountOf(address wallet) internal view returns (Account memory account) {
+    function _accountOf(address wallet) internal view returns (AccountSlot account) {
         account = _accounts[wallet];
-        if (account.id == 0) revert Ledger_UnknownAccount(wallet);
+        if (account.id() == 0) revert Ledger_UnknownAccount(wallet);
     }
 
-    function _store(address wallet, Account memory account) internal {
+    function _store(address wallet, AccountSlot account) internal {
         _accounts[wallet] = account;
     }
 
@@ -168,18 +169,19 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
         if (paused()) revert Ledger_Paused();
         if (credits < MINIMUM_DEPOSIT) revert Ledger_DepositTooSmall(credits, MINIMUM_DEPOSIT);
 
-        Account memory account = _accounts[msg.sender];
-        if (account.id == 0) {
-            account.id = ++_accountCount;
-            _wallets[account.id] = msg.sender;
+        AccountSlot account = _accounts[msg.sender];
+        if (account.id() == 0) {
+            uint32 id = ++_accountCount;
+            account = AccountSlots.opened(id);
+            _wallets[id] = msg.sender;
         }
         // Credits in escrow may all come back: their sum with the free ones must fit, or a refund could be stuck.
-        SafeCast.toUint40(uint256(account.free) + account.escrowed + credits);
-        account.free += credits;
-        account.sequence += 1;
+        uint40 escrowed = account.escrowed();
+        uint40 free = SafeCast.toUint40(uint256(account.free()) + escrowed + credits) - escrowed;
+        account = account.withBalance(free, escrowed).counted();
         _store(msg.sender, account);
         _liabilities.credits += credits;
-        emit Deposited(account.id, msg.sender, account.sequence, credits, account.free, account.escrowed);
+        emit Deposited(account.id(), msg.sender, account.sequence(), credits, free, escrowed);
 
         uint256 units = uint256(credits) * UNITS_PER_CREDIT;
         uint256 before = TOKEN.balanceOf(address(this));

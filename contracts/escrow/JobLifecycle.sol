@@ -5,8 +5,10 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
 import {IModelCatalog, Tier} from "../interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "../interfaces/IWorkerRegistry.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
-import {Account, Assignment, FailureReason, Job, JobStatus, Signature, Windows} from "../libraries/JobTypes.sol";
+import {JobSlot, JobSlots} from "../libraries/JobSlot.sol";
+import {Assignment, FailureReason, Job, JobStatus, Signature, Windows} from "../libraries/JobTypes.sol";
 import {Pricing} from "../libraries/Pricing.sol";
 import {CreditLedger} from "./CreditLedger.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
@@ -27,7 +29,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     uint32 internal immutable EQUIVOCATION_WINDOW;
     uint32 internal immutable NOTICE_WINDOW;
 
-    mapping(bytes16 jobId => Job) private _jobs;
+    mapping(bytes16 jobId => JobSlot) internal _jobs;
 
     constructor(IModelCatalog catalog, IWorkerRegistry registry, Windows memory w) EIP712("InferenceEscrow", "1") {
         CATALOG = catalog;
@@ -65,31 +67,18 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         if (paused_) revert Ledger_Paused();
         if (block.timestamp >= validUntil) revert Job_LockExpired(validUntil, block.timestamp);
         if (jobId == 0) revert Job_InvalidId();
-        if (_jobs[jobId].status != JobStatus.None) revert Job_AlreadyExists(jobId);
+        if (_jobs[jobId].status() != JobStatus.None) revert Job_AlreadyExists(jobId);
         (bool active, Tier tier, uint16 perRequest, uint16 per1k) = CATALOG.termsOf(model);
         if (!active) revert Job_ModelNotActive(model);
         uint32 credits = Pricing.quote(maxTokens, perRequest, per1k);
         if (credits > maxCredits) revert Job_PriceExceedsLimit(credits, maxCredits);
 
-        Account memory account = _accountOf(wallet);
-        if (account.free < credits) revert Ledger_InsufficientCredits(wallet, account.free, credits);
-        account.free -= credits;
-        account.escrowed += credits;
+        AccountSlot account = _accountOf(wallet);
+        uint40 free = account.free();
+        if (free < credits) revert Ledger_InsufficientCredits(wallet, free, credits);
+        account = account.withBalance(free - credits, account.escrowed() + credits);
         _store(wallet, account);
-        _jobs[jobId] = Job({
-            account: account.id,
-            worker: 0,
-            credits: credits,
-            creditsPerRequest: perRequest,
-            creditsPer1kTokens: per1k,
-            model: model,
-            feeBps: fee,
-            lockedAt: uint40(block.timestamp),
-            deadline: 0,
-            gateway: gateway,
-            attempt: 0,
-            status: JobStatus.Locked
-        });
+        _jobs[jobId] = JobSlots.locked(account.id(), credits, perRequest, per1k, model, fee, gateway);
         emit JobLocked(
             jobId,
             wallet,
@@ -100,8 +89,8 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
             perRequest,
             per1k,
             fee,
-            account.free,
-            account.escrowed
+            account.free(),
+            account.escrowed()
         );
     }
 
@@ -112,45 +101,46 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         Signature calldata byWorker
     ) external {
         bytes16 jobId = assignment.jobId;
-        Job memory job = _load(jobId);
-        if (job.status != JobStatus.Locked && job.status != JobStatus.Acknowledged) {
-            revert Job_WrongState(jobId, uint8(job.status));
-        }
+        JobSlot job = _jobs[jobId];
+        if (!job.isOpen()) revert Job_WrongState(jobId, uint8(job.status()));
         if (block.timestamp >= assignment.acknowledgeBy) {
             revert Job_TooLate(jobId, assignment.acknowledgeBy, block.timestamp);
         }
         bytes32 domain = _domainSeparatorV4();
         address signer = assignment.hash().recover(domain, byGateway);
-        if (_gatewayId(signer) != job.gateway) revert Job_NotAssigned(jobId, signer);
+        if (_gatewayId(signer) != job.gateway()) revert Job_NotAssigned(jobId, signer);
         signer = JobMessages.hashAcknowledgement(jobId, assignment.attempt).recover(domain, byWorker);
         if (signer != assignment.worker) revert Job_NotTheWorker(jobId, signer);
 
-        (uint32 worker, ) = REGISTRY.payeeOf(signer);
-        if (worker == job.worker && worker != 0 && assignment.attempt == job.attempt) return;
-        _assign(jobId, job, signer, assignment.attempt);
-        _save(jobId, job);
+        if (assignment.attempt == job.attempt() && assignment.attempt != 0) {
+            // The attempt is taken; its own worker repeats itself without effect.
+            (uint32 worker, ) = REGISTRY.payeeOf(signer);
+            if (worker == job.worker()) return;
+        }
+        (_jobs[jobId], ) = _assign(jobId, job, signer, assignment.attempt);
     }
 
     /// @inheritdoc IJobLifecycle
     function fail(bytes16 jobId, FailureReason reason) external {
-        Job memory job = _ownJob(jobId);
-        (address wallet, Account memory account) = _return(jobId, job, JobStatus.Failed);
-        emit JobFailed(jobId, wallet, reason, job.credits, account.free, account.escrowed);
+        JobSlot job = _ownJob(jobId);
+        (address wallet, AccountSlot account) = _return(jobId, job, JobStatus.Failed);
+        emit JobFailed(jobId, wallet, reason, job.credits(), account.free(), account.escrowed());
     }
 
     /// @inheritdoc IJobLifecycle
     function refund(bytes16 jobId) external {
-        Job memory job = _load(jobId);
-        uint256 notBefore = uint256(job.lockedAt) + COMPLETION_WINDOW;
-        if (_gatewayId(msg.sender) != job.gateway || job.gateway == 0) notBefore += INCLUSION_WINDOW;
+        JobSlot job = _jobs[jobId];
+        uint8 gateway = job.gateway();
+        uint256 notBefore = uint256(job.lockedAt()) + COMPLETION_WINDOW;
+        if (_gatewayId(msg.sender) != gateway || gateway == 0) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
-        (address wallet, Account memory account) = _return(jobId, job, JobStatus.Refunded);
-        emit JobRefunded(jobId, wallet, job.credits, account.free, account.escrowed);
+        (address wallet, AccountSlot account) = _return(jobId, job, JobStatus.Refunded);
+        emit JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
     }
 
     /// @inheritdoc IJobLifecycle
     function jobOf(bytes16 jobId) external view returns (Job memory) {
-        return _load(jobId);
+        return _jobs[jobId].unpack();
     }
 
     /// @inheritdoc IJobLifecycle
@@ -172,37 +162,30 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
         return _domainSeparatorV4();
     }
 
-    /// @dev Gives the job in memory to an eligible worker under a higher attempt; the caller stores the job.
-    function _assign(bytes16 jobId, Job memory job, address signer, uint8 attempt) internal returns (address payout) {
-        if (attempt <= job.attempt) revert Job_AttemptTaken(jobId, attempt, job.attempt);
-        bool eligible;
-        (job.worker, payout, eligible) = REGISTRY.eligiblePayeeOf(signer, job.model);
-        if (!eligible) revert Job_WorkerNotEligible(signer, job.model);
-        job.attempt = attempt;
-        job.status = JobStatus.Acknowledged;
+    /// @dev The job in the hands of an eligible worker under a higher attempt; the caller stores it.
+    function _assign(
+        bytes16 jobId,
+        JobSlot job,
+        address signer,
+        uint8 attempt
+    ) internal returns (JobSlot assigned, address payout) {
+        if (attempt <= job.attempt()) revert Job_AttemptTaken(jobId, attempt, job.attempt());
+        (uint32 worker, address payout_, bool eligible) = REGISTRY.eligiblePayeeOf(signer, job.model());
+        if (!eligible) revert Job_WorkerNotEligible(signer, job.model());
         emit JobAcknowledged(jobId, signer, attempt);
-    }
-
-    /// @dev The only place that unpacks a job: inlined copies of it cost 2.5 kB of code.
-    function _load(bytes16 jobId) internal view returns (Job memory) {
-        return _jobs[jobId];
-    }
-
-    /// @dev The only place that packs a job.
-    function _save(bytes16 jobId, Job memory job) internal {
-        _jobs[jobId] = job;
+        return (job.assigned(worker, attempt), payout_);
     }
 
     /// @dev The job, when the caller is the gateway that locked it.
-    function _ownJob(bytes16 jobId) internal view returns (Job memory job) {
-        job = _load(jobId);
-        if (job.status == JobStatus.None) revert Job_WrongState(jobId, uint8(JobStatus.None));
-        if (_gatewayId(msg.sender) != job.gateway) revert Job_NotItsGateway(jobId, msg.sender);
+    function _ownJob(bytes16 jobId) internal view returns (JobSlot job) {
+        job = _jobs[jobId];
+        if (job.status() == JobStatus.None) revert Job_WrongState(jobId, uint8(JobStatus.None));
+        if (_gatewayId(msg.sender) != job.gateway()) revert Job_NotItsGateway(jobId, msg.sender);
     }
 
     /// @dev Last moment (exclusive) at which an answer's proof can be mined.
-    function _proofDeadline(Job memory job) internal view returns (uint256) {
-        return uint256(job.lockedAt) + COMPLETION_WINDOW + INCLUSION_WINDOW;
+    function _proofDeadline(JobSlot job) internal view returns (uint256) {
+        return uint256(job.lockedAt()) + COMPLETION_WINDOW + INCLUSION_WINDOW;
     }
 
     /// @inheritdoc ProtocolAdmin
@@ -213,18 +196,15 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     /// @dev Ends an unfinished job and gives its whole escrow back.
     function _return(
         bytes16 jobId,
-        Job memory job,
+        JobSlot job,
         JobStatus end
-    ) private returns (address wallet, Account memory account) {
-        if (job.status != JobStatus.Locked && job.status != JobStatus.Acknowledged) {
-            revert Job_WrongState(jobId, uint8(job.status));
-        }
-        job.status = end;
-        _save(jobId, job);
-        wallet = walletOf(job.account);
+    ) private returns (address wallet, AccountSlot account) {
+        if (!job.isOpen()) revert Job_WrongState(jobId, uint8(job.status()));
+        _jobs[jobId] = job.to(end);
+        wallet = walletOf(job.account());
         account = _accountOf(wallet);
-        account.escrowed -= job.credits;
-        account.free += job.credits;
+        uint32 credits = job.credits();
+        account = account.withBalance(account.free() + credits, account.escrowed() - credits);
         _store(wallet, account);
     }
 }

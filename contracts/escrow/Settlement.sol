@@ -2,8 +2,10 @@
 pragma solidity 0.8.37;
 
 import {ISettlement} from "../interfaces/ISettlement.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
-import {Account, Completion, Job, JobStatus, Signature} from "../libraries/JobTypes.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
+import {Completion, JobStatus, Signature} from "../libraries/JobTypes.sol";
 import {Pricing} from "../libraries/Pricing.sol";
 import {JobLifecycle} from "./JobLifecycle.sol";
 
@@ -29,46 +31,46 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         address wallet
     ) external nonReentrant {
         bytes16 jobId = completion.jobId;
-        Job memory job = _ownJob(jobId);
+        JobSlot job = _ownJob(jobId);
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
+        JobStatus status = job.status();
         address payout;
 
-        if (job.status == JobStatus.Locked || attempt > job.attempt) {
-            if (job.status > JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status));
-            payout = _assign(jobId, job, signer, attempt);
+        if (status == JobStatus.Locked || attempt > job.attempt()) {
+            if (status > JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(status));
+            (job, payout) = _assign(jobId, job, signer, attempt);
         } else {
             uint32 worker;
             (worker, payout) = REGISTRY.payeeOf(signer);
-            if (worker == 0 || worker != job.worker) revert Job_NotTheWorker(jobId, signer);
-            if (job.status == JobStatus.Settled) return;
-            if (job.status == JobStatus.Proven) {
+            if (worker == 0 || worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
+            if (status == JobStatus.Settled) return;
+            if (status == JobStatus.Proven) {
                 if (_proofs[jobId].digest != bytes28(structHash)) revert Settlement_OtherCompletion(jobId);
-            } else if (job.status != JobStatus.Acknowledged) {
-                revert Job_WrongState(jobId, uint8(job.status));
+            } else if (status != JobStatus.Acknowledged) {
+                revert Job_WrongState(jobId, uint8(status));
             }
         }
         _checkInTime(jobId, job, completion.completedAt);
 
         uint32 billed = countedTokens < completion.completionTokens ? countedTokens : completion.completionTokens;
-        job.deadline = uint32(block.timestamp - job.lockedAt) + DISPUTE_WINDOW + INCLUSION_WINDOW;
+        job = job.withDeadline(uint32(block.timestamp - job.lockedAt()) + DISPUTE_WINDOW + INCLUSION_WINDOW);
         _settle(completion, job, _charge(job, billed), billed, signer, payout, wallet);
     }
 
     /// @inheritdoc ISettlement
     function submitProof(Completion calldata completion, Signature calldata byWorker) external {
         bytes16 jobId = completion.jobId;
-        Job memory job = _load(jobId);
-        if (job.status != JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status));
+        JobSlot job = _jobs[jobId];
+        if (job.status() != JobStatus.Acknowledged) revert Job_WrongState(jobId, uint8(job.status()));
         _checkInTime(jobId, job, completion.completedAt);
         bytes32 structHash = completion.hash();
         address signer = structHash.recover(_domainSeparatorV4(), byWorker);
         (uint32 worker, ) = REGISTRY.payeeOf(signer);
-        if (worker != job.worker) revert Job_NotTheWorker(jobId, signer);
+        if (worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
 
-        job.status = JobStatus.Proven;
-        job.deadline = uint32(block.timestamp - job.lockedAt) + FINALIZATION_WINDOW;
-        _save(jobId, job);
+        uint32 deadline = uint32(block.timestamp - job.lockedAt()) + FINALIZATION_WINDOW;
+        _jobs[jobId] = job.to(JobStatus.Proven).withDeadline(deadline);
         uint32 credits = _charge(job, completion.completionTokens);
         _proofs[jobId] = Proof({digest: bytes28(structHash), credits: credits});
         emit JobProven(
@@ -79,21 +81,21 @@ abstract contract Settlement is ISettlement, JobLifecycle {
             completion.completionTokens,
             completion.completedAt,
             credits,
-            job.lockedAt + job.deadline
+            job.lockedAt() + deadline
         );
     }
 
     /// @inheritdoc ISettlement
     function finalize(Completion calldata completion) external nonReentrant {
         bytes16 jobId = completion.jobId;
-        Job memory job = _load(jobId);
-        if (job.status != JobStatus.Proven) revert Job_WrongState(jobId, uint8(job.status));
-        uint256 notBefore = uint256(job.lockedAt) + job.deadline;
+        JobSlot job = _jobs[jobId];
+        if (job.status() != JobStatus.Proven) revert Job_WrongState(jobId, uint8(job.status()));
+        uint256 notBefore = uint256(job.lockedAt()) + job.deadline();
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         Proof memory proof = _proofs[jobId];
         if (proof.digest != bytes28(completion.hash())) revert Settlement_OtherCompletion(jobId);
 
-        address signer = REGISTRY.signerOf(job.worker);
+        address signer = REGISTRY.signerOf(job.worker());
         (, address payout) = REGISTRY.payeeOf(signer);
         _settle(
             completion,
@@ -102,7 +104,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
             completion.completionTokens,
             signer,
             payout,
-            walletOf(job.account)
+            walletOf(job.account())
         );
     }
 
@@ -115,7 +117,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @dev Charges the job in memory, whose `deadline` the caller has set, and pays everyone.
     function _settle(
         Completion calldata completion,
-        Job memory job,
+        JobSlot job,
         uint32 charge,
         uint32 billed,
         address signer,
@@ -123,20 +125,18 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         address wallet
     ) private {
         bytes16 jobId = completion.jobId;
-        Account memory account = _accountOf(wallet);
-        if (account.id != job.account) revert Settlement_WrongWallet(jobId, wallet);
+        AccountSlot account = _accountOf(wallet);
+        if (account.id() != job.account()) revert Settlement_WrongWallet(jobId, wallet);
 
-        uint32 returned = job.credits - charge;
-        account.escrowed -= job.credits;
-        account.free += returned;
+        uint32 locked = job.credits();
+        uint32 returned = locked - charge;
+        account = account.withBalance(account.free() + returned, account.escrowed() - locked);
         _store(wallet, account);
-        job.credits = charge;
-        job.status = JobStatus.Settled;
-        _save(jobId, job);
+        _jobs[jobId] = job.to(JobStatus.Settled).withCredits(charge);
         _release(charge);
 
         // charge × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000.
-        uint256 feeUnits = uint256(charge) * job.feeBps;
+        uint256 feeUnits = uint256(charge) * job.feeBps();
         uint256 workerUnits = uint256(charge) * UNITS_PER_CREDIT - feeUnits;
         emit JobSettled(
             jobId,
@@ -150,21 +150,22 @@ abstract contract Settlement is ISettlement, JobLifecycle {
             returned,
             workerUnits,
             feeUnits,
-            account.free,
-            account.escrowed
+            account.free(),
+            account.escrowed()
         );
         _pay(jobId, payout, workerUnits);
         _pay(jobId, treasury(), feeUnits);
     }
 
-    function _charge(Job memory job, uint32 tokens) private pure returns (uint32) {
-        return Pricing.charge(tokens, job.creditsPerRequest, job.creditsPer1kTokens, job.credits);
+    function _charge(JobSlot job, uint32 tokens) private pure returns (uint32) {
+        return Pricing.charge(tokens, job.creditsPerRequest(), job.creditsPer1kTokens(), job.credits());
     }
 
     /// @dev The answer was finished in [lockedAt, lockedAt + 120 s) and its proof arrives before lockedAt + 150 s.
-    function _checkInTime(bytes16 jobId, Job memory job, uint40 completedAt) private view {
-        if (completedAt < job.lockedAt || completedAt >= uint256(job.lockedAt) + COMPLETION_WINDOW) {
-            revert Settlement_CompletedOutOfTime(jobId, completedAt, job.lockedAt);
+    function _checkInTime(bytes16 jobId, JobSlot job, uint40 completedAt) private view {
+        uint40 lockedAt = job.lockedAt();
+        if (completedAt < lockedAt || completedAt >= uint256(lockedAt) + COMPLETION_WINDOW) {
+            revert Settlement_CompletedOutOfTime(jobId, completedAt, lockedAt);
         }
         uint256 deadline = _proofDeadline(job);
         if (block.timestamp >= deadline) revert Job_TooLate(jobId, deadline, block.timestamp);

@@ -64,25 +64,23 @@ contract ModelCatalog is IModelCatalog, Ownable {
     /// @inheritdoc IModelCatalog
     function schedulePrices(uint16 model, uint16 creditsPerRequest, uint16 creditsPer1kTokens) external onlyOwner {
         _checkPrices(creditsPerRequest, creditsPer1kTokens);
-        Terms memory terms = _termsOf(model);
+        Terms storage terms = _termsOf(model);
         (terms.perRequest, terms.per1k) = _pricesNow(terms);
         terms.nextPerRequest = creditsPerRequest;
         terms.nextPer1k = creditsPer1kTokens;
         terms.pricesChangeAt = uint40(block.timestamp) + priceNotice;
         terms.sequence += 1;
-        _terms[model] = terms;
         emit PricesScheduled(model, terms.sequence, creditsPerRequest, creditsPer1kTokens, terms.pricesChangeAt);
     }
 
     /// @inheritdoc IModelCatalog
     function scheduleRetirement(uint16 model, uint40 retiresAt) external onlyOwner {
-        Terms memory terms = _termsOf(model);
+        Terms storage terms = _termsOf(model);
         if (_isRetired(terms)) revert Catalog_AlreadyRetired(model);
         uint256 earliest = block.timestamp + retirementNotice;
         if (retiresAt < earliest) revert Catalog_NoticeTooShort(retiresAt, earliest);
         terms.retiresAt = retiresAt;
         terms.sequence += 1;
-        _terms[model] = terms;
         emit RetirementScheduled(model, terms.sequence, retiresAt);
     }
 
@@ -90,7 +88,7 @@ contract ModelCatalog is IModelCatalog, Ownable {
     function termsOf(
         uint16 model
     ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens) {
-        Terms memory terms = _terms[model];
+        Terms storage terms = _terms[model];
         if (terms.createdAt == 0 || _isRetired(terms)) return (false, Tier.Lite, 0, 0);
         (creditsPerRequest, creditsPer1kTokens) = _pricesNow(terms);
         return (true, terms.tier, creditsPerRequest, creditsPer1kTokens);
@@ -98,7 +96,7 @@ contract ModelCatalog is IModelCatalog, Ownable {
 
     /// @inheritdoc IModelCatalog
     function modelAt(uint16 model) external view returns (ModelView memory view_) {
-        Terms memory terms = _termsOf(model);
+        Terms storage terms = _termsOf(model);
         Label memory label = _labels[model];
         (uint16 perRequest, uint16 per1k) = _pricesNow(terms);
         bool announced = block.timestamp < terms.pricesChangeAt;
@@ -121,16 +119,16 @@ contract ModelCatalog is IModelCatalog, Ownable {
         });
     }
 
-    function _termsOf(uint16 model) private view returns (Terms memory terms) {
+    function _termsOf(uint16 model) private view returns (Terms storage terms) {
         terms = _terms[model];
         if (terms.createdAt == 0) revert Catalog_UnknownModel(model);
     }
 
-    function _isRetired(Terms memory terms) private view returns (bool) {
+    function _isRetired(Terms storage terms) private view returns (bool) {
         return terms.retiresAt != 0 && block.timestamp >= terms.retiresAt;
     }
 
-    function _pricesNow(Terms memory terms) private view returns (uint16 perRequest, uint16 per1k) {
+    function _pricesNow(Terms storage terms) private view returns (uint16 perRequest, uint16 per1k) {
         if (terms.pricesChangeAt != 0 && block.timestamp >= terms.pricesChangeAt) {
             return (terms.nextPerRequest, terms.nextPer1k);
         }
