@@ -46,10 +46,17 @@ const requestId: RequestHandler = (request, response, next) => {
 };
 
 /** One line a request, when it is over: never a key, a prompt or an answer. */
-function logRequests({ logger }: Gateway): RequestHandler {
+function logRequests({ logger, metrics }: Gateway): RequestHandler {
   return (request, response, next) => {
     const startedAt = performance.now();
     response.on("close", () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      if (request.originalUrl.startsWith("/v1/")) {
+        // Patterns, never paths: a label for each job id would grow without end.
+        const route = request.route ? `${request.baseUrl}${request.route.path}` : "none";
+        metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
+        metrics.requestSeconds.observe({ route }, seconds);
+      }
       logger.info(
         {
           requestId: request.requestId,
@@ -57,7 +64,7 @@ function logRequests({ logger }: Gateway): RequestHandler {
           // Without the query: cursors and filters are the client's business.
           path: request.originalUrl.split("?", 1)[0],
           status: response.statusCode,
-          ms: Math.round(performance.now() - startedAt),
+          ms: Math.round(seconds * 1000),
           jobId: response.getHeader("x-service-job-id"),
           complete: response.writableFinished,
         },

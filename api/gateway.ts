@@ -19,6 +19,7 @@ import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
+import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
 import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
@@ -40,6 +41,7 @@ export class Gateway {
   readonly workers: WorkerPool;
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
+  readonly metrics = new Metrics();
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
@@ -59,7 +61,7 @@ export class Gateway {
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
-    this.workers = new WorkerPool(this.directory, logger);
+    this.workers = new WorkerPool(this.directory, this.metrics, logger);
     const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
   }
@@ -89,6 +91,7 @@ export class Gateway {
       broadcaster: new Broadcaster(rpc),
       priorityFee: config.PRIORITY_FEE_WEI,
       replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
+      metrics: this.metrics,
       logger,
       maySend: () => this.signerLock.held,
       stopping: () => this.pipeline.stopping,
@@ -98,7 +101,7 @@ export class Gateway {
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
-    const store = new JobStore(pool);
+    const store = new JobStore(pool, (state) => this.metrics.jobs.inc({ state }));
     const jobs: JobContext = {
       account,
       chainId,
@@ -125,6 +128,7 @@ export class Gateway {
     };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
+    this.metrics.observe(this);
     this.#stopHousekeeping = startHousekeeping(store, idempotency, config.OUTPUT_RETENTION_HOURS, logger);
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
   }

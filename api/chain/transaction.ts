@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Address, type Hex, keccak256 } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
+import type { Metrics } from "../metrics.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import type { Head } from "./head.ts";
 import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
@@ -20,6 +21,7 @@ export type SigningContext = {
   priorityFee: bigint;
   /** A transaction not mined for this long gets a higher fee, ms. */
   replaceAfterMs: number;
+  metrics: Metrics;
   logger: Logger;
   /** False while this process may not send: the signer lock is lost. */
   maySend: () => boolean;

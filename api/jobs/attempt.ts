@@ -69,7 +69,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
       error instanceof WorkerFailure
         ? error
         : new WorkerFailure("malformed", `the worker broke the protocol: ${String(error)}`, true, error);
-    if (!input.signal.aborted) context.workers.reportFailure(worker, `${failure.code}: ${failure.message}`);
+    if (!input.signal.aborted) context.workers.reportFailure(worker, failure.code, failure.message);
     return { ok: false, failure, acknowledgeBy, acknowledged: relay.isAccepted };
   } finally {
     relay.cancel();

@@ -132,7 +132,7 @@ export class JobRun {
       completion.proofHash === hash &&
       (await isSignedBy(this.#context, completion, signature, worker.signer));
     if (!honest) {
-      this.#context.workers.reportFailure(worker, "signed another answer than it sent");
+      this.#context.workers.reportFailure(worker, "hash_mismatch", "signed another answer than it sent");
       throw await this.#failed(
         FailureReason.HashMismatch,
         "the worker signed another answer than it sent",

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
+import type { Metrics } from "../metrics.ts";
 
 type Health = { healthy: boolean; probing: boolean; checkedAt: number; firstTokenMs: number; outstanding: number };
 
@@ -18,12 +19,14 @@ const SAMPLES = 101;
 export class WorkerPool {
   readonly #directory: Directory;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #health = new Map<string, Health>();
   readonly #firstTokens = new Map<number, number[]>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(directory: Directory, logger: Logger) {
+  constructor(directory: Directory, metrics: Metrics, logger: Logger) {
     this.#directory = directory;
+    this.#metrics = metrics;
     this.#logger = logger;
   }
 
@@ -67,7 +70,13 @@ export class WorkerPool {
     };
   }
 
+  /** Every worker known on chain, with what the last probe said. */
+  states(): { worker: string; healthy: boolean }[] {
+    return this.#directory.workers().map((worker) => ({ worker: worker.signer, healthy: this.#of(worker).healthy }));
+  }
+
   observeFirstToken(worker: RegisteredWorker, model: number, ms: number): void {
+    this.#metrics.firstTokenSeconds.observe({ model: String(model) }, ms / 1000);
     const health = this.#of(worker);
     health.firstTokenMs = health.firstTokenMs === 0 ? ms : health.firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
     const samples = this.#firstTokens.get(model) ?? [];
@@ -83,9 +92,13 @@ export class WorkerPool {
   }
 
   /** The worker just failed a job: no more for it until a probe succeeds. */
-  reportFailure(worker: RegisteredWorker, reason: string): void {
+  reportFailure(worker: RegisteredWorker, code: string, reason: string): void {
+    this.#metrics.workerFailures.inc({ worker: worker.signer, code });
     this.#of(worker).healthy = false;
-    this.#logger.warn({ worker: worker.signer, endpoint: worker.endpoint, reason }, "a worker failed and is set aside");
+    this.#logger.warn(
+      { worker: worker.signer, endpoint: worker.endpoint, code, reason },
+      "a worker failed and is set aside",
+    );
   }
 
   async probeAll(): Promise<void> {
