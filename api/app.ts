@@ -6,6 +6,7 @@ import { burstLimit } from "./http/burst-limit.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
+import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -33,6 +34,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);
+  app.use("/docs", docsRoutes());
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));
