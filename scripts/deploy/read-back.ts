@@ -34,11 +34,17 @@ export async function checkWiring(client: PublicClient, contracts: Contracts): P
     ["the registry's stake token", stake, contracts.ServiceToken],
     ["the registry's escrow", back, contracts.InferenceEscrow],
   ];
-  report(wiring.filter(([, is, wanted]) => !isAddressEqual(is, wanted)).map(([what, is, wanted]) => ({ what, is, wanted })));
+  report(
+    wiring.filter(([, is, wanted]) => !isAddressEqual(is, wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
+  );
 }
 
 /** Those of `gateways` that the escrow does not know. */
-export async function unknownGateways(client: PublicClient, escrow: Address, gateways: readonly Address[]): Promise<Address[]> {
+export async function unknownGateways(
+  client: PublicClient,
+  escrow: Address,
+  gateways: readonly Address[],
+): Promise<Address[]> {
   const known = await Promise.all(
     gateways.map((gateway) =>
       client.readContract({ address: escrow, abi: inferenceEscrowAbi, functionName: "gatewayOf", args: [gateway] }),
@@ -48,9 +54,18 @@ export async function unknownGateways(client: PublicClient, escrow: Address, gat
 }
 
 /** Checks, right after a deployment, what governance may change later. */
-export async function checkSettings(client: PublicClient, contracts: Contracts, settings: ProtocolSettings): Promise<void> {
+export async function checkSettings(
+  client: PublicClient,
+  contracts: Contracts,
+  settings: ProtocolSettings,
+): Promise<void> {
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
-  const owned = { escrow: contracts.InferenceEscrow, catalog: contracts.ModelCatalog, registry: contracts.WorkerRegistry, treasury: contracts.ProtocolTreasury };
+  const owned = {
+    escrow: contracts.InferenceEscrow,
+    catalog: contracts.ModelCatalog,
+    registry: contracts.WorkerRegistry,
+    treasury: contracts.ProtocolTreasury,
+  };
   const { priceNotice, retirementNotice, unbonding, ...windows } = settings.durations;
   const [treasury, guardian, fee, windowsRead, models, minimumStake, unbondingRead, ...owners] = await Promise.all([
     client.readContract({ ...escrow, functionName: "treasury" }),
@@ -70,13 +85,23 @@ export async function checkSettings(client: PublicClient, contracts: Contracts, 
     ["number of models", models, LAUNCH_MODELS.length],
     ["minimum stake", minimumStake, settings.minimumStake],
     ["unbonding period", unbondingRead, unbonding],
-    ...Object.entries(windows).map(([name, value]): [string, unknown, unknown] => [`window ${name}`, windowsRead[name as keyof typeof windows], value]),
-    ...Object.keys(owned).map((name, i): [string, unknown, unknown] => [`owner of the ${name}`, owners[i], settings.owner]),
+    ...Object.entries(windows).map(([name, value]): [string, unknown, unknown] => [
+      `window ${name}`,
+      windowsRead[name as keyof typeof windows],
+      value,
+    ]),
+    ...Object.keys(owned).map((name, i): [string, unknown, unknown] => [
+      `owner of the ${name}`,
+      owners[i],
+      settings.owner,
+    ]),
   ];
   const text = (value: unknown) => String(value).toLowerCase();
   const missing = await unknownGateways(client, contracts.InferenceEscrow, settings.gateways);
   facts.push(["unknown gateways", missing.join(", "), ""]);
-  report(facts.filter(([, is, wanted]) => text(is) !== text(wanted)).map(([what, is, wanted]) => ({ what, is, wanted })));
+  report(
+    facts.filter(([, is, wanted]) => text(is) !== text(wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
+  );
 }
 
 function report(findings: Finding[]): void {
