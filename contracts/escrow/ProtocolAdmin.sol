@@ -69,7 +69,7 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
     function scheduleFee(uint16 feeBps_) external onlyOwner {
         if (feeBps_ > FEE_CAP_BPS) revert Admin_FeeAboveCap(feeBps_, FEE_CAP_BPS);
         Config memory config = _config;
-        config.feeBps = _feeBps(config);
+        config.feeBps = _feeBps();
         config.nextFeeBps = feeBps_;
         config.nextFeeAt = uint40(block.timestamp) + _noticePeriod();
         _config = config;
@@ -105,7 +105,7 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
 
     /// @inheritdoc IProtocolAdmin
     function feeBps() external view returns (uint16) {
-        return _feeBps(_config);
+        return _feeBps();
     }
 
     /// @inheritdoc IProtocolAdmin
@@ -129,8 +129,7 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
 
     /// @dev Everything a lock needs to know of the configuration, from one storage slot.
     function _lockTerms() internal view returns (bool paused_, uint16 feeBps_) {
-        Config memory config = _config;
-        return (config.paused, _feeBps(config));
+        return (_config.paused, _feeBps());
     }
 
     /// @dev Id of a gateway, 0 if it is none; ids do not depend on the right to lock.
@@ -140,7 +139,7 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
 
     /// @dev Id of the calling gateway if it may lock, else 0.
     function _lockingGatewayId(address signer) internal view returns (uint8) {
-        Gateway memory gateway = _gateways[signer];
+        Gateway storage gateway = _gateways[signer];
         return gateway.mayLock ? gateway.id : 0;
     }
 
@@ -155,7 +154,8 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
         emit GuardianSet(++_adminSequence, guardian_);
     }
 
-    function _feeBps(Config memory config) private view returns (uint16) {
-        return config.nextFeeAt != 0 && block.timestamp >= config.nextFeeAt ? config.nextFeeBps : config.feeBps;
+    function _feeBps() private view returns (uint16) {
+        uint40 nextFeeAt = _config.nextFeeAt;
+        return nextFeeAt != 0 && block.timestamp >= nextFeeAt ? _config.nextFeeBps : _config.feeBps;
     }
 }

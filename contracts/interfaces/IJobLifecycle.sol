@@ -98,7 +98,7 @@ interface IJobLifecycle {
     /// @notice Records that a worker took the job. Callable by anyone who holds both signatures, before
     ///         `assignment.acknowledgeBy`. A higher attempt replaces a lower one; repeating is a no-op.
     /// @param assignment The gateway's offer.
-    /// @param byGateway The gateway's signature of it.
+    /// @param byGateway The gateway's signature of it; not looked at (send zeros) when the job's gateway itself is the caller.
     /// @param byWorker The worker's signature of Acknowledgement{jobId, attempt}.
     function acknowledge(
         Assignment calldata assignment,

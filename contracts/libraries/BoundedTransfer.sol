@@ -18,11 +18,15 @@ library BoundedTransfer {
         // EIP-150 keeps 1/64 back; what the callee gets must be the whole TRANSFER_GAS.
         uint256 required = (TRANSFER_GAS * 64) / 63 + 5_000;
         if (gasleft() < required) revert BoundedTransfer_OutOfGas(gasleft(), required);
-        bytes memory data = abi.encodeWithSignature("transfer(address,uint256)", to, units);
         uint256 gasCap = TRANSFER_GAS;
         assembly ("memory-safe") {
+            // transfer(address,uint256), in memory that nobody keeps.
+            let data := mload(0x40)
+            mstore(data, shl(224, 0xa9059cbb))
+            mstore(add(data, 0x04), and(to, 0xffffffffffffffffffffffffffffffffffffffff))
+            mstore(add(data, 0x24), units)
             mstore(0x00, 0)
-            let ok := call(gasCap, token, 0, add(data, 0x20), mload(data), 0x00, 0x20)
+            let ok := call(gasCap, token, 0, data, 0x44, 0x00, 0x20)
             // Standard tokens return true; some return nothing. Anything else is a refusal.
             paid := and(ok, or(iszero(returndatasize()), and(gt(returndatasize(), 31), eq(mload(0x00), 1))))
         }

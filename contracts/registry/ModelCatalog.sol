@@ -88,9 +88,13 @@ contract ModelCatalog is IModelCatalog, Ownable {
     function termsOf(
         uint16 model
     ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens) {
+        // `_isRetired` and `_pricesNow` written out: each lock asks this, and here the slot is read once.
         Terms storage terms = _terms[model];
-        if (terms.createdAt == 0 || _isRetired(terms)) return (false, Tier.Lite, 0, 0);
-        (creditsPerRequest, creditsPer1kTokens) = _pricesNow(terms);
+        (uint40 retiresAt, uint40 changeAt) = (terms.retiresAt, terms.pricesChangeAt);
+        if (terms.createdAt == 0 || (retiresAt != 0 && block.timestamp >= retiresAt)) return (false, Tier.Lite, 0, 0);
+        bool changed = changeAt != 0 && block.timestamp >= changeAt;
+        creditsPerRequest = changed ? terms.nextPerRequest : terms.perRequest;
+        creditsPer1kTokens = changed ? terms.nextPer1k : terms.per1k;
         return (true, terms.tier, creditsPerRequest, creditsPer1kTokens);
     }
 

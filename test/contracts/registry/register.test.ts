@@ -158,9 +158,14 @@ describe("A worker's settings", () => {
     const mine = registry.connect(workerOwner);
     const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
     await expect(mine.setHosting(signer, [1, 2], false)).to.emit(registry, "HostingSet").withArgs(worker.id, signer, 4, [1, 2], false);
-    await mine.setHosting(signer, [255, 256, 65_535], true);
-    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 255n, 256n, 65_535n]);
-    expect(await Promise.all([1, 2, 3, 254, 255, 256, 257, 65_534, 65_535].map(eligible))).to.deep.equal([false, false, true, false, true, true, false, false, true]);
+    // The first 15 are kept apart from the rest, which stand in words of 256.
+    const added = [15, 16, 255, 256, 65_535];
+    await mine.setHosting(signer, added, true);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 15n, 16n, 255n, 256n, 65_535n]);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([true, true, true, true, true]);
+    expect(await Promise.all([0, 1, 2, 14, 17, 254, 257, 65_534].map(eligible))).to.deep.equal(Array(8).fill(false));
+    await mine.setHosting(signer, added, false);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([false, false, false, false, false]);
     await mine.setHosting(signer, [3, 3], true);
     expect(await eligible(3)).to.equal(true);
     await expect(mine.setHosting(signer, [4, 0], true)).to.be.revertedWithCustomError(registry, "Registry_InvalidModel").withArgs(0);
