@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import express, { type Express, type RequestHandler } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, { type Express, type Request, type RequestHandler } from "express";
 import type { Gateway } from "./gateway.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { burstLimit } from "./http/burst-limit.ts";
@@ -27,7 +28,7 @@ export function createApp(gateway: Gateway): Express {
   const v1 = express.Router();
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances));
-  v1.use(express.json({ limit: BODY_LIMIT, strict: false }));
+  v1.use(express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);
@@ -39,6 +40,11 @@ export function createApp(gateway: Gateway): Express {
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));
   return app;
+}
+
+/** An Idempotency-Key stands for the bytes that were sent with it. */
+function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+  if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
 }
 
 const requestId: RequestHandler = (request, response, next) => {

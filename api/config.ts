@@ -32,6 +32,8 @@ const schema = z.object({
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** How long a worker has to acknowledge an assignment. */
   ACKNOWLEDGE_SECONDS: seconds(10),
+  /** How long an acknowledged worker may take to its first token before another one is asked. */
+  FIRST_TOKEN_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
   /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
@@ -40,6 +42,8 @@ const schema = z.object({
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),
   /** A transaction not mined for this long gets a higher fee. */
   REPLACE_AFTER_SECONDS: seconds(15),
+  /** Highest fee ever offered, wei per gas. */
+  FEE_CAP_WEI: z.coerce.bigint().default(500_000_000_000n),
   /** Lowest tip, wei per gas. */
   PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
 });

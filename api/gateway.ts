@@ -90,6 +90,7 @@ export class Gateway {
       outbox,
       broadcaster: new Broadcaster(rpc),
       priorityFee: config.PRIORITY_FEE_WEI,
+      feeCap: config.FEE_CAP_WEI,
       replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
       metrics: this.metrics,
       logger,
@@ -114,6 +115,7 @@ export class Gateway {
       store,
       cipher: new Cipher(config.MASTER_KEY, "answers"),
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
+      refused: new Set(),
       logger,
     };
     const idempotency = new IdempotencyStore(pool);
@@ -208,6 +210,7 @@ export class Gateway {
       completion: windows.completion,
       inclusion: windows.inclusion,
       acknowledge: this.config.ACKNOWLEDGE_SECONDS,
+      firstToken: this.config.FIRST_TOKEN_SECONDS,
       lock: this.config.LOCK_SECONDS,
     };
   }

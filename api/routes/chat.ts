@@ -14,6 +14,8 @@ import { streamAnswer } from "./stream.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
+/** A node silent for longer takes no lock: a request is refused before anything is written. */
+const CHAIN_SILENT_MS = 5_000;
 
 export type ChatDependencies = {
   jobs: JobContext;
@@ -36,6 +38,11 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
         details: { retry_after: 1 },
       });
     }
+    if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {
+      throw new ApiError("service_unavailable", "The settlement chain does not answer; retry in a few seconds.", {
+        details: { retry_after: 5 },
+      });
+    }
     const key = idempotencyKey(request);
     if (key === null) await answer(dependencies, plan, body, response);
     else await answerOnce(dependencies, key, plan, body, request, response);
@@ -55,7 +62,7 @@ async function answerOnce(
   const { wallet } = plan;
   for (;;) {
     const jobId = newJobId();
-    const claim = await idempotency.claim({ wallet, key, body: request.body }, jobId);
+    const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
     if (claim.status === "mismatch") {
       throw new ApiError("conflict", "This Idempotency-Key was used with another body; use a new key.", {
         param: "Idempotency-Key",
@@ -85,8 +92,9 @@ async function answer(
   const failed = async (error: unknown) => {
     if (error instanceof ApiError) await onFailure();
   };
+  let run: JobRun | undefined;
   try {
-    const run = await startJob(dependencies.jobs, jobId, plan);
+    run = await startJob(dependencies.jobs, jobId, plan);
     dependencies.track(run);
     const lock = await run.locked;
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
@@ -99,6 +107,7 @@ async function answer(
     await failed(error);
     const known = balances.known(plan.wallet);
     if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
+    if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });
     throw error;
   }
 }

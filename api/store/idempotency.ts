@@ -3,8 +3,8 @@ import type pg from "pg";
 import type { Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 
-/** Whose request it is, under which key, and what it asks. */
-export type IdempotentRequest = { wallet: string; key: string; body: unknown };
+/** Whose request it is, under which key, and its body as it came. */
+export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
 
 /** `new`: this request runs it. `known`: an earlier one did, as this job. `mismatch`: the key was used for another body. */
 export type Claim = { status: "new" } | { status: "known"; jobId: Hex } | { status: "mismatch" };
@@ -57,6 +57,6 @@ export class IdempotencyStore {
   }
 }
 
-function fingerprintOf(body: unknown): Buffer {
-  return createHash("sha256").update(JSON.stringify(body)).digest();
+function fingerprintOf(body: Buffer): Buffer {
+  return createHash("sha256").update(body).digest();
 }

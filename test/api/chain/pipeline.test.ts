@@ -66,6 +66,7 @@ async function start({ replaceAfterMs = 15_000 } = {}) {
     priorityFee: 1_000_000_000n,
     logger,
     replaceAfterMs,
+    feeCap: 500_000_000_000n,
     metrics: new Metrics(),
     maySend: () => true,
     stopping: () => pipeline.stopping,
