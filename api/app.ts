@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
-import express, { type Express, type RequestHandler } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, { type Express, type Request, type RequestHandler } from "express";
 import type { Gateway } from "./gateway.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { burstLimit } from "./http/burst-limit.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
+import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -18,21 +21,30 @@ export function createApp(gateway: Gateway): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.set("trust proxy", config.TRUST_PROXY);
   app.use(requestId, logRequests(gateway));
   app.use(healthRoutes(gateway));
 
   const v1 = express.Router();
+  v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances));
-  v1.use(express.json({ limit: BODY_LIMIT, strict: false }));
+  v1.use(express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
+  v1.get("/jobs/:job_id/output", gateway.output);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);
+  app.use("/docs", docsRoutes());
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));
   return app;
+}
+
+/** An Idempotency-Key stands for the bytes that were sent with it. */
+function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+  if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
 }
 
 const requestId: RequestHandler = (request, response, next) => {
@@ -42,10 +54,17 @@ const requestId: RequestHandler = (request, response, next) => {
 };
 
 /** One line a request, when it is over: never a key, a prompt or an answer. */
-function logRequests({ logger }: Gateway): RequestHandler {
+function logRequests({ logger, metrics }: Gateway): RequestHandler {
   return (request, response, next) => {
     const startedAt = performance.now();
     response.on("close", () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      if (request.originalUrl.startsWith("/v1/")) {
+        // Patterns, never paths: a label for each job id would grow without end.
+        const route = request.route ? `${request.baseUrl}${request.route.path}` : "none";
+        metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
+        metrics.requestSeconds.observe({ route }, seconds);
+      }
       logger.info(
         {
           requestId: request.requestId,
@@ -53,7 +72,7 @@ function logRequests({ logger }: Gateway): RequestHandler {
           // Without the query: cursors and filters are the client's business.
           path: request.originalUrl.split("?", 1)[0],
           status: response.statusCode,
-          ms: Math.round(performance.now() - startedAt),
+          ms: Math.round(seconds * 1000),
           jobId: response.getHeader("x-service-job-id"),
           complete: response.writableFinished,
         },

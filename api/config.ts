@@ -24,10 +24,16 @@ const schema = z.object({
   DOCS_URL: z.url().optional(),
   EXPLORER_URL: z.url().optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  /** Requests a second from one address; more get 429. */
+  BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
+  /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */
+  TRUST_PROXY: z.coerce.number().int().min(0).default(0),
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** How long a worker has to acknowledge an assignment. */
   ACKNOWLEDGE_SECONDS: seconds(10),
+  /** How long an acknowledged worker may take to its first token before another one is asked. */
+  FIRST_TOKEN_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
   /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
@@ -36,6 +42,8 @@ const schema = z.object({
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),
   /** A transaction not mined for this long gets a higher fee. */
   REPLACE_AFTER_SECONDS: seconds(15),
+  /** Highest fee ever offered, wei per gas. */
+  FEE_CAP_WEI: z.coerce.bigint().default(500_000_000_000n),
   /** Lowest tip, wei per gas. */
   PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
 });

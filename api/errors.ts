@@ -11,6 +11,7 @@ const TABLE = {
   key_suspended: [403, "permission_error"],
   spending_frozen: [403, "permission_error"],
   job_not_found: [404, "not_found_error"],
+  output_not_found: [404, "not_found_error"],
   webhook_not_found: [404, "not_found_error"],
   route_not_found: [404, "not_found_error"],
   conflict: [409, "conflict_error"],

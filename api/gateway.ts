@@ -1,3 +1,4 @@
+import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
@@ -18,8 +19,12 @@ import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
+import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
+import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
+import { startHousekeeping } from "./store/housekeeping.ts";
+import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
 import { JobStore } from "./store/jobs.ts";
 
@@ -36,10 +41,13 @@ export class Gateway {
   readonly workers: WorkerPool;
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
+  readonly metrics = new Metrics();
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
+  output!: RequestHandler;
   #recovery: Recovery | undefined;
+  #stopHousekeeping: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -53,7 +61,7 @@ export class Gateway {
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
-    this.workers = new WorkerPool(this.directory, logger);
+    this.workers = new WorkerPool(this.directory, this.metrics, logger);
     const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
   }
@@ -82,7 +90,9 @@ export class Gateway {
       outbox,
       broadcaster: new Broadcaster(rpc),
       priorityFee: config.PRIORITY_FEE_WEI,
+      feeCap: config.FEE_CAP_WEI,
       replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
+      metrics: this.metrics,
       logger,
       maySend: () => this.signerLock.held,
       stopping: () => this.pipeline.stopping,
@@ -92,7 +102,7 @@ export class Gateway {
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
-    const store = new JobStore(pool);
+    const store = new JobStore(pool, (state) => this.metrics.jobs.inc({ state }));
     const jobs: JobContext = {
       account,
       chainId,
@@ -105,18 +115,24 @@ export class Gateway {
       store,
       cipher: new Cipher(config.MASTER_KEY, "answers"),
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
+      refused: new Set(),
       logger,
     };
+    const idempotency = new IdempotencyStore(pool);
     this.jobReader = new JobReader(pool, store, escrow);
     this.chat = {
       jobs,
       directory: this.directory,
+      idempotency,
       docsUrl: config.DOCS_URL,
       track: (run) => this.#track(run),
       stopping: () => this.#stopping,
     };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
+    this.metrics.observe(this);
+    this.#stopHousekeeping = startHousekeeping(store, idempotency, config.OUTPUT_RETENTION_HOURS, logger);
+    this.output = outputRoute(this.jobReader, store, jobs.cipher);
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
@@ -125,6 +141,7 @@ export class Gateway {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
+    this.#stopHousekeeping();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     this.directory.stop();
@@ -193,6 +210,7 @@ export class Gateway {
       completion: windows.completion,
       inclusion: windows.inclusion,
       acknowledge: this.config.ACKNOWLEDGE_SECONDS,
+      firstToken: this.config.FIRST_TOKEN_SECONDS,
       lock: this.config.LOCK_SECONDS,
     };
   }

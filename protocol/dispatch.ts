@@ -63,7 +63,11 @@ export const completionSchema = z.object({
   proofHash: hex(32),
   promptTokens: uint32,
   completionTokens: uint32,
-  completedAt: z.number().int().positive(),
+  completedAt: z
+    .number()
+    .int()
+    .positive()
+    .max(2 ** 40 - 1),
 });
 
 export const FINISH_REASONS = ["stop", "length"] as const;

@@ -22,7 +22,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, resolve } from "node:path";
 import { createPublicClient, http, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { ConfigError, type DeployConfig, DEV_CHAIN_ID, readConfig, readTarget } from "./deploy/config.ts";
+import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
 import { checkSettings, checkWiring, DeploymentMismatch, unknownGateways } from "./deploy/read-back.ts";
 
@@ -34,7 +34,9 @@ async function main(): Promise<void> {
   const file = resolve(target.deploymentFile);
   const client = createPublicClient({ transport: http(target.rpcUrl, { retryCount: 1 }) });
   const chainId = await client.getChainId().catch((cause: unknown) => {
-    throw new ConfigError(`no node answers at RPC_URL ${target.rpcUrl} (${cause instanceof Error ? cause.message.split("\n")[0] : cause})`);
+    throw new ConfigError(
+      `no node answers at RPC_URL ${target.rpcUrl} (${cause instanceof Error ? cause.message.split("\n")[0] : cause})`,
+    );
   });
   const config = readConfig(process.env, chainId);
 
@@ -55,16 +57,24 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
   } catch (error) {
     if (!(error instanceof DeploymentMismatch)) throw error;
     // Where money is real, nothing is deployed a second time over a file that somebody relies on.
-    if (chainId !== DEV_CHAIN_ID) throw new ConfigError(`${file} exists, but ${error.message}. Check RPC_URL, or move the file away.`);
+    if (chainId !== DEV_CHAIN_ID)
+      throw new ConfigError(`${file} exists, but ${error.message}. Check RPC_URL, or move the file away.`);
     log(`${file} is out of date (${error.message})`);
     return false;
   }
   const missing = await unknownGateways(client, known.contracts.InferenceEscrow, config.settings.gateways);
-  if (missing.length > 0) throw new ConfigError(`the escrow does not know ${missing.join(", ")}: its owner must call addGateway`);
+  if (missing.length > 0)
+    throw new ConfigError(`the escrow does not know ${missing.join(", ")}: its owner must call addGateway`);
   return true;
 }
 
-async function deploy(file: string, rpcUrl: string, client: PublicClient, chainId: number, config: DeployConfig): Promise<Deployment> {
+async function deploy(
+  file: string,
+  rpcUrl: string,
+  client: PublicClient,
+  chainId: number,
+  config: DeployConfig,
+): Promise<Deployment> {
   const journal = journalFolder(file);
   // Loading Hardhat takes longer than everything above: only when there is something to do.
   const { runModule } = await import("./deploy/run-module.ts");
@@ -80,7 +90,9 @@ async function deploy(file: string, rpcUrl: string, client: PublicClient, chainI
     return await attempt();
   } catch (error) {
     // A development chain may have lost its last blocks, or the settings changed: start over, once.
-    log(`the journal cannot be continued (${error instanceof Error ? error.message.split("\n")[0] : error}): deploying anew`);
+    log(
+      `the journal cannot be continued (${error instanceof Error ? error.message.split("\n")[0] : error}): deploying anew`,
+    );
     dropJournal(journal);
     return await attempt();
   }

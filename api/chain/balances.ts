@@ -1,4 +1,4 @@
-import type { Address, Hex } from "viem";
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { logPosition, type MinedBatch } from "./outcome.ts";
 import type { Rpc } from "./rpc.ts";
@@ -10,6 +10,7 @@ type Entry = Balance & { position: number; readAt: number };
 
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
+const READ_TIMEOUT_MS = 3_000;
 const MAX_ENTRIES = 10_000;
 
 /**
@@ -68,15 +69,12 @@ export class Balances {
 
   /** Balance from the chain. */
   async read(wallet: string): Promise<Balance> {
-    const { client } = this.#rpc;
     // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
-    const block = await client.getBlockNumber({ cacheTime: 0 });
-    const account = await client.readContract({
-      address: this.#escrow,
-      abi: inferenceEscrowAbi,
-      functionName: "accountOf",
-      args: [wallet as Address],
-    });
+    const block = await this.#rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS);
+    const question = { abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
+    const data = encodeFunctionData({ ...question, args: [wallet as Address] });
+    const answer = await this.#rpc.request<Hex>("eth_call", [{ to: this.#escrow, data }, "latest"], READ_TIMEOUT_MS);
+    const account = decodeFunctionResult({ ...question, data: answer });
     const entry = {
       free: account.free,
       escrowed: account.escrowed,

@@ -10,7 +10,6 @@ export type BroadcastResult =
   | { status: "no-funds"; message: string }
   | { status: "unknown"; error: Error };
 
-const METHOD_NOT_FOUND = -32601;
 /** How long the node may hold a synchronous sending open; after that receipts are asked for. */
 const SYNC_WAIT_MS = 5_000;
 // EIP-7966: the transaction was taken, but not mined within the node's own time limit.
@@ -43,11 +42,13 @@ export class Broadcaster {
       const receipt = await this.#rpc.request<RawReceipt | null>("eth_sendRawTransactionSync", [raw], SYNC_WAIT_MS);
       return receipt ? { status: "mined", receipt } : { status: "pending" };
     } catch (error) {
-      if (error instanceof RpcError && error.code === METHOD_NOT_FOUND && this.#synchronous) {
+      const result = classify(error);
+      // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
+      if (this.#synchronous && error instanceof RpcError && result.status === "unknown") {
         this.#synchronous = false;
         return this.send(raw);
       }
-      return classify(error);
+      return result;
     }
   }
 

@@ -57,6 +57,7 @@ export class Finisher {
     const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
     this.#context.head.observe(batch.blockNumber, blockTime);
     for (const observer of this.#observers) observer(batch, blockTime);
+    this.#context.metrics.batchItems.observe(row.items.length);
     for (const [index, item] of items.entries()) this.#resolveItem(item, index, batch, blockTime);
     await this.#record(row.nonce, batch.hash, batch.blockNumber);
   }
@@ -69,6 +70,10 @@ export class Finisher {
       return item.mined({ status: "reverted", hash, blockNumber, revert: { name: "BatchReverted", args: [] } });
     }
     const revert = batch.failures.get(index);
+    const { kind } = item.operation;
+    const { confirmationSeconds, operations } = this.#context.metrics;
+    confirmationSeconds.observe({ kind }, (Date.now() - item.queuedAt) / 1000);
+    operations.inc({ kind, outcome: revert?.name ?? "mined" });
     if (revert) return item.mined({ status: "reverted", hash, blockNumber, revert });
     const events = batch.eventsByJob.get(item.operation.jobId) ?? [];
     item.mined({ status: "mined", hash, blockNumber, blockTime, events });

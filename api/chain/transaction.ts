@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Address, type Hex, keccak256 } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
+import type { Metrics } from "../metrics.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import type { Head } from "./head.ts";
 import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
@@ -20,6 +21,9 @@ export type SigningContext = {
   priorityFee: bigint;
   /** A transaction not mined for this long gets a higher fee, ms. */
   replaceAfterMs: number;
+  /** Never offered more than this, wei per gas: beyond it the same bytes are sent again. */
+  feeCap: bigint;
+  metrics: Metrics;
   logger: Logger;
   /** False while this process may not send: the signer lock is lost. */
   maySend: () => boolean;
@@ -81,6 +85,7 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       if (result.status === "underpriced") {
         await replace(context, row, calldata, log);
         since = Date.now();
+        await sleep(POLL_MS);
       }
       if (result.status === "no-funds") {
         log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
@@ -98,6 +103,13 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       send = result.status === "underpriced" || result.status === "no-funds" || result.status === "unknown";
     }
     const receipt = await findReceipt(context, row, log);
+    if (receipt === "unreachable") {
+      // Nothing is known and nothing is decided: an outage of the node is no reason to offer more.
+      since = Date.now();
+      send = context.maySend();
+      await sleep(250);
+      continue;
+    }
     if (receipt) return { status: "mined", receipt };
     if (usedPolls > 0 && ++usedPolls > FOREIGN_POLLS) return { status: "foreign" };
     if (usedPolls === 0 && context.maySend() && Date.now() - since > context.replaceAfterMs) {
@@ -111,21 +123,31 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
   return { status: "abandoned" };
 }
 
+/** Adds a variant at a higher fee, unless that would exceed the cap. */
 async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<void> {
   await context.head.refresh().catch((error) => log.warn({ err: error }, "base fee not refreshed"));
   const variant = await signVariant(context, row.nonce, row.gas, calldata, row.variants.at(-1));
+  if (variant.maxFee > context.feeCap) {
+    log.error(
+      { maxFee: variant.maxFee, cap: context.feeCap },
+      "the fee cap is reached: the transaction waits as it is",
+    );
+    return;
+  }
   await context.outbox.addVariant(row.nonce, variant);
   row.variants.push(variant);
 }
 
-async function findReceipt(context: SigningContext, row: OutboxRow, log: Logger): Promise<RawReceipt | null> {
+async function findReceipt(
+  context: SigningContext,
+  row: OutboxRow,
+  log: Logger,
+): Promise<RawReceipt | null | "unreachable"> {
   try {
     return await context.broadcaster.receipt(row.variants.map((variant) => variant.hash));
   } catch (error) {
-    // The node is out of reach: nothing is known, nothing is decided. The next round asks again.
     log.warn({ err: error }, "receipts could not be read");
-    await sleep(250);
-    return null;
+    return "unreachable";
   }
 }
 

@@ -16,6 +16,8 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
       response.destroy();
       return;
     }
+    // What a route announced for its own answer is not true of an error.
+    response.removeHeader("trailer");
     const retryAfter = apiError.details?.retry_after;
     if (typeof retryAfter === "number") response.setHeader("retry-after", String(retryAfter));
     response.status(apiError.status).json(apiError.body(docsUrl));
@@ -37,10 +39,11 @@ function toApiError(error: unknown): ApiError {
   if (type === "entity.too.large") {
     return new ApiError("invalid_request", "The request body is larger than 4 MiB.", { cause: error });
   }
-  if (type !== undefined && status !== undefined && status < 500) {
+  if (status !== undefined && status >= 400 && status < 500) {
+    const what = type === undefined ? "The request" : "The request body";
     return new ApiError(
       "invalid_request",
-      `The request body could not be read: ${STATUS_CODES[status] ?? type}; send valid JSON.`,
+      `${what} could not be read: ${STATUS_CODES[status] ?? type}; send valid JSON to a well-formed path.`,
       {
         cause: error,
       },

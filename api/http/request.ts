@@ -11,6 +11,8 @@ declare global {
       requestId: string;
       /** Set by authentication; absent before it. */
       client?: Client;
+      /** The body's bytes, kept for requests with an Idempotency-Key. */
+      rawBody?: Buffer;
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
-import { acknowledgeOperation } from "../chain/operations.ts";
+import { acknowledgeOperation, type Operation } from "../chain/operations.ts";
 import { type Answer, MAX_ANSWER_BYTES } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { type CompletedEvent, dispatch, WorkerFailure } from "./dispatch-client.ts";
@@ -40,6 +40,9 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   ]);
 
   const startedAt = performance.now();
+  // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
+  const patience = new AbortController();
+  let timer = setTimeout(() => patience.abort(), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment, signature);
   const release = context.workers.begin(worker);
   try {
@@ -48,9 +51,14 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
       worker.endpoint,
       body,
       {
-        acknowledged: (byWorker) => relay.accepted(byWorker),
+        acknowledged: (byWorker) => {
+          relay.accepted(byWorker);
+          clearTimeout(timer);
+          if (answer.pieces === 0) timer = setTimeout(() => patience.abort(), context.times.firstToken * 1000);
+        },
         delta: (content) => {
           if (answer.pieces === 0) {
+            clearTimeout(timer);
             context.workers.observeFirstToken(worker, input.model.number, performance.now() - startedAt);
             relay.firstToken();
             input.onFirstToken();
@@ -61,17 +69,21 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
           }
         },
       },
-      input.signal,
+      AbortSignal.any([input.signal, patience.signal]),
     );
+    // Nothing is no answer: nobody pays for it, and another worker may have one.
+    if (answer.pieces === 0) throw new WorkerFailure("empty", "the worker completed the job without any text", true);
+    context.workers.reportSuccess(worker);
     return { ok: true, completed };
   } catch (error) {
     const failure =
       error instanceof WorkerFailure
         ? error
         : new WorkerFailure("malformed", `the worker broke the protocol: ${String(error)}`, true, error);
-    if (!input.signal.aborted) context.workers.reportFailure(worker, `${failure.code}: ${failure.message}`);
+    if (!input.signal.aborted) context.workers.reportFailure(worker, failure.code, failure.message);
     return { ok: false, failure, acknowledgeBy, acknowledged: relay.isAccepted };
   } finally {
+    clearTimeout(timer);
     relay.cancel();
     release();
   }
@@ -127,7 +139,14 @@ class AcknowledgementRelay {
   #send(): void {
     this.#over = true;
     const { pipeline, logger } = this.#context;
-    const operation = acknowledgeOperation(this.#assignment, this.#signature, this.#byWorker as Hex);
+    let operation: Operation;
+    try {
+      operation = acknowledgeOperation(this.#assignment, this.#signature, this.#byWorker as Hex);
+    } catch (error) {
+      // 65 bytes that are no signature. The worker gets no acknowledgement from us; its answer is judged by itself.
+      logger.warn({ err: error, worker: this.#assignment.worker }, "a worker sent a malformed acknowledgement");
+      return;
+    }
     pipeline.submit(operation).mined.then(
       (outcome) => {
         if (outcome.status === "reverted") {

@@ -17,6 +17,8 @@ export type JobTimes = {
   inclusion: number;
   /** How long a worker may take to acknowledge an assignment. */
   acknowledge: number;
+  /** How long an acknowledged worker may take to its first token. */
+  firstToken: number;
   /** How long a lock may take to be mined. */
   lock: number;
 };
@@ -34,6 +36,8 @@ export type JobContext = {
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;
+  /** Jobs whose client was told that they failed: whatever becomes of them, they are never charged. */
+  refused: Set<Hex>;
   logger: Logger;
 };
 

@@ -101,6 +101,15 @@ export async function fetchOutput(
   return outputSchema.parse(JSON.parse(await readBounded(response.body, MAX_EVENT_BYTES)));
 }
 
+/** Asks a worker how it is: at most a few kilobytes of JSON. */
+export async function probe(
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<{ status: number; body: { status?: string; worker?: string } }> {
+  const response = await request(new URL("/healthz", endpoint), { dispatcher: agent, signal });
+  return { status: response.statusCode, body: JSON.parse(await readBounded(response.body, REFUSAL_BYTES)) };
+}
+
 async function followStream(stream: AsyncIterable<Buffer>, events: DispatchEvents): Promise<CompletedEvent> {
   let completed: CompletedEvent | undefined;
   let failure: WorkerFailure | undefined;

@@ -13,6 +13,7 @@ const REFUND_TRIES = 60;
 export async function failJob(context: JobContext, jobId: Hex, reason: FailureReason, why: string): Promise<Outcome> {
   const outcome = await context.pipeline.submit(failOperation(jobId, reason)).mined;
   if (outcome.status === "mined") {
+    context.refused.delete(jobId);
     await context.store.update(jobId, { state: "failed", refundTx: outcome.hash, failure: why });
   } else {
     context.logger.warn(

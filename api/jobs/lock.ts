@@ -44,7 +44,7 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     outcome = await Promise.race([mined, late(context.times.lock * 1000)]);
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
-    await context.store.update(jobId, { state: "unlocked", failure: "the lock was never sent" });
+    // The row stays `locking`: whether its transaction was recorded is for the next process to find out.
     throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
   }
   if (outcome === "late") {

@@ -35,47 +35,69 @@ export class JobReader {
     throw new ApiError("job_not_found", `There is no job '${jobId}' of this key's wallet.`);
   }
 
-  /** One page, newest first. `after` and `before` are job ids. */
-  async list(query: JobQuery): Promise<{ data: JobObject[]; hasMore: boolean }> {
-    const page = await this.#page(query);
+  /**
+   * One page, newest first. `after` and `before` are job ids. `cursor`: the `before` of the next page, null on the last one. With a
+   * status filter a page can be short: rows whose state this service knows better are left out, and the cursor goes on.
+   */
+  async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
+    const own = await this.#ownJobs(query);
+    const page = await this.#page(query, own);
     const known = new Map(
       (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
     );
-    const data = page.rows.map((row) => jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject);
-    const fresh = query.before === undefined ? await this.#notIndexed(query, page.rows) : [];
-    const matching = [...fresh, ...data].filter((job) => query.status === undefined || job.status === query.status);
-    return { data: matching.slice(0, query.limit), hasMore: page.hasMore || matching.length > query.limit };
+    const indexed = page.rows.map((row) => jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject);
+    const fresh = await this.#notIndexed(query, own, page.rows);
+    const matching = [...fresh, ...indexed].filter((job) => query.status === undefined || job.status === query.status);
+    const data = matching.slice(0, query.limit);
+    if (matching.length > query.limit) return { data, cursor: data.at(-1)?.id ?? null };
+    return { data, cursor: page.hasMore ? (page.rows.at(-1)?.id ?? null) : null };
   }
 
-  async #page(query: JobQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  /** The gateway's own newest rows of the wallet, newest first, that the model and cursors of the query admit. */
+  async #ownJobs({ wallet, model, before, after }: JobQuery): Promise<StoredJob[]> {
+    const newest = await this.#store.newest(wallet, OVERLAY_LIMIT);
+    return newest.filter((job) => {
+      const id = toApiJobId(job.jobId);
+      // Ids are UUIDv7: their order is the order of creation.
+      return (
+        (model === undefined || job.model === model) &&
+        (before === undefined || id < before) &&
+        (after === undefined || id > after)
+      );
+    });
+  }
+
+  async #page(query: JobQuery, own: readonly StoredJob[]): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+    const none = { rows: [], hasMore: false };
     try {
-      return await this.#indexed(() => listJobs(this.#pool, query), { rows: [], hasMore: false });
+      return await this.#indexed(() => listJobs(this.#pool, query), none);
     } catch (error) {
       if (!(error instanceof UnknownCursor)) throw error;
-      throw new ApiError("invalid_request", `${error.param}: there is no such job of this key's wallet.`, {
-        param: error.param,
-      });
+      const { param } = error;
+      const cursor = query[param] as string;
+      const id = fromApiJobId(cursor);
+      const stored = id === null ? null : await this.#store.find(id);
+      if (stored === null || stored.wallet !== query.wallet.toLowerCase()) {
+        throw new ApiError("invalid_request", `${param}: there is no such job of this key's wallet.`, { param });
+      }
+      // A job that the index has not seen yet: everything indexed is older than it, unless it is one of ours as well.
+      if (param === "after") return none;
+      const { before: _, ...rest } = query;
+      const page = await this.#page(rest, own);
+      return { ...page, rows: page.rows.filter((row) => row.id < cursor) };
     }
   }
 
-  /** Jobs whose lock the index has not seen yet. */
-  async #notIndexed(query: JobQuery, rows: readonly JobRow[]): Promise<JobObject[]> {
-    const newest = await this.#store.newest(query.wallet, OVERLAY_LIMIT);
+  /** Own jobs whose lock the index has not seen, or that it knows in another state than the query asks for. */
+  async #notIndexed(query: JobQuery, own: readonly StoredJob[], rows: readonly JobRow[]): Promise<JobObject[]> {
     const listed = new Set(rows.map((row) => row.id));
     const newestIndexed = rows[0]?.createdAt ?? 0;
-    const candidates = newest.filter(
-      (job) =>
-        !listed.has(toApiJobId(job.jobId)) &&
-        (job.lockedAt ?? 0) >= newestIndexed &&
-        (query.model === undefined || job.model === query.model) &&
-        (query.after === undefined || toApiJobId(job.jobId) > query.after),
-    );
     const jobs: JobObject[] = [];
-    for (const stored of candidates) {
-      // With a filter, a job can be missing from the page because the index knows it in another state.
-      const row = await this.#indexed(() => getJob(this.#pool, toApiJobId(stored.jobId)), null);
-      if (row !== null && row.status === query.status) continue;
-      if (row !== null && query.status === undefined) continue;
+    for (const stored of own) {
+      const id = toApiJobId(stored.jobId);
+      if (listed.has(id) || (stored.lockedAt ?? 0) < newestIndexed) continue;
+      const row = await this.#indexed(() => getJob(this.#pool, id), null);
+      if (row !== null && (query.status === undefined || row.status === query.status)) continue;
       const job = jobObject(row, stored, this.#escrow);
       if (job) jobs.push(job);
     }

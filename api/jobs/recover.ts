@@ -56,7 +56,6 @@ export class Recovery {
     try {
       const jobs = await store.unfinished(account.address);
       await Promise.all(jobs.map((job) => this.#recover(job)));
-      await store.eraseExpiredOutputs();
     } catch (error) {
       logger.warn({ err: error }, "unfinished jobs could not be read");
     }
@@ -77,6 +76,8 @@ export class Recovery {
 
   async #end(job: StoredJob): Promise<void> {
     const { store, head, times, escrow } = this.#context;
+    // Taken before the job is read: a lock mined after it would be in a later block, when it is void.
+    const seen = { block: head.block.timestamp, time: head.time };
     const chain = await this.#rpc.client.readContract({
       address: escrow,
       abi: inferenceEscrowAbi,
@@ -86,7 +87,7 @@ export class Recovery {
     switch (chain.status) {
       case ChainStatus.None:
         // Until then the lock may still be mined, from a batch that an earlier process sent.
-        if (head.block.timestamp >= job.validUntil || head.time > job.validUntil + times.inclusion) {
+        if (seen.block >= job.validUntil || seen.time > job.validUntil + times.inclusion) {
           await store.update(job.jobId, { state: "unlocked", failure: "the lock was never mined" });
         }
         return;
@@ -108,6 +109,11 @@ export class Recovery {
   async #endOpen(job: StoredJob, chain: ChainJob): Promise<void> {
     const { head, times } = this.#context;
     const answerUntil = chain.lockedAt + times.completion;
+    // Nobody pays for an answer that its client was refused, or that cannot be had any more.
+    if (this.#context.refused.has(job.jobId) || this.#context.outputRetentionHours === 0) {
+      await failJob(this.#context, job.jobId, FailureReason.AnswerLost, "no answer can be had");
+      return;
+    }
     if (job.completion && head.time < answerUntil + times.inclusion) {
       const signed = job.completion;
       const settling = submitSettlement(

@@ -34,6 +34,8 @@ export class JobRun {
   readonly firstToken: Promise<Address>;
   readonly completed: Promise<CompletedJob>;
   readonly #context: JobContext;
+  /** The worker that has the job now. */
+  worker: Address | undefined;
   #firstToken!: (worker: Address) => void;
 
   constructor(context: JobContext, input: JobInput) {
@@ -55,12 +57,7 @@ export class JobRun {
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
     this.completed.catch((error) => {
       this.answer.abort();
-      if (!(error instanceof ApiError)) {
-        context.logger.error(
-          { err: error, jobId: toApiJobId(input.jobId) },
-          "a job broke off; a restart or its deadline ends it",
-        );
-      }
+      if (!(error instanceof ApiError)) this.#giveUp(error);
     });
   }
 
@@ -79,6 +76,17 @@ export class JobRun {
     throw await this.#timedOut(lock);
   }
 
+  /** A fault of ours. The client gets an error, so the job must never be charged: it is failed now, or by the next sweep. */
+  #giveUp(error: unknown): void {
+    const { jobId } = this.input;
+    const log = this.#context.logger.child({ jobId: toApiJobId(jobId) });
+    log.error({ err: error }, "a job broke off on our side: it is failed");
+    this.#context.refused.add(jobId);
+    failJob(this.#context, jobId, FailureReason.AnswerLost, "the gateway broke off").catch((failure) =>
+      log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"),
+    );
+  }
+
   /** Worker after worker until one answers; from the first token on there is no other. */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { jobId, model } = this.input;
@@ -89,6 +97,7 @@ export class JobRun {
         throw await this.#failed(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));
       }
       excluded.add(worker.signer);
+      this.worker = worker.signer;
       const result = await runAttempt(this.#context, {
         ...this.input,
         attempt,
@@ -132,7 +141,7 @@ export class JobRun {
       completion.proofHash === hash &&
       (await isSignedBy(this.#context, completion, signature, worker.signer));
     if (!honest) {
-      this.#context.workers.reportFailure(worker, "signed another answer than it sent");
+      this.#context.workers.reportFailure(worker, "hash_mismatch", "signed another answer than it sent");
       throw await this.#failed(
         FailureReason.HashMismatch,
         "the worker signed another answer than it sent",
@@ -156,8 +165,26 @@ export class JobRun {
 
   /** Ends the job without a charge, then gives the error back: no 5xx leaves a live job. */
   async #failed(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
-    await failJob(this.#context, this.input.jobId, reason, why);
-    return error;
+    const { jobId } = this.input;
+    this.#context.refused.add(jobId);
+    const failing = failJob(this.#context, jobId, reason, why);
+    failing.catch((failure) => this.#context.logger.warn({ err: failure }, "a job could not be failed yet"));
+    // The operation is on its way; a chain that stands still must not hold the client.
+    const outcome = await Promise.race([failing, sleep(REFUND_WAIT_MS).then(() => null)]);
+    return outcome?.status === "reverted" ? this.#claimedByWorker() : error;
+  }
+
+  /** The worker proved a completion on chain that it never delivered: the escrow is held until that is decided. */
+  #claimedByWorker(): ApiError {
+    const jobId = toApiJobId(this.input.jobId);
+    this.#context.logger.error({ jobId, worker: this.worker }, "a worker proved an answer that it did not deliver");
+    return new ApiError(
+      "job_timeout",
+      "The worker claims an answer on chain that it did not deliver; the charge can be disputed.",
+      {
+        details: { job_id: jobId, credits_refunded: 0, refund_tx: null },
+      },
+    );
   }
 
   async #timedOut(lock: Lock): Promise<ApiError> {
@@ -166,13 +193,15 @@ export class JobRun {
     refund.catch((error) =>
       this.#context.logger.error({ err: error, jobId }, "a refund is open; a restart takes it up again"),
     );
-    const refundTx = await Promise.race([refund, sleep(REFUND_WAIT_MS).then(() => null)]);
+    const refundTx = await Promise.race([refund, sleep(REFUND_WAIT_MS).then(() => "pending" as const)]);
+    // The refund was refused: the job ended in another way, which only a proof of its worker can have been.
+    if (refundTx === null) return this.#claimedByWorker();
     const seconds = this.#context.times.completion;
     return new ApiError(
       "job_timeout",
       `No worker completed the job within ${seconds} seconds; the credits are refunded.`,
       {
-        details: { job_id: jobId, credits_refunded: lock.credits, refund_tx: refundTx },
+        details: { job_id: jobId, credits_refunded: lock.credits, refund_tx: refundTx === "pending" ? null : refundTx },
       },
     );
   }

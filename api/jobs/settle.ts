@@ -11,6 +11,8 @@ import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
 
+const STORE_RETRY_MS = 250;
+
 /** A finished answer whose hash is the one its worker signed. */
 export type Finished = {
   jobId: Hex;
@@ -36,16 +38,16 @@ export async function isSignedBy(
   signature: Hex,
   worker: string,
 ): Promise<boolean> {
-  const hash = hashTypedData({
-    domain: escrowDomain(context.chainId, context.escrow),
-    types: jobMessageTypes,
-    primaryType: "Completion",
-    message: completion,
-  });
   try {
+    const hash = hashTypedData({
+      domain: escrowDomain(context.chainId, context.escrow),
+      types: jobMessageTypes,
+      primaryType: "Completion",
+      message: completion,
+    });
     return (await recoverAddress({ hash, signature })).toLowerCase() === worker.toLowerCase();
   } catch {
-    // Not a point on the curve: not a signature of anybody.
+    // Not a point on the curve, or a value no message can hold: not a signature of anybody.
     return false;
   }
 }
@@ -56,12 +58,25 @@ export async function settle(context: JobContext, job: Finished): Promise<Settli
   const billed = Math.min(job.countedTokens, signed.completion.completionTokens);
   const credits = charge(billed, job.model, job.creditsLocked);
   const keep = context.outputRetentionHours > 0;
-  await context.store.storeAnswer(
-    jobId,
-    { completion: signed, countedTokens: job.countedTokens, finalTokenAt: new Date(), creditsCharged: credits },
-    keep ? context.cipher.encrypt(job.text, toApiJobId(jobId)) : null,
-    context.outputRetentionHours,
-  );
+  const row = {
+    completion: signed,
+    countedTokens: job.countedTokens,
+    finalTokenAt: new Date(),
+    creditsCharged: credits,
+  };
+  const output = keep ? context.cipher.encrypt(job.text, toApiJobId(jobId)) : null;
+  // The client waits for this write: as long as the proof can still be mined in time, a failed one is tried again.
+  const until = (job.lockedAt + context.times.completion + context.times.inclusion / 2) * 1000;
+  for (;;) {
+    try {
+      await context.store.storeAnswer(jobId, row, output, context.outputRetentionHours);
+      break;
+    } catch (error) {
+      context.logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again");
+      if (Date.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, STORE_RETRY_MS));
+    }
+  }
   return submitSettlement(context, job, credits);
 }
 
@@ -79,6 +94,7 @@ export function submitSettlement(
   );
   const done = submission.mined.then((outcome) => finish(context, job, outcome));
   done.catch((error) => {
+    context.balances.dropReturn(wallet, jobId);
     context.logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; a restart takes it up again");
   });
   const billedTokens = Math.min(job.countedTokens, signed.completion.completionTokens);
@@ -101,6 +117,7 @@ async function finish(
     return false;
   }
   const settled = outcome.events.find((event) => event.name === "JobSettled");
+  context.balances.dropReturn(wallet, jobId);
   // A repetition is a no-op without an event: the first one settled it, and the row says so or the index will.
   if (settled === undefined) await context.store.update(jobId, { state: "settled" });
   else {

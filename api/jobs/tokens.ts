@@ -13,9 +13,33 @@ function upperBound(messages: Messages): number {
   return messages.reduce((sum, message) => sum + Buffer.byteLength(message.content) + PER_MESSAGE, PER_REQUEST);
 }
 
+/** Longest piece given to the tokenizer at once: its time grows with the square of a run without a word break. */
+const PIECE = 256;
+/** Longer texts are counted by samples: counting must not hold up everybody else's requests. */
+const SAMPLED_ABOVE = 200_000;
+const SAMPLES = 100;
+const SAMPLE = 2_000;
+
 /** Prompt tokens by a common tokenizer: an estimate, because each model has its own. */
 export function estimatePromptTokens(messages: Messages): number {
-  return messages.reduce((sum, message) => sum + countTokens(message.content) + PER_MESSAGE, PER_REQUEST);
+  return messages.reduce((sum, message) => sum + estimateTokens(message.content) + PER_MESSAGE, PER_REQUEST);
+}
+
+function estimateTokens(text: string): number {
+  if (text.length <= SAMPLED_ABOVE) return countPieces(text);
+  const step = Math.floor(text.length / SAMPLES);
+  let tokens = 0;
+  for (let i = 0; i < SAMPLES; i++) tokens += countPieces(text.slice(i * step, i * step + SAMPLE));
+  return Math.ceil((tokens * text.length) / (SAMPLES * SAMPLE));
+}
+
+function countPieces(text: string): number {
+  let tokens = 0;
+  for (let i = 0; i < text.length; i += PIECE) {
+    // Text that looks like a control token is text.
+    tokens += countTokens(text.slice(i, i + PIECE), { disallowedSpecial: new Set() });
+  }
+  return tokens;
 }
 
 /** Either the number of output tokens a request may produce, or the prompt's size when it does not fit the model. */

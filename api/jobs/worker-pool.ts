@@ -1,7 +1,25 @@
 import type { Logger } from "pino";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
+import type { Metrics } from "../metrics.ts";
+import { probe } from "./dispatch-client.ts";
 
-type Health = { healthy: boolean; probing: boolean; checkedAt: number; firstTokenMs: number; outstanding: number };
+type Health = {
+  /** Answered the last probe. */
+  healthy: boolean;
+  probing: boolean;
+  checkedAt: number;
+  /** Running time to first token, null before the first. */
+  firstTokenMs: number | null;
+  outstanding: number;
+  /** Failed jobs in a row, and when it may be tried again: a probe alone does not clear a worker that fails its jobs. */
+  failures: number;
+  restUntil: number;
+};
+
+/** A worker that fails rests 1 s, 2 s, 4 s, … up to this. */
+const LONGEST_REST_MS = 60_000;
+/** Before anything was observed, all are taken for equally fast. */
+const ASSUMED_FIRST_TOKEN_MS = 100;
 
 /** A healthy worker is asked this often; one that is not, or is new, at every tick. */
 const PROBE_MS = 5_000;
@@ -18,12 +36,14 @@ const SAMPLES = 101;
 export class WorkerPool {
   readonly #directory: Directory;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #health = new Map<string, Health>();
   readonly #firstTokens = new Map<number, number[]>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(directory: Directory, logger: Logger) {
+  constructor(directory: Directory, metrics: Metrics, logger: Logger) {
     this.#directory = directory;
+    this.#metrics = metrics;
     this.#logger = logger;
   }
 
@@ -38,18 +58,24 @@ export class WorkerPool {
 
   /** Healthy workers that host the model. */
   candidates(model: number): RegisteredWorker[] {
-    return this.#directory.workersOf(model).filter((worker) => this.#of(worker).healthy);
+    const now = Date.now();
+    return this.#directory.workersOf(model).filter((worker) => {
+      const { healthy, restUntil } = this.#of(worker);
+      return healthy && now >= restUntil;
+    });
   }
 
   /** The best worker for the model that is not in `excluded`; undefined if there is none. */
   choose(model: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
     let best: RegisteredWorker | undefined;
     let bestScore = Number.POSITIVE_INFINITY;
-    for (const worker of this.candidates(model)) {
-      if (excluded.has(worker.signer)) continue;
-      const { outstanding, firstTokenMs } = this.#of(worker);
+    const candidates = this.candidates(model).filter((worker) => !excluded.has(worker.signer));
+    const usual = median(candidates.flatMap((worker) => this.#of(worker).firstTokenMs ?? [])) ?? ASSUMED_FIRST_TOKEN_MS;
+    for (const worker of candidates) {
+      const { outstanding, firstTokenMs, failures } = this.#of(worker);
+      // Unknown is not fast: a worker that never answered counts as an ordinary one, and as a worse one after each failure.
       // Ties go to chance, so that equal workers share the work.
-      const score = (outstanding + 1) * (firstTokenMs + 10) * (1 + Math.random() * 0.01);
+      const score = (outstanding + 1) * ((firstTokenMs ?? usual) + 10) * (failures + 1) * (1 + Math.random() * 0.01);
       if (score < bestScore) [best, bestScore] = [worker, score];
     }
     return best;
@@ -67,9 +93,15 @@ export class WorkerPool {
     };
   }
 
+  /** Every worker known on chain, with what the last probe said. */
+  states(): { worker: string; healthy: boolean }[] {
+    return this.#directory.workers().map((worker) => ({ worker: worker.signer, healthy: this.#of(worker).healthy }));
+  }
+
   observeFirstToken(worker: RegisteredWorker, model: number, ms: number): void {
+    this.#metrics.firstTokenSeconds.observe({ model: String(model) }, ms / 1000);
     const health = this.#of(worker);
-    health.firstTokenMs = health.firstTokenMs === 0 ? ms : health.firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
+    health.firstTokenMs = health.firstTokenMs === null ? ms : health.firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
     const samples = this.#firstTokens.get(model) ?? [];
     samples.push(ms);
     if (samples.length > SAMPLES) samples.shift();
@@ -78,14 +110,25 @@ export class WorkerPool {
 
   /** Median of the latest times to first token of a model, whole milliseconds; 0 before the first. */
   medianFirstToken(model: number): number {
-    const sorted = [...(this.#firstTokens.get(model) ?? [])].sort((a, b) => a - b);
-    return Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0);
+    return Math.round(median(this.#firstTokens.get(model) ?? []) ?? 0);
   }
 
-  /** The worker just failed a job: no more for it until a probe succeeds. */
-  reportFailure(worker: RegisteredWorker, reason: string): void {
-    this.#of(worker).healthy = false;
-    this.#logger.warn({ worker: worker.signer, endpoint: worker.endpoint, reason }, "a worker failed and is set aside");
+  /** The worker finished a job as it should. */
+  reportSuccess(worker: RegisteredWorker): void {
+    this.#of(worker).failures = 0;
+  }
+
+  /** The worker just failed a job: it rests, longer each time in a row, and must answer a probe again. */
+  reportFailure(worker: RegisteredWorker, code: string, reason: string): void {
+    this.#metrics.workerFailures.inc({ worker: worker.signer, code });
+    const health = this.#of(worker);
+    health.healthy = false;
+    health.failures += 1;
+    health.restUntil = Date.now() + Math.min(LONGEST_REST_MS, 500 * 2 ** health.failures);
+    this.#logger.warn(
+      { worker: worker.signer, endpoint: worker.endpoint, code, reason },
+      "a worker failed and is set aside",
+    );
   }
 
   async probeAll(): Promise<void> {
@@ -106,13 +149,9 @@ export class WorkerPool {
     let healthy = false;
     let reason = "";
     try {
-      const response = await fetch(new URL("/healthz", worker.endpoint), {
-        signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
-        redirect: "error",
-      });
-      const body = (await response.json()) as { status?: string; worker?: string };
-      healthy = response.ok && body.status === "ok" && body.worker?.toLowerCase() === worker.signer.toLowerCase();
-      if (!healthy) reason = `answered ${response.status} ${body.status ?? ""} as ${body.worker ?? "nobody"}`;
+      const { status, body } = await probe(worker.endpoint, AbortSignal.timeout(PROBE_TIMEOUT_MS));
+      healthy = status === 200 && body.status === "ok" && body.worker?.toLowerCase() === worker.signer.toLowerCase();
+      if (!healthy) reason = `answered ${status} ${body.status ?? ""} as ${body.worker ?? "nobody"}`;
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }
@@ -127,8 +166,20 @@ export class WorkerPool {
   #of(worker: RegisteredWorker): Health {
     const known = this.#health.get(worker.signer);
     if (known) return known;
-    const health = { healthy: false, probing: false, checkedAt: 0, firstTokenMs: 0, outstanding: 0 };
+    const health: Health = {
+      healthy: false,
+      probing: false,
+      checkedAt: 0,
+      firstTokenMs: null,
+      outstanding: 0,
+      failures: 0,
+      restUntil: 0,
+    };
     this.#health.set(worker.signer, health);
     return health;
   }
+}
+
+function median(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }

@@ -1,23 +1,26 @@
-import type { RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
-import { quote } from "../../protocol/pricing.ts";
 import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import type { JobContext } from "../jobs/context.ts";
-import { insufficientCredits } from "../jobs/lock.ts";
-import { type CompletedJob, JobRun, noWorkers } from "../jobs/run.ts";
-import { tokenBudget } from "../jobs/tokens.ts";
+import type { CompletedJob, JobRun } from "../jobs/run.ts";
+import { type PlannedJob, planJob, startJob } from "../jobs/start.ts";
+import type { IdempotencyStore } from "../store/idempotency.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
 import { ChunkWriter, type CompletionBase, completionObject, usageOf } from "./completion-shapes.ts";
+import { earlierAnswer, idempotencyKey, replayAnswer } from "./replay.ts";
 import { streamAnswer } from "./stream.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
+/** A node silent for longer takes no lock: a request is refused before anything is written. */
+const CHAIN_SILENT_MS = 5_000;
 
 export type ChatDependencies = {
   jobs: JobContext;
   directory: Directory;
+  idempotency: IdempotencyStore;
   docsUrl: string;
   /** Keeps the set of running jobs, so that recovery leaves them alone. */
   track: (run: JobRun) => void;
@@ -25,65 +28,88 @@ export type ChatDependencies = {
   stopping: () => boolean;
 };
 
-/** `POST /v1/chat/completions`, plain and streamed. */
+/** `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent. */
 export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
-    const { wallet } = clientOf(request);
     const body = parseChatBody(request.body);
-    const run = await startJob(dependencies, wallet, body);
-    const jobId = toApiJobId(run.input.jobId);
-    setServiceHeaders(response, { jobId });
-    try {
-      const lock = await run.locked;
-      setServiceHeaders(response, {
-        escrowTx: lock.escrowTx,
-        creditsRemaining: dependencies.jobs.balances.known(wallet)?.free ?? lock.free,
+    const plan = planJob(dependencies.directory, clientOf(request).wallet, body);
+    if (dependencies.stopping()) {
+      throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
+        details: { retry_after: 1 },
       });
-      const base = { jobId, model: body.model, created: lock.lockedAt };
-      if (body.stream) await stream(dependencies, run, response, base, body);
-      else await reply(dependencies, run, response, base);
-    } catch (error) {
-      const known = dependencies.jobs.balances.known(wallet);
-      if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
-      throw error;
     }
+    if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {
+      throw new ApiError("service_unavailable", "The settlement chain does not answer; retry in a few seconds.", {
+        details: { retry_after: 5 },
+      });
+    }
+    const key = idempotencyKey(request);
+    if (key === null) await answer(dependencies, plan, body, response);
+    else await answerOnce(dependencies, key, plan, body, request, response);
   };
 }
 
-/** Checks what can be known before the lock, then starts the job. */
-async function startJob(dependencies: ChatDependencies, wallet: `0x${string}`, body: ChatBody): Promise<JobRun> {
-  const { jobs, directory } = dependencies;
-  if (dependencies.stopping()) {
-    throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
-      details: { retry_after: 1 },
-    });
+/** Runs the job, unless an earlier request with this key did. */
+async function answerOnce(
+  dependencies: ChatDependencies,
+  key: string,
+  plan: PlannedJob,
+  body: ChatBody,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { jobs, idempotency } = dependencies;
+  const { wallet } = plan;
+  for (;;) {
+    const jobId = newJobId();
+    const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
+    if (claim.status === "mismatch") {
+      throw new ApiError("conflict", "This Idempotency-Key was used with another body; use a new key.", {
+        param: "Idempotency-Key",
+      });
+    }
+    if (claim.status === "new") {
+      // Whatever ends without an answer gives the key free: errors are not replayed.
+      const release = () => idempotency.release(wallet, key, jobId);
+      return answer(dependencies, plan, body, response, jobId, release);
+    }
+    const job = await earlierAnswer(jobs, claim.jobId);
+    if (job !== null) return replayAnswer(jobs, job, body, response);
+    await idempotency.release(wallet, key, claim.jobId);
   }
-  const model = directory.model(body.model);
-  if (model === undefined) {
-    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, {
-      param: "model",
-    });
+}
+
+async function answer(
+  dependencies: ChatDependencies,
+  plan: PlannedJob,
+  body: ChatBody,
+  response: Response,
+  jobId = newJobId(),
+  onFailure: () => Promise<void> = async () => {},
+): Promise<void> {
+  const { balances, logger } = dependencies.jobs;
+  // An unknown outcome is not a failed one: then the key stays claimed, and the job's row tells the next request.
+  const failed = async (error: unknown) => {
+    if (error instanceof ApiError) await onFailure();
+  };
+  let run: JobRun | undefined;
+  try {
+    run = await startJob(dependencies.jobs, jobId, plan);
+    dependencies.track(run);
+    const lock = await run.locked;
+    const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
+    setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
+    const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
+    run.completed.catch((error) => failed(error)).catch((error) => logger.warn({ err: error }, "key not released"));
+    if (body.stream) await stream(dependencies, run, response, base, body);
+    else await reply(dependencies, run, response, base);
+  } catch (error) {
+    await failed(error);
+    const known = balances.known(plan.wallet);
+    if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
+    if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });
+    throw error;
   }
-  const budget = tokenBudget(body.request.messages, body.maxTokens, model.contextWindow);
-  if (!budget.fits) {
-    throw new ApiError(
-      "context_length_exceeded",
-      `The messages have about ${budget.promptTokens} tokens; '${model.id}' takes at most ${model.contextWindow}. Shorten them.`,
-      { param: "messages" },
-    );
-  }
-  if (jobs.workers.candidates(model.number).length === 0) throw noWorkers(model);
-  const credits = quote(budget.maxTokens, model);
-  const { free } = await jobs.balances.current(wallet);
-  if (free < credits) {
-    // A deposit of the last second may not be in the balance we remember.
-    const now = await jobs.balances.read(wallet);
-    if (now.free < credits) throw insufficientCredits(now.free, credits, model);
-  }
-  const request = { ...body.request, max_tokens: budget.maxTokens };
-  const run = new JobRun(jobs, { jobId: newJobId(), wallet, model, request, credits });
-  dependencies.track(run);
-  return run;
 }
 
 async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response, base: CompletionBase): Promise<void> {

@@ -1,5 +1,4 @@
 import { type RequestHandler, Router } from "express";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Gateway } from "../gateway.ts";
 
 /** A head older than this means that the chain node does not answer. */
@@ -23,25 +22,12 @@ export function healthRoutes(gateway: Gateway): Router {
     response.status(ok ? 200 : 503).json({ status: ok ? "ready" : "not ready", checks });
   };
 
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  gauge(registry, "gateway_operations_queued", "Operations waiting for a batch", () => gateway.pipeline.queued);
-  gauge(registry, "gateway_jobs_running", "Jobs that this process runs", () => gateway.running.size);
-  gauge(registry, "gateway_chain_head", "Newest block seen", () => gateway.head.block.number);
+  const { registry } = gateway.metrics;
   const metrics: RequestHandler = async (_request, response) => {
     response.type(registry.contentType).send(await registry.metrics());
   };
 
   return Router().get("/healthz", alive).get("/readyz", ready).get("/metrics", metrics);
-}
-
-function gauge(registry: Registry, name: string, help: string, value: () => number): void {
-  const metric: Gauge = new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect: () => metric.set(value()),
-  });
 }
 
 async function answers(query: Promise<unknown>): Promise<boolean> {

@@ -23,8 +23,8 @@ export const jobsQuerySchema = z.object({
 export function jobRoutes(reader: JobReader): Router {
   const list: RequestHandler = async (request, response) => {
     const query = validate(jobsQuerySchema, request.query);
-    const { data, hasMore } = await reader.list({ ...query, wallet: clientOf(request).wallet });
-    response.json({ object: "list", data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null });
+    const { data, cursor } = await reader.list({ ...query, wallet: clientOf(request).wallet });
+    response.json({ object: "list", data, has_more: cursor !== null, next_cursor: cursor });
   };
 
   const one: RequestHandler = async (request, response) => {

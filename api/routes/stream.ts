@@ -21,26 +21,24 @@ export type StreamParts = {
  * runs on by itself. Headers go out with the first text, so that they can be true.
  */
 export async function streamAnswer(response: Response, answer: Answer, parts: StreamParts): Promise<void> {
+  // Trailers need chunked encoding; Node throws when they are announced to an HTTP/1.0 client.
+  const takesTrailers = response.req.httpVersionMajor > 1 || response.req.httpVersionMinor >= 1;
   response.status(200);
   response.setHeader("content-type", "text/event-stream; charset=utf-8");
   response.setHeader("cache-control", "no-cache, no-transform");
   response.setHeader("x-accel-buffering", "no");
-  response.setHeader("trailer", "x-service-settlement-tx");
+  if (takesTrailers) response.setHeader("trailer", "x-service-settlement-tx");
   response.flushHeaders();
 
   const silence = setInterval(() => {
     if (response.writableLength === 0) response.write(": keep-alive\n\n");
   }, SILENCE_MS);
-  const write = async (text: string) => {
-    silence.refresh();
-    if (!response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
-  };
   try {
     for await (const text of answer.read()) {
-      if (response.destroyed) return;
-      await write(parts.piece(text));
+      silence.refresh();
+      if (!(await write(response, parts.piece(text)))) return;
     }
-    await write(await parts.end());
+    if (!(await write(response, await parts.end()))) return;
   } catch (error) {
     // A client SDK takes a plain end of the stream for success; an error event is not to be missed.
     response.end(parts.error(error));
@@ -48,6 +46,20 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
   } finally {
     clearInterval(silence);
   }
-  response.addTrailers(await parts.trailers());
+  if (takesTrailers) response.addTrailers(await parts.trailers());
   response.end();
+}
+
+/** Writes and waits until the client took it; false once the client is gone. */
+async function write(response: Response, text: string): Promise<boolean> {
+  if (response.destroyed) return false;
+  if (response.write(text)) return true;
+  const waiting = new AbortController();
+  try {
+    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: waiting.signal })));
+  } finally {
+    // Takes the listener of the event that did not come away again.
+    waiting.abort();
+  }
+  return !response.destroyed;
 }

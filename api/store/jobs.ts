@@ -85,9 +85,12 @@ export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" |
 /** The gateway's job rows: written at each step, overlaid on the index by reads, taken up again after a crash. */
 export class JobStore {
   readonly #pool: pg.Pool;
+  readonly #onState: (state: StoredState) => void;
 
-  constructor(pool: pg.Pool) {
+  /** `onState` is called whenever a job was written in a new state. */
+  constructor(pool: pg.Pool, onState: (state: StoredState) => void = () => {}) {
     this.#pool = pool;
+    this.#onState = onState;
   }
 
   /** Records a job before anything of it is sent to the chain. */
@@ -119,6 +122,7 @@ export class JobStore {
       text,
       values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
     });
+    if (change.state) this.#onState(change.state);
   }
 
   /** Stores the answer and its Completion: the step before settlement, after which a crash loses nothing. */
@@ -185,6 +189,15 @@ export class JobStore {
       toApiJobId(jobId),
     ]);
     return result.rows[0]?.output ?? null;
+  }
+
+  /** Deletes rows of jobs that ended that many days ago: the index has them. */
+  async deleteEnded(days: number): Promise<void> {
+    await this.#pool.query(
+      `DELETE FROM job WHERE state IN ('unlocked', 'settled', 'failed', 'refunded') AND output IS NULL
+       AND updated_at < now() - make_interval(days => $1)`,
+      [days],
+    );
   }
 
   /** Erases answers whose time is over; returns how many. */

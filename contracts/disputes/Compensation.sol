@@ -7,8 +7,8 @@ import {Ledger} from "../escrow/Ledger.sol";
 import {IDisputes} from "../interfaces/IDisputes.sol";
 import {IProtocolTreasury} from "../interfaces/IProtocolTreasury.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
 
 /// @title What the treasury pays after a ruling
 /// @notice Counts only tokens that arrived; the rest is a debt that anyone can have paid later. The treasury is called within
@@ -24,7 +24,7 @@ library Compensation {
         EscrowState storage state,
         Deployment memory d,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         uint256 units,
         bool toWorker
     ) internal returns (uint256 paid) {
@@ -33,16 +33,16 @@ library Compensation {
         state.debts[jobId] = Debt({units: SafeCast.toUint128(units - paid), toWorker: toWorker});
 
         address wallet = state.wallets[job.account()];
-        PackedAccount account = state.accounts[wallet];
+        AccountSlot account = state.accounts[wallet];
         uint256 fraction = 0;
         address payee = wallet;
         if (toWorker) {
-            (, payee) = d.registry.payableTo(d.registry.signerOf(job.worker()));
+            payee = d.registry.payableTo(d.registry.signerOf(job.worker())).payout();
         } else {
             uint256 credits = paid / Ledger.UNITS_PER_CREDIT;
             uint256 room = type(uint40).max - account.free() - account.escrowed();
             if (credits > room) credits = room;
-            account = account.withBalances(account.free() + credits, account.escrowed());
+            account = account.withBalance(account.free() + uint40(credits), account.escrowed());
             state.accounts[wallet] = account;
             state.acquire(credits);
             // The ledger counts whole credits: a fraction (the fee of a small job) waits as tokens.

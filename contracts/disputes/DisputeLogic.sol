@@ -10,8 +10,8 @@ import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
 import {ISettlement} from "../interfaces/ISettlement.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Completion, Dispute, JobStatus, Ruling, Signature} from "../libraries/JobTypes.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
 import {Compensation} from "./Compensation.sol";
 import {DisputeOutcome} from "./DisputeOutcome.sol";
 import {Equivocation} from "./Equivocation.sol";
@@ -41,10 +41,10 @@ library DisputeLogic {
         Signature calldata byWorker
     ) external {
         bytes16 jobId = completion.jobId;
-        PackedJob job = state.jobs[jobId];
+        JobSlot job = state.jobs[jobId];
         bool proven = job.status() == JobStatus.Proven;
         if (!proven && job.status() != JobStatus.Settled) Jobs.wrongState(jobId, job);
-        uint256 deadline = job.deadline();
+        uint256 deadline = job.dueAt();
         if (block.timestamp >= deadline) revert IJobLifecycle.Job_TooLate(jobId, deadline, block.timestamp);
         if (state.disputes[jobId].openedAt != 0) revert IDisputes.Dispute_AlreadyOpened(jobId);
         if (receivedHash == completion.proofHash) revert IDisputes.Dispute_SameHash(jobId);
@@ -55,7 +55,7 @@ library DisputeLogic {
         }
 
         address wallet = state.wallets[job.account()];
-        (PackedAccount account, uint32 bond) = _entitle(state, jobId, job, wallet);
+        (AccountSlot account, uint32 bond) = _entitle(state, jobId, job, wallet);
         state.accounts[wallet] = account;
         Dispute memory dispute = Dispute({
             openedAt: uint40(block.timestamp),
@@ -67,7 +67,7 @@ library DisputeLogic {
             ruling: Ruling.None
         });
         state.disputes[jobId] = dispute;
-        job = job.withStatus(JobStatus.Disputed).withDeadline(block.timestamp + d.arbitration);
+        job = job.to(JobStatus.Disputed).withDueAt(block.timestamp + d.arbitration);
         state.jobs[jobId] = job;
         emit IDisputes.JobDisputed(
             jobId,
@@ -79,7 +79,7 @@ library DisputeLogic {
             proven ? state.proofs[jobId].credits : job.credits(),
             bond,
             dispute.arbiterSet,
-            uint40(job.deadline()),
+            uint40(job.dueAt()),
             account.free(),
             account.escrowed()
         );
@@ -89,8 +89,8 @@ library DisputeLogic {
     function rule(EscrowState storage state, Deployment memory d, bytes16 jobId, Ruling ruling) external {
         if (msg.sender != address(d.panel)) revert IDisputes.Dispute_NotThePanel(msg.sender);
         if (ruling == Ruling.None) revert IDisputes.Dispute_InvalidRuling();
-        PackedJob job = _disputed(state, jobId);
-        uint256 deadline = job.deadline();
+        JobSlot job = _disputed(state, jobId);
+        uint256 deadline = job.dueAt();
         if (block.timestamp >= deadline) revert IJobLifecycle.Job_TooLate(jobId, deadline, block.timestamp);
         bool punished = false;
         if (ruling == Ruling.WorkerAtFault) {
@@ -104,8 +104,8 @@ library DisputeLogic {
 
     /// @notice See IDisputes.expire.
     function expire(EscrowState storage state, Deployment memory d, bytes16 jobId) external {
-        PackedJob job = _disputed(state, jobId);
-        uint256 deadline = job.deadline();
+        JobSlot job = _disputed(state, jobId);
+        uint256 deadline = job.dueAt();
         if (block.timestamp < deadline) revert IJobLifecycle.Job_TooEarly(jobId, deadline, block.timestamp);
         state.resolve(d, jobId, job, Ruling.None, false);
     }
@@ -120,7 +120,7 @@ library DisputeLogic {
         Signature calldata secondByWorker
     ) external {
         bytes16 jobId = first.jobId;
-        PackedJob job = state.jobs[jobId];
+        JobSlot job = state.jobs[jobId];
         if (job.worker() == 0) Jobs.wrongState(jobId, job);
         uint256 deadline = uint256(job.lockedAt()) + d.equivocation;
         if (block.timestamp >= deadline) revert IJobLifecycle.Job_TooLate(jobId, deadline, block.timestamp);
@@ -153,14 +153,14 @@ library DisputeLogic {
     function _entitle(
         EscrowState storage state,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         address wallet
-    ) private view returns (PackedAccount account, uint32 bond) {
+    ) private view returns (AccountSlot account, uint32 bond) {
         account = state.accounts[wallet];
         if (msg.sender == wallet) {
             uint40 free = account.free();
             if (free < BOND) revert ICreditLedger.Ledger_InsufficientCredits(wallet, free, BOND);
-            return (account.withBalances(free - BOND, account.escrowed() + BOND), BOND);
+            return (account.withBalance(free - BOND, account.escrowed() + BOND), BOND);
         }
         if (state.gateways[msg.sender].id != job.gateway()) revert IDisputes.Dispute_NotAParty(jobId, msg.sender);
         uint8 openDisputes = account.openDisputes();
@@ -168,7 +168,7 @@ library DisputeLogic {
         return (account.withOpenDisputes(openDisputes + 1), 0);
     }
 
-    function _disputed(EscrowState storage state, bytes16 jobId) private view returns (PackedJob job) {
+    function _disputed(EscrowState storage state, bytes16 jobId) private view returns (JobSlot job) {
         job = state.jobs[jobId];
         if (job.status() != JobStatus.Disputed) Jobs.wrongState(jobId, job);
     }
@@ -177,12 +177,12 @@ library DisputeLogic {
     function _signer(
         Deployment memory d,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         bytes32 structHash,
         Signature calldata byWorker
     ) private view returns (address signer) {
         signer = structHash.recover(d.domain, byWorker);
-        (uint32 worker, ) = d.registry.payableTo(signer);
+        uint32 worker = d.registry.payableTo(signer).id();
         if (worker == 0 || worker != job.worker()) revert IJobLifecycle.Job_NotTheWorker(jobId, signer);
     }
 }

@@ -6,8 +6,8 @@ import {Ledger} from "../escrow/Ledger.sol";
 import {Spending} from "../escrow/Spending.sol";
 import {IDisputes} from "../interfaces/IDisputes.sol";
 import {Dispute, JobStatus, Ruling} from "../libraries/JobTypes.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
 import {Compensation} from "./Compensation.sol";
 
 /// @title How a dispute ends
@@ -16,7 +16,7 @@ import {Compensation} from "./Compensation.sol";
 library DisputeOutcome {
     using Compensation for EscrowState;
     using Ledger for EscrowState;
-    using Spending for PackedAccount;
+    using Spending for AccountSlot;
 
     /// @notice Ends the dispute of a Disputed job.
     /// @param ruling None when it expired.
@@ -25,7 +25,7 @@ library DisputeOutcome {
         EscrowState storage state,
         Deployment memory d,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         Ruling ruling,
         bool punished
     ) internal {
@@ -39,14 +39,14 @@ library DisputeOutcome {
         uint32 escrowBack = dispute.fromProven && !rejected ? job.credits() : 0;
         uint32 bondBack = rejected ? 0 : dispute.bond;
         address wallet = state.wallets[job.account()];
-        PackedAccount account = state.accounts[wallet];
+        AccountSlot account = state.accounts[wallet];
         if (dispute.byGateway) account = account.withOpenDisputes(account.openDisputes() - 1);
         account = account.returned(escrowBack, escrowBack, job.lockedAt());
-        account = account.withBalances(uint256(account.free()) + bondBack, account.escrowed() - dispute.bond);
+        account = account.released(dispute.bond, bondBack);
         state.accounts[wallet] = account;
-        job = job.withStatus(end);
+        job = job.to(end);
         // The proof stands: anyone can finalize it from now on.
-        if (end == JobStatus.Proven) job = job.withDeadline(block.timestamp);
+        if (end == JobStatus.Proven) job = job.withDueAt(block.timestamp);
         state.jobs[jobId] = job;
         emit IDisputes.DisputeResolved(
             jobId,
@@ -67,7 +67,7 @@ library DisputeOutcome {
     }
 
     /// @notice Protocol fee of a charged job, token units.
-    function feeOf(PackedJob job) internal pure returns (uint256) {
+    function feeOf(JobSlot job) internal pure returns (uint256) {
         // credits × UNITS_PER_CREDIT × feeBps / 10,000, exact because both constants are 10,000.
         return uint256(job.credits()) * job.feeBps();
     }
@@ -84,7 +84,7 @@ library DisputeOutcome {
         EscrowState storage state,
         Dispute memory dispute,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         bool punished
     ) private view returns (uint256 units, bool toWorker) {
         Ruling ruling = dispute.ruling;

@@ -7,8 +7,8 @@ import {Ledger} from "../escrow/Ledger.sol";
 import {IDisputes} from "../interfaces/IDisputes.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
 import {Dispute, JobStatus, Ruling} from "../libraries/JobTypes.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
 import {Compensation} from "./Compensation.sol";
 import {DisputeOutcome} from "./DisputeOutcome.sol";
 
@@ -20,7 +20,7 @@ library Equivocation {
 
     /// @notice State the job will have. An open job goes back to Locked without a worker: the equivocator can be paid no more,
     ///         while an honest worker under a higher attempt still can, and else the escrow returns.
-    function statusAfter(PackedJob job) internal pure returns (JobStatus) {
+    function statusAfter(JobSlot job) internal pure returns (JobStatus) {
         JobStatus status = job.status();
         if (status == JobStatus.Acknowledged) return JobStatus.Locked;
         if (status == JobStatus.Failed) return JobStatus.Failed;
@@ -33,19 +33,19 @@ library Equivocation {
         EscrowState storage state,
         Deployment memory d,
         bytes16 jobId,
-        PackedJob job,
+        JobSlot job,
         bool punished
     ) internal {
         JobStatus status = job.status();
         if (status == JobStatus.Acknowledged) {
-            state.jobs[jobId] = job.withWorker(0, job.attempt()).withStatus(JobStatus.Locked);
+            state.jobs[jobId] = job.withoutWorker();
         } else if (status == JobStatus.Proven) {
-            (address wallet, PackedAccount account) = state.returnAll(jobId, job, JobStatus.Refunded);
+            (address wallet, AccountSlot account) = state.returnAll(jobId, job, JobStatus.Refunded);
             emit IJobLifecycle.JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
         } else if (status == JobStatus.Disputed) {
             state.resolve(d, jobId, job, Ruling.WorkerAtFault, punished);
         } else if (status == JobStatus.Settled) {
-            job = job.withStatus(JobStatus.Refunded);
+            job = job.to(JobStatus.Refunded);
             state.jobs[jobId] = job;
             uint256 fee = DisputeOutcome.feeOf(job);
             uint256 units = punished ? job.credits() * Ledger.UNITS_PER_CREDIT : fee;

@@ -10,7 +10,7 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {Account} from "../libraries/JobTypes.sol";
-import {PackedAccount, PackedAccounts} from "../libraries/PackedAccount.sol";
+import {AccountSlot, AccountSlots} from "../libraries/AccountSlot.sol";
 import {Claimable, EscrowState} from "./EscrowState.sol";
 import {Ledger} from "./Ledger.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
@@ -60,11 +60,11 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
     function withdraw(uint40 credits, address receiver) external nonReentrant {
         if (credits == 0) revert Ledger_ZeroCredits();
         if (receiver == address(0) || _isUnpayable(receiver)) revert Ledger_InvalidReceiver(receiver);
-        PackedAccount account = _state.accountOf(msg.sender);
+        AccountSlot account = _state.accountOf(msg.sender);
         uint40 free = account.free();
         if (free < credits) revert Ledger_InsufficientCredits(msg.sender, free, credits);
 
-        account = account.withBalances(free - credits, account.escrowed()).advanced();
+        account = account.withBalance(free - credits, account.escrowed()).counted();
         _state.accounts[msg.sender] = account;
         _state.release(credits);
         emit Withdrawn(
@@ -97,7 +97,7 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
 
     /// @inheritdoc ICreditLedger
     function accountOf(address wallet) external view returns (Account memory) {
-        return _state.accounts[wallet].unpacked();
+        return _state.accounts[wallet].unpack();
     }
 
     /// @inheritdoc ICreditLedger
@@ -129,26 +129,19 @@ abstract contract CreditLedger is ICreditLedger, ProtocolAdmin, ReentrancyGuardT
         if (_state.config.paused) revert Ledger_Paused();
         if (credits < MINIMUM_DEPOSIT) revert Ledger_DepositTooSmall(credits, MINIMUM_DEPOSIT);
 
-        PackedAccount account = _state.accounts[msg.sender];
+        AccountSlot account = _state.accounts[msg.sender];
         if (account.id() == 0) {
             uint32 id = ++_state.accountCount;
-            account = PackedAccounts.opened(id);
+            account = AccountSlots.opened(id);
             _state.wallets[id] = msg.sender;
         }
-        uint256 free = uint256(account.free()) + credits;
         // Credits in escrow may all come back: their sum with the free ones must fit, or a refund could be stuck.
-        SafeCast.toUint40(free + account.escrowed());
-        account = account.withBalances(free, account.escrowed()).advanced();
+        uint40 escrowed = account.escrowed();
+        uint40 free = SafeCast.toUint40(uint256(account.free()) + escrowed + credits) - escrowed;
+        account = account.withBalance(free, escrowed).counted();
         _state.accounts[msg.sender] = account;
         _state.acquire(credits);
-        emit Deposited(
-            account.id(),
-            msg.sender,
-            account.sequence(),
-            credits,
-            account.free(),
-            account.escrowed()
-        );
+        emit Deposited(account.id(), msg.sender, account.sequence(), credits, free, escrowed);
 
         uint256 units = uint256(credits) * UNITS_PER_CREDIT;
         uint256 before = TOKEN.balanceOf(address(this));

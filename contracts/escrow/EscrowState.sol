@@ -5,8 +5,8 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IArbitrationPanel} from "../interfaces/IArbitrationPanel.sol";
 import {IWorkerRegistry} from "../interfaces/IWorkerRegistry.sol";
 import {Dispute} from "../libraries/JobTypes.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot} from "../libraries/JobSlot.sol";
 
 /// @notice What governance can change. One slot, read by every lock and settlement.
 struct Config {
@@ -49,10 +49,10 @@ struct EscrowState {
     uint256 unitsOwed; // deferred payouts, token units
     mapping(address signer => Gateway) gateways;
     mapping(uint8 id => address signer) gatewaySigners;
-    mapping(address wallet => PackedAccount) accounts;
+    mapping(address wallet => AccountSlot) accounts;
     mapping(uint32 id => address wallet) wallets;
     mapping(address payee => Claimable) claimables;
-    mapping(bytes16 jobId => PackedJob) jobs;
+    mapping(bytes16 jobId => JobSlot) jobs;
     mapping(bytes16 jobId => Proof) proofs;
     mapping(bytes16 jobId => Dispute) disputes;
     mapping(bytes16 jobId => Debt) debts;

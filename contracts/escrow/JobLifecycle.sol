@@ -3,12 +3,13 @@ pragma solidity 0.8.37;
 
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
-import {IModelCatalog, Tier} from "../interfaces/IModelCatalog.sol";
+import {IModelCatalog} from "../interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Assignment, FailureReason, Job, JobStatus, Signature} from "../libraries/JobTypes.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
-import {PackedJob, PackedJobs} from "../libraries/PackedJob.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {JobSlot, JobSlots} from "../libraries/JobSlot.sol";
+import {LockTerms, Payee} from "../libraries/Packed.sol";
 import {Pricing} from "../libraries/Pricing.sol";
 import {CreditLedger} from "./CreditLedger.sol";
 import {EscrowState} from "./EscrowState.sol";
@@ -23,7 +24,7 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
     using JobMessages for *;
     using Jobs for EscrowState;
     using Ledger for EscrowState;
-    using Spending for PackedAccount;
+    using Spending for AccountSlot;
 
     IModelCatalog public immutable CATALOG;
     IWorkerRegistry public immutable REGISTRY;
@@ -51,20 +52,22 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         if (block.timestamp >= validUntil) revert Job_LockExpired(validUntil, block.timestamp);
         if (jobId == 0) revert Job_InvalidId();
         if (!_state.jobs[jobId].isIn(JobStatus.None)) revert Job_AlreadyExists(jobId);
-        (bool active, Tier tier, uint16 perRequest, uint16 per1k) = CATALOG.activeTerms(model);
-        if (!active) revert Job_ModelNotActive(model);
+        LockTerms terms = CATALOG.activeTerms(model);
+        if (LockTerms.unwrap(terms) == 0) revert Job_ModelNotActive(model);
+        uint16 perRequest = terms.creditsPerRequest();
+        uint16 per1k = terms.creditsPer1kTokens();
         uint32 credits = Pricing.quote(maxTokens, perRequest, per1k);
         if (credits > maxCredits) revert Job_PriceExceedsLimit(credits, maxCredits);
 
-        PackedAccount account = _state.accountOf(wallet).spent(wallet, credits);
+        AccountSlot account = _state.accountOf(wallet).spent(wallet, credits);
         _state.accounts[wallet] = account;
-        _state.jobs[jobId] = PackedJobs.locked(account.id(), credits, perRequest, per1k, model, fee, gateway);
+        _state.jobs[jobId] = JobSlots.locked(account.id(), credits, perRequest, per1k, model, fee, gateway);
         emit JobLocked(
             jobId,
             wallet,
             model,
             gateway,
-            uint8(tier),
+            terms.tier(),
             credits,
             perRequest,
             per1k,
@@ -81,49 +84,49 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         Signature calldata byWorker
     ) external {
         bytes16 jobId = assignment.jobId;
-        PackedJob job = _state.jobs[jobId];
+        JobSlot job = _state.jobs[jobId];
         _requireUnanswered(jobId, job);
         uint40 acknowledgeBy = assignment.acknowledgeBy;
         if (block.timestamp >= acknowledgeBy) revert Job_TooLate(jobId, acknowledgeBy, block.timestamp);
         bytes32 domain = _domainSeparatorV4();
-        address signer = assignment.hash().recover(domain, byGateway);
-        if (_gatewayId(signer) != job.gateway()) revert Job_NotAssigned(jobId, signer);
+        address signer = msg.sender;
+        // The gateway's own call says what its Assignment would say.
+        if (_gatewayId(signer) != job.gateway()) {
+            signer = assignment.hash().recover(domain, byGateway);
+            if (_gatewayId(signer) != job.gateway()) revert Job_NotAssigned(jobId, signer);
+        }
         uint8 attempt = assignment.attempt;
         signer = JobMessages.hashAcknowledgement(jobId, attempt).recover(domain, byWorker);
         if (signer != assignment.worker) revert Job_NotTheWorker(jobId, signer);
-        _acknowledge(jobId, job, signer, attempt);
-    }
 
-    /// @inheritdoc IJobLifecycle
-    function acknowledgeDirect(bytes16 jobId, uint8 attempt, Signature calldata byWorker) external {
-        PackedJob job = _ownJob(jobId);
-        _requireUnanswered(jobId, job);
-        bytes32 structHash = JobMessages.hashAcknowledgement(jobId, attempt);
-        _acknowledge(jobId, job, structHash.recover(_domainSeparatorV4(), byWorker), attempt);
+        // The attempt is taken; its own worker repeats itself without effect.
+        if (attempt == job.attempt() && job.worker() != 0 && REGISTRY.signerOf(job.worker()) == signer) return;
+        (job, ) = _assign(jobId, job, signer, attempt);
+        _state.jobs[jobId] = job;
     }
 
     /// @inheritdoc IJobLifecycle
     function fail(bytes16 jobId, FailureReason reason) external {
-        PackedJob job = _ownJob(jobId);
+        JobSlot job = _ownJob(jobId);
         _requireUnanswered(jobId, job);
-        (address wallet, PackedAccount account) = _state.returnAll(jobId, job, JobStatus.Failed);
+        (address wallet, AccountSlot account) = _state.returnAll(jobId, job, JobStatus.Failed);
         emit JobFailed(jobId, wallet, reason, job.credits(), account.free(), account.escrowed());
     }
 
     /// @inheritdoc IJobLifecycle
     function refund(bytes16 jobId) external {
-        PackedJob job = _state.jobs[jobId];
+        JobSlot job = _state.jobs[jobId];
         uint256 notBefore = uint256(job.lockedAt()) + COMPLETION_WINDOW;
         if (_gatewayId(msg.sender) != job.gateway() || job.gateway() == 0) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         _requireUnanswered(jobId, job);
-        (address wallet, PackedAccount account) = _state.returnAll(jobId, job, JobStatus.Refunded);
+        (address wallet, AccountSlot account) = _state.returnAll(jobId, job, JobStatus.Refunded);
         emit JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
     }
 
     /// @inheritdoc IJobLifecycle
     function jobOf(bytes16 jobId) external view returns (Job memory) {
-        return _state.jobs[jobId].unpacked();
+        return _state.jobs[jobId].unpack();
     }
 
     /// @inheritdoc IJobLifecycle
@@ -131,29 +134,29 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         return _domainSeparatorV4();
     }
 
-    /// @dev Gives the job to an eligible worker under a higher attempt. A worker that has this attempt already keeps it.
-    function _acknowledge(bytes16 jobId, PackedJob job, address signer, uint8 attempt) private {
-        uint8 current = job.attempt();
-        if (attempt <= current) {
-            if (attempt == current && job.worker() != 0 && REGISTRY.signerOf(job.worker()) == signer) return;
-            revert Job_AttemptTaken(jobId, attempt, current);
-        }
-        uint16 model = job.model();
-        uint32 worker = REGISTRY.admissible(signer, model);
-        if (worker == 0) revert Job_WorkerNotEligible(signer, model);
-        _state.jobs[jobId] = job.acknowledged(worker, attempt);
+    /// @dev The job in the hands of an eligible worker under a higher attempt; the caller stores it.
+    function _assign(
+        bytes16 jobId,
+        JobSlot job,
+        address signer,
+        uint8 attempt
+    ) internal returns (JobSlot assigned, address payout) {
+        if (attempt <= job.attempt()) revert Job_AttemptTaken(jobId, attempt, job.attempt());
+        Payee payee = REGISTRY.eligiblePayee(signer, job.model());
+        if (Payee.unwrap(payee) == 0) revert Job_WorkerNotEligible(signer, job.model());
         emit JobAcknowledged(jobId, signer, attempt);
+        return (job.assigned(payee.id(), attempt), payee.payout());
     }
 
     /// @dev The job, when the caller is the gateway that locked it.
-    function _ownJob(bytes16 jobId) internal view returns (PackedJob job) {
+    function _ownJob(bytes16 jobId) internal view returns (JobSlot job) {
         job = _state.jobs[jobId];
         uint8 gateway = job.gateway();
         if (gateway == 0) Jobs.wrongState(jobId, job);
         if (_gatewayId(msg.sender) != gateway) revert Job_NotItsGateway(jobId, msg.sender);
     }
 
-    function _requireUnanswered(bytes16 jobId, PackedJob job) internal pure {
-        if (!job.isIn(JobStatus.Locked) && !job.isIn(JobStatus.Acknowledged)) Jobs.wrongState(jobId, job);
+    function _requireUnanswered(bytes16 jobId, JobSlot job) internal pure {
+        if (!job.isOpen()) Jobs.wrongState(jobId, job);
     }
 }

@@ -5,7 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
-import {PackedAccount} from "../libraries/PackedAccount.sol";
+import {AccountSlot} from "../libraries/AccountSlot.sol";
 import {EscrowState} from "./EscrowState.sol";
 
 /// @title Balances and payouts
@@ -15,7 +15,7 @@ library Ledger {
     uint256 internal constant UNITS_PER_CREDIT = 10_000;
 
     /// @notice The account of a wallet that must have one.
-    function accountOf(EscrowState storage state, address wallet) internal view returns (PackedAccount account) {
+    function accountOf(EscrowState storage state, address wallet) internal view returns (AccountSlot account) {
         account = state.accounts[wallet];
         if (account.id() == 0) revert ICreditLedger.Ledger_UnknownAccount(wallet);
     }

@@ -3,36 +3,36 @@ pragma solidity 0.8.37;
 
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
 import {ISpendingLimits} from "../interfaces/ISpendingLimits.sol";
-import {PackedAccount, PackedAccounts} from "../libraries/PackedAccount.sol";
+import {AccountSlot, AccountSlots} from "../libraries/AccountSlot.sol";
 
 /// @title Credits into escrow and back, within a wallet's limits
 /// @notice Pure on the account's word; the caller stores it.
 library Spending {
     /// @notice The account after a lock of `credits`. Reverts when the wallet's balance or limits do not allow it.
-    function spent(PackedAccount account, address wallet, uint32 credits) internal view returns (PackedAccount) {
+    function spent(AccountSlot account, address wallet, uint32 credits) internal view returns (AccountSlot) {
         uint8 flags = account.flags();
-        if (flags & PackedAccounts.FROZEN != 0) revert ISpendingLimits.Limits_Frozen(wallet);
-        uint256 free = account.free();
+        if (flags & AccountSlots.FROZEN != 0) revert ISpendingLimits.Limits_Frozen(wallet);
+        uint40 free = account.free();
         if (free < credits) revert ICreditLedger.Ledger_InsufficientCredits(wallet, free, credits);
         uint16 today = _day(block.timestamp);
         uint256 before = account.spentDay() == today ? account.spentToday() : 0;
         uint256 total = before + credits;
-        if (flags & PackedAccounts.LIMITED != 0 && total > account.dailyLimit()) {
+        if (flags & AccountSlots.LIMITED != 0 && total > account.dailyLimit()) {
             revert ISpendingLimits.Limits_DailyLimitReached(wallet, before, account.dailyLimit(), credits);
         }
         // Counted without a limit too, so that one set at noon knows the morning. Saturates: no limit is above it.
         if (total > type(uint32).max) total = type(uint32).max;
-        return account.withBalances(free - credits, account.escrowed() + credits).withSpent(today, uint32(total));
+        return account.withBalance(free - credits, account.escrowed() + credits).withSpent(today, uint32(total));
     }
 
     /// @notice The account after a job's `locked` credits left escrow and `back` of them came back to it. What comes back gives
     ///         the daily limit back on the day of the lock only.
     function returned(
-        PackedAccount account,
+        AccountSlot account,
         uint32 locked,
         uint32 back,
         uint40 lockedAt
-    ) internal pure returns (PackedAccount) {
+    ) internal pure returns (AccountSlot) {
         uint16 day = account.spentDay();
         if (day == _day(lockedAt)) {
             uint32 before = account.spentToday();

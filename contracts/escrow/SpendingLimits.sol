@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {ISpendingLimits} from "../interfaces/ISpendingLimits.sol";
-import {PackedAccount, PackedAccounts} from "../libraries/PackedAccount.sol";
+import {AccountSlot, AccountSlots} from "../libraries/AccountSlot.sol";
 import {EscrowState, EscrowStorage} from "./EscrowState.sol";
 import {Ledger} from "./Ledger.sol";
 
@@ -13,9 +13,9 @@ abstract contract SpendingLimits is ISpendingLimits, EscrowStorage {
 
     /// @inheritdoc ISpendingLimits
     function setLimits(bool limited, uint32 dailyLimit, bool frozen) external {
-        uint8 flags = (frozen ? PackedAccounts.FROZEN : 0) | (limited ? PackedAccounts.LIMITED : 0);
+        uint8 flags = (frozen ? AccountSlots.FROZEN : 0) | (limited ? AccountSlots.LIMITED : 0);
         if (!limited) dailyLimit = 0;
-        PackedAccount account = _state.accountOf(msg.sender).withLimits(flags, dailyLimit).advanced();
+        AccountSlot account = _state.accountOf(msg.sender).withLimits(flags, dailyLimit).counted();
         _state.accounts[msg.sender] = account;
         emit LimitsSet(account.id(), msg.sender, account.sequence(), limited, dailyLimit, frozen);
     }

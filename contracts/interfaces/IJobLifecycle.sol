@@ -98,19 +98,13 @@ interface IJobLifecycle {
     /// @notice Records that a worker took the job. Callable by anyone who holds both signatures, before
     ///         `assignment.acknowledgeBy`. A higher attempt replaces a lower one; repeating is a no-op.
     /// @param assignment The gateway's offer.
-    /// @param byGateway The gateway's signature of it.
+    /// @param byGateway The gateway's signature of it; not looked at (send zeros) when the job's gateway itself is the caller.
     /// @param byWorker The worker's signature of Acknowledgement{jobId, attempt}.
     function acknowledge(
         Assignment calldata assignment,
         Signature calldata byGateway,
         Signature calldata byWorker
     ) external;
-
-    /// @notice The same by the job's own gateway, whose call says what its Assignment would say: only the worker's signature is
-    ///         needed, and no `acknowledgeBy`.
-    /// @param attempt The attempt under which the worker was assigned.
-    /// @param byWorker The worker's signature of Acknowledgement{jobId, attempt}.
-    function acknowledgeDirect(bytes16 jobId, uint8 attempt, Signature calldata byWorker) external;
 
     /// @notice Ends a job without a charge. Its gateway only, from Locked or Acknowledged, at any time.
     function fail(bytes16 jobId, FailureReason reason) external;

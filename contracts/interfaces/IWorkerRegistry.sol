@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Signature} from "../libraries/JobTypes.sol";
+import {Payee} from "../libraries/Packed.sol";
 
 /// @notice A worker as it stands now. Stake is counted in millionths of an SVC (10^12 base units).
 struct WorkerView {
@@ -117,12 +118,14 @@ interface IWorkerRegistry {
     function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full);
     /// @notice What a slash takes, millionths of an SVC.
     function slashAmount() external view returns (uint56);
+    /// @notice Id and payout address of a worker in one word, as the escrow asks for it; zero if unknown.
+    function payableTo(address signer) external view returns (Payee);
+    /// @notice The same for a worker that may take a job of `model` now; else zero.
+    function eligiblePayee(address signer, uint16 model) external view returns (Payee);
     /// @notice Id and payout address of a worker; id 0 if unknown.
-    function payableTo(address signer) external view returns (uint32 worker, address payout);
-    /// @notice Id of a worker that may take a job of `model` now: bonded, at or above the minimum stake, hosting it; else 0.
-    function admissible(address signer, uint16 model) external view returns (uint32 worker);
+    function payeeOf(address signer) external view returns (uint32 worker, address payout);
     /// @notice Id and payout address, and whether the worker may take a job of `model` now.
-    function eligiblePayee(
+    function eligiblePayeeOf(
         address signer,
         uint16 model
     ) external view returns (uint32 worker, address payout, bool eligible);

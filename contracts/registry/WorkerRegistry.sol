@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
@@ -11,20 +12,19 @@ import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
 import {IWorkerRegistry, WorkerView} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Signature} from "../libraries/JobTypes.sol";
+import {packPayee, Payee} from "../libraries/Packed.sol";
 
 /// @title Stake, endpoint and hosted models of workers
 /// @notice Holds the stake token. Only the escrow, set once, can slash.
 contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     using SafeERC20 for IERC20;
 
-    /// @dev An acknowledgement reads the first slot, a payment the second, the worker's own calls the rest.
+    /// @dev Slot 0 is all that a job's calls read; `owner` and below are read by the worker's own calls only.
     struct Worker {
-        uint32 id; // 0: unknown
-        uint56 stake; // millionths of an SVC
-        bool unbonding;
-        uint160 hosted; // bit n: model n; models from 160 on are in _hosting
         address payout;
-        uint32 payeeId; // `id` again, so that a payment reads one slot
+        uint32 id; // 0: unknown
+        uint48 stake; // millionths of an SVC; up to 281 million SVC
+        uint16 bits; // bit 0: unbonding; bits 1 to 15: hosts the model of that number
         address owner;
         uint40 unbondsAt;
         uint32 sequence;
@@ -39,7 +39,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
     uint256 public constant STAKE_UNIT = 1e12;
     uint256 private constant ENDPOINT_LIMIT = 200;
-    uint256 private constant INLINE_MODELS = 160;
+    uint16 private constant UNBONDING = 1;
+    uint16 private constant HOT_MODELS = 16;
     bytes32 private constant ENROLLMENT_TYPEHASH = keccak256("Enrollment(address owner)");
 
     IERC20 public immutable STAKE_TOKEN;
@@ -57,7 +58,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
 
     mapping(address signer => Worker) private _workers;
     mapping(uint32 id => address signer) private _signers;
-    /// @dev Models from INLINE_MODELS on, 256 a word.
+    /// @dev Hosted models from number 16 on; the first ones stand in slot 0 of the worker, where a job needs no second read.
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
     mapping(bytes16 jobId => Slash) private _slashes;
 
@@ -111,7 +112,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         Worker storage worker = _workers[signer];
         if (worker.id == 0) revert Registry_UnknownWorker(signer);
         full = worker.stake >= slashAmount;
-        uint56 amount = full ? slashAmount : worker.stake;
+        uint48 amount = full ? uint48(slashAmount) : worker.stake;
         worker.stake -= amount;
         _slashes[jobId] = Slash({worker: worker.id, full: full});
         emit WorkerSlashed(worker.id, signer, jobId, _next(worker), amount, worker.stake, equivocation);
@@ -140,7 +141,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         id = ++workerCount;
         _signers[id] = signer;
         worker.id = id;
-        worker.payeeId = id;
         worker.owner = msg.sender;
         worker.payout = payout;
         worker.endpoint = endpoint;
@@ -179,9 +179,9 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function startUnbonding(address signer) external onlyWorkerOwner(signer) {
         Worker storage worker = _workers[signer];
-        if (worker.unbonding) revert Registry_Unbonding(signer);
+        if (_isUnbonding(worker)) revert Registry_Unbonding(signer);
         if (worker.stake == 0) revert Registry_NoStake(signer);
-        worker.unbonding = true;
+        worker.bits |= UNBONDING;
         worker.unbondsAt = uint40(block.timestamp) + unbondingPeriod;
         emit UnbondingStarted(worker.id, signer, _next(worker), worker.unbondsAt);
     }
@@ -189,8 +189,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function cancelUnbonding(address signer) external onlyWorkerOwner(signer) {
         Worker storage worker = _workers[signer];
-        if (!worker.unbonding) revert Registry_NotUnbonding(signer);
-        worker.unbonding = false;
+        if (!_isUnbonding(worker)) revert Registry_NotUnbonding(signer);
+        worker.bits &= ~UNBONDING;
         worker.unbondsAt = 0;
         emit UnbondingCancelled(worker.id, signer, _next(worker));
     }
@@ -199,38 +199,43 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     function withdrawStake(address signer, address receiver) external onlyWorkerOwner(signer) {
         if (receiver == address(0) || receiver == address(this)) revert Registry_InvalidReceiver(receiver);
         Worker storage worker = _workers[signer];
-        if (!worker.unbonding) revert Registry_NotUnbonding(signer);
+        if (!_isUnbonding(worker)) revert Registry_NotUnbonding(signer);
         if (block.timestamp < worker.unbondsAt) {
             revert Registry_StillBonded(signer, worker.unbondsAt, block.timestamp);
         }
         uint56 stake = worker.stake;
         worker.stake = 0;
-        worker.unbonding = false;
+        worker.bits &= ~UNBONDING;
         worker.unbondsAt = 0;
         emit StakeWithdrawn(worker.id, signer, _next(worker), stake, receiver);
         STAKE_TOKEN.safeTransfer(receiver, uint256(stake) * STAKE_UNIT);
     }
 
     /// @inheritdoc IWorkerRegistry
-    function payableTo(address signer) external view returns (uint32 id, address payout) {
+    function payableTo(address signer) external view returns (Payee) {
         Worker storage worker = _workers[signer];
-        return (worker.payeeId, worker.payout);
+        return packPayee(worker.payout, worker.id);
     }
 
     /// @inheritdoc IWorkerRegistry
-    function eligiblePayee(
+    function eligiblePayee(address signer, uint16 model) external view returns (Payee payee) {
+        Worker storage worker = _workers[signer];
+        if (_isEligible(worker, model)) payee = packPayee(worker.payout, worker.id);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function payeeOf(address signer) external view returns (uint32 id, address payout) {
+        Worker storage worker = _workers[signer];
+        return (worker.id, worker.payout);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function eligiblePayeeOf(
         address signer,
         uint16 model
     ) external view returns (uint32 id, address payout, bool eligible) {
         Worker storage worker = _workers[signer];
-        (id, payout) = (worker.payeeId, worker.payout);
-        eligible = _isActive(worker) && _hosts(worker, model);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function admissible(address signer, uint16 model) external view returns (uint32 id) {
-        Worker storage worker = _workers[signer];
-        if (_isActive(worker) && _hosts(worker, model)) id = worker.id;
+        return (worker.id, worker.payout, _isEligible(worker, model));
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -258,24 +263,34 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
                 unbondsAt: worker.unbondsAt,
                 active: _isActive(worker),
                 endpoint: worker.endpoint,
-                models: _hostedModels(id)
+                models: _hostedModels(worker)
             });
     }
 
     function _isActive(Worker storage worker) private view returns (bool) {
-        return worker.id != 0 && !worker.unbonding && worker.stake >= minimumStake;
+        return worker.id != 0 && !_isUnbonding(worker) && worker.stake >= minimumStake;
     }
 
-    function _hosts(Worker storage worker, uint16 model) private view returns (bool) {
-        uint256 bits = model < INLINE_MODELS ? worker.hosted >> model : _hosting[worker.id][model >> 8] >> (model & 0xff);
-        return bits & 1 == 1;
+    /// @dev `_isActive` written out: each job asks this, and here the slot is read once.
+    function _isEligible(Worker storage worker, uint16 model) private view returns (bool) {
+        (uint32 id, uint48 stake, uint16 bits) = (worker.id, worker.stake, worker.bits);
+        return id != 0 && bits & UNBONDING == 0 && stake >= minimumStake && _hosts(id, bits, model);
+    }
+
+    function _isUnbonding(Worker storage worker) private view returns (bool) {
+        return worker.bits & UNBONDING != 0;
+    }
+
+    function _hosts(uint32 id, uint16 bits, uint16 model) private view returns (bool) {
+        if (model < HOT_MODELS) return model != 0 && (bits >> model) & 1 == 1;
+        return (_hosting[id][model >> 8] >> (model & 0xff)) & 1 == 1;
     }
 
     function _addStake(address signer, uint56 added) private {
         Worker storage worker = _workers[signer];
         if (added == 0) revert Registry_ZeroStake();
-        if (worker.unbonding) revert Registry_Unbonding(signer);
-        worker.stake += added;
+        if (_isUnbonding(worker)) revert Registry_Unbonding(signer);
+        worker.stake = SafeCast.toUint48(uint256(worker.stake) + added);
         emit StakeAdded(worker.id, signer, _next(worker), added, worker.stake);
         STAKE_TOKEN.safeTransferFrom(msg.sender, address(this), uint256(added) * STAKE_UNIT);
     }
@@ -285,32 +300,38 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         for (uint256 i = 0; i < models.length; ++i) {
             uint16 model = models[i];
             if (model == 0) revert Registry_InvalidModel(model);
-            if (model < INLINE_MODELS) {
-                uint160 bit = uint160(1) << model;
-                worker.hosted = hosted ? worker.hosted | bit : worker.hosted & ~bit;
-            } else {
-                uint256 bit = uint256(1) << (model & 0xff);
-                uint256 bits = _hosting[worker.id][model >> 8];
-                _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
+            if (model < HOT_MODELS) {
+                uint16 hot = uint16(1) << model;
+                worker.bits = hosted ? worker.bits | hot : worker.bits & ~hot;
+                continue;
             }
+            uint256 bit = uint256(1) << (model & 0xff);
+            uint256 bits = _hosting[worker.id][model >> 8];
+            _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
         }
         emit HostingSet(worker.id, signer, _next(worker), models, hosted);
     }
 
-    /// @dev Walks all 256 words: for off-chain readers only.
-    function _hostedModels(uint32 id) private view returns (uint16[] memory models) {
-        uint16[] memory found = new uint16[](65_536);
-        uint256 count = 0;
+    /// @dev Walks all 256 words, once to count and once to collect: for off-chain readers only.
+    function _hostedModels(Worker storage worker) private view returns (uint16[] memory models) {
+        uint256 count = _collectModels(worker, models);
+        models = new uint16[](count);
+        _collectModels(worker, models);
+    }
+
+    /// @dev Number of hosted models; writes them to `models` as far as it has room.
+    function _collectModels(Worker storage worker, uint16[] memory models) private view returns (uint256 count) {
         for (uint256 word = 0; word < 256; ++word) {
-            uint256 bits = _hosting[id][word];
-            if (word == 0) bits |= _workers[_signers[id]].hosted;
+            uint256 bits = _hosting[worker.id][word];
+            if (word == 0) bits |= worker.bits & ~UNBONDING;
             for (uint256 bit = 0; bits != 0; ++bit) {
-                if (bits & 1 == 1) found[count++] = uint16((word << 8) | bit);
+                if (bits & 1 == 1) {
+                    if (count < models.length) models[count] = uint16((word << 8) | bit);
+                    ++count;
+                }
                 bits >>= 1;
             }
         }
-        models = new uint16[](count);
-        for (uint256 i = 0; i < count; ++i) models[i] = found[i];
     }
 
     function _next(Worker storage worker) private returns (uint32) {
@@ -323,6 +344,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         emit MinimumStakeSet(++_configSequence, minimumStake_);
     }
 
+    /// @dev At most the minimum stake, so that it fits the 48 bits of a stake as far as any worker can be active.
     function _setSlashAmount(uint56 slashAmount_) private {
         if (slashAmount_ == 0 || slashAmount_ > minimumStake) revert Registry_InvalidConfiguration();
         slashAmount = slashAmount_;

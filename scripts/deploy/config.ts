@@ -43,7 +43,8 @@ export function readTarget(env: Env): DeployTarget {
 export function readConfig(env: Env, chainId: number): DeployConfig {
   const dev = chainId === DEV_CHAIN_ID;
   const deployerKey = dev ? (env["DEPLOYER_PRIVATE_KEY"] ?? DEV_DEPLOYER_KEY) : required(env, "DEPLOYER_PRIVATE_KEY");
-  if (!/^0x[0-9a-fA-F]{64}$/.test(deployerKey)) throw new ConfigError("DEPLOYER_PRIVATE_KEY must be 0x and 64 hex digits");
+  if (!/^0x[0-9a-fA-F]{64}$/.test(deployerKey))
+    throw new ConfigError("DEPLOYER_PRIVATE_KEY must be 0x and 64 hex digits");
   const deployer = privateKeyToAccount(deployerKey as Hex).address;
   const owner = address(env, "OWNER_ADDRESS");
   if (owner !== null && !dev) {
@@ -52,7 +53,9 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
   const arbiters = addresses(env, "ARBITER_ADDRESSES", dev ? DEV_ARBITERS : null);
   const stablecoin = address(env, "STABLECOIN_ADDRESS");
   if (stablecoin === null && !dev) {
-    throw new ConfigError(`STABLECOIN_ADDRESS is required on chain ${chainId}: the test stablecoin is for ${DEV_CHAIN_ID} only`);
+    throw new ConfigError(
+      `STABLECOIN_ADDRESS is required on chain ${chainId}: the test stablecoin is for ${DEV_CHAIN_ID} only`,
+    );
   }
   const settings: ProtocolSettings = {
     deployer,
@@ -115,7 +118,8 @@ function feeBps(env: Env): number {
   const text = env["FEE_BPS"];
   if (!text) return DEFAULT_FEE_BPS;
   // The contract has the same cap; here the error says which variable to change.
-  if (!/^\d+$/.test(text) || Number(text) > 2_000) throw new ConfigError("FEE_BPS must be a whole number from 0 to 2000");
+  if (!/^\d+$/.test(text) || Number(text) > 2_000)
+    throw new ConfigError("FEE_BPS must be a whole number from 0 to 2000");
   return Number(text);
 }
 

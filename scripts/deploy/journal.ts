@@ -21,7 +21,11 @@ export function journalFolder(deploymentFile: string): string {
 }
 
 /** The mark of the deployment in `folder`: the one begun there, or a new one when it was begun on another chain. */
-export async function openJournal(folder: string, client: PublicClient, log: (line: string) => void): Promise<ChainMark> {
+export async function openJournal(
+  folder: string,
+  client: PublicClient,
+  log: (line: string) => void,
+): Promise<ChainMark> {
   const chainId = await client.getChainId();
   const file = join(folder, "chain.json");
   if (existsSync(file)) {
@@ -29,7 +33,9 @@ export async function openJournal(folder: string, client: PublicClient, log: (li
     const lost = await whatIsLost(folder, mark, chainId, client);
     if (lost === null) return mark;
     if (chainId !== DEV_CHAIN_ID) {
-      throw new ConfigError(`${folder} is the journal of another chain (${lost}). Check RPC_URL; to deploy anew, move that folder away.`);
+      throw new ConfigError(
+        `${folder} is the journal of another chain (${lost}). Check RPC_URL; to deploy anew, move that folder away.`,
+      );
     }
     log(`the chain of ${folder} is gone (${lost}): its journal is dropped`);
   }
@@ -54,7 +60,12 @@ export async function isOtherChain(mark: ChainMark, chainId: number, client: Pub
 }
 
 /** Why the journal cannot be of this chain; null if it can. */
-async function whatIsLost(folder: string, mark: ChainMark, chainId: number, client: PublicClient): Promise<string | null> {
+async function whatIsLost(
+  folder: string,
+  mark: ChainMark,
+  chainId: number,
+  client: PublicClient,
+): Promise<string | null> {
   const other = await isOtherChain(mark, chainId, client);
   if (other !== null) return other;
   for (const [name, address] of Object.entries(deployedAddresses(folder))) {

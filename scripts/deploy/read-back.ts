@@ -49,11 +49,17 @@ export async function checkWiring(client: PublicClient, contracts: Contracts): P
     ["the panel's escrow", panelBack, contracts.InferenceEscrow],
     ["the treasury's escrow", treasuryBack, contracts.InferenceEscrow],
   ];
-  report(wiring.filter(([, is, wanted]) => !isAddressEqual(is, wanted)).map(([what, is, wanted]) => ({ what, is, wanted })));
+  report(
+    wiring.filter(([, is, wanted]) => !isAddressEqual(is, wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
+  );
 }
 
 /** Those of `gateways` that the escrow does not know. */
-export async function unknownGateways(client: PublicClient, escrow: Address, gateways: readonly Address[]): Promise<Address[]> {
+export async function unknownGateways(
+  client: PublicClient,
+  escrow: Address,
+  gateways: readonly Address[],
+): Promise<Address[]> {
   const known = await Promise.all(
     gateways.map((gateway) =>
       client.readContract({ address: escrow, abi: inferenceEscrowAbi, functionName: "gatewayOf", args: [gateway] }),

@@ -1,11 +1,12 @@
 /** Runs the Ignition module against a node by URL. */
-import { createHardhatRuntimeEnvironment } from "hardhat/hre";
+
 import { fileURLToPath } from "node:url";
+import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import { type Address, getAddress } from "viem";
 import { protocolModule } from "../../contracts/ignition/protocol.ts";
 import hardhatConfig from "../../hardhat.config.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import { type DeployConfig, DEV_CHAIN_ID } from "./config.ts";
+import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
 import { DEPLOYMENT_ID } from "./journal.ts";
 
 export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
@@ -28,7 +29,8 @@ export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun)
       // A development chain neither reorganises nor charges: nothing to wait for.
       config: chainId === DEV_CHAIN_ID ? { blockPollingInterval: 20, requiredConfirmations: 1 } : {},
     });
-    const address = async (contract: { getAddress(): Promise<string> }): Promise<Address> => getAddress(await contract.getAddress());
+    const address = async (contract: { getAddress(): Promise<string> }): Promise<Address> =>
+      getAddress(await contract.getAddress());
     return {
       InferenceEscrow: await address(contracts.escrow),
       ModelCatalog: await address(contracts.catalog),

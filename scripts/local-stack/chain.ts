@@ -1,7 +1,7 @@
 import { rmSync, statSync } from "node:fs";
 import { anvilBinary } from "./chain-binary.ts";
-import { keepFirstGenesis } from "./chain-genesis.ts";
 import { chainFiles, chooseState, discardState, keepCopies } from "./chain-state.ts";
+import { tidyState } from "./chain-tidy.ts";
 import type { StackContext } from "./context.ts";
 import { StackError } from "./errors.ts";
 import { logFile } from "./logs.ts";
@@ -29,7 +29,7 @@ export async function startChain(context: StackContext): Promise<string> {
   const interval = stateInterval(dataDir);
   context.onStop(keepCopies(dataDir, (interval * 1000) / 2, (line) => report("chain", line)));
   const block = Number(await rpc<string>(context.urls.rpc, "eth_blockNumber"));
-  // Deployments are marked by the hash of the block before them, which should not be block 0: see keepFirstGenesis.
+  // Deployments are marked by the hash of the block before them, which should not be block 0: see tidyState.
   if (block === 0) await rpc(context.urls.rpc, "evm_mine");
   return `anvil ${version} on ${context.ports.chain}${block > 0 ? `, block ${block}` : ""}`;
 }
@@ -69,7 +69,7 @@ function chainSpec({ dataDir, ports, options, urls, report }: StackContext): Par
       rmSync(files.cache, { recursive: true, force: true });
       const notice = chooseState(dataDir);
       if (notice) report("chain", notice);
-      keepFirstGenesis(files.state);
+      tidyState(files.state);
     },
     ready: () => answers(urls.rpc),
     readyTimeoutMs: 60_000,

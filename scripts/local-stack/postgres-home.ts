@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { StackError } from "./errors.ts";
+import { codeOf, StackError } from "./errors.ts";
 import { readJson, writeJson } from "./files.ts";
 import { clearPostmaster } from "./postgres-leftover.ts";
 import { canEnter, canRun, type DatabaseUser } from "./postgres-user.ts";
@@ -44,8 +44,20 @@ export async function databaseHome(dataDir: string, user: DatabaseUser | null, r
 /** Deletes a data folder of a stopped stack, and its database if that is elsewhere. */
 export function removeDataDir(dataDir: string): void {
   const noted = readJson<{ folder: string }>(noteFile(dataDir))?.folder;
-  if (noted) rmSync(noted, { recursive: true, force: true });
+  if (noted) {
+    rmSync(noted, { recursive: true, force: true });
+    removeIfEmpty(dirname(noted));
+  }
   rmSync(dataDir, { recursive: true, force: true });
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    // Other data folders have their databases there too.
+    if (codeOf(error) !== "ENOTEMPTY" && codeOf(error) !== "ENOENT") throw error;
+  }
 }
 
 async function nativeFolder(): Promise<string> {

@@ -4,6 +4,7 @@ import { DEPLOYER_KEY, GATEWAY } from "./accounts.ts";
 import type { StackContext } from "./context.ts";
 import { StackError } from "./errors.ts";
 import { ROOT } from "./files.ts";
+import { indexIsReady } from "./index-ready.ts";
 import { ALL_MODELS, type WorkerOptions } from "./options.ts";
 import { type PartSpec, RANK } from "./part.ts";
 import { answersOk } from "./ready.ts";
@@ -57,7 +58,7 @@ export function indexerSpec(context: StackContext): PartSpec {
       INDEXER_PORT: String(context.ports.indexer),
       ...context.options.env.indexer,
     },
-    ready: () => answersOk(`${context.urls.indexer}/ready`),
+    ready: () => indexIsReady(context.urls.indexer, context.urls.rpc),
     readyTimeoutMs: 120_000,
     // After anything but SIGINT, Ponder's next start waits 20 s for a lock.
     stop: { rank: RANK.indexer, signal: "SIGINT", deadlineMs: 15_000 },

@@ -68,7 +68,7 @@ export class Registration {
     const payout = entry.payout ?? signer;
     const wanted = entry.models.map((id) => this.#modelNumber(id));
     const registry = { address: this.#deployment.contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
-    const [id] = await this.#reader.readContract({ ...registry, functionName: "payableTo", args: [signer] });
+    const [id] = await this.#reader.readContract({ ...registry, functionName: "payeeOf", args: [signer] });
     const { target } = this.#state;
     if (id === 0) {
       await this.#allow(target);

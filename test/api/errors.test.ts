@@ -194,6 +194,19 @@ describe("a chat request that cannot be served", () => {
   });
 });
 
+describe("the docs link of an error", () => {
+  it("leads to a page that has the code, with cause, fix and whether to retry", async () => {
+    const { docs } = (await api.post("/v1/chat/completions", chat("gpt-none", "Hello"))).body.error;
+    const response = await fetch(docs);
+    expect(response.status).toBe(200);
+    const page = await response.text();
+    const section = page.split(`<section id="${new URL(docs).hash.slice(1)}">`)[1]?.split("</section>")[0];
+    expect(section).toMatch(/Status 400/);
+    for (const title of ["Cause", "What to do", "Retry"]) expect(section).toContain(title);
+    expect(page).not.toMatch(/<script|src=/);
+  });
+});
+
 describe("things that do not exist", () => {
   it("somebody else's job: 404 job_not_found", async () => {
     const jobId = (await api.post("/v1/chat/completions", chat("qwen3-8b", "Hello"))).headers.get("x-service-job-id");

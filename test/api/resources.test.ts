@@ -152,6 +152,26 @@ describe("the operator's routes", () => {
       expect((await fetch(`${stack.info.base_url}${path}`)).status).toBe(200);
     }
   });
+
+  it("/metrics counts requests by route, jobs by state, and what batches and workers do", async () => {
+    const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+    const value = (line: string) =>
+      Number(
+        text
+          .split("\n")
+          .find((each) => each.startsWith(line))
+          ?.split(" ")
+          .at(-1),
+      );
+    expect(value('gateway_requests_total{route="/v1/chat/completions",method="POST",status="200"}')).toBeGreaterThan(3);
+    expect(value('gateway_jobs_total{state="settled"}')).toBeGreaterThan(3);
+    expect(value('gateway_operations_total{kind="complete",outcome="mined"}')).toBeGreaterThan(3);
+    expect(value("gateway_batch_items_count")).toBeGreaterThan(3);
+    expect(value("gateway_index_lag_blocks")).toBeGreaterThanOrEqual(0);
+    expect(value("gateway_signer_balance_ether")).toBeGreaterThan(1);
+    expect(text).toMatch(/gateway_worker_healthy\{worker="0x[0-9a-fA-F]{40}"\} 1/);
+    expect(text).not.toMatch(/job_[0-9a-f]{32}/);
+  });
 });
 
 const idOf = (job: { id: string }) => job.id;

@@ -65,13 +65,13 @@ export class ChainReader {
 
   /** Worker id of a signing key; 0 if it is not registered. */
   async workerId(signer: Address): Promise<number> {
-    const [id] = await this.#client.readContract({ ...this.#registry, functionName: "payableTo", args: [signer] });
+    const [id] = await this.#client.readContract({ ...this.#registry, functionName: "payeeOf", args: [signer] });
     return id;
   }
 
   /** Whether the worker may take jobs of a model: registered, bonded, enough stake, hosting it. */
   async isEligible(signer: Address, model: number): Promise<boolean> {
-    const call = { functionName: "eligiblePayee", args: [signer, model] } as const;
+    const call = { functionName: "eligiblePayeeOf", args: [signer, model] } as const;
     const [, , eligible] = await this.#client.readContract({ ...this.#registry, ...call });
     return eligible;
   }

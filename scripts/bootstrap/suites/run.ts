@@ -9,7 +9,7 @@ import { cleanFolder } from "../../local-stack/cleanup.ts";
 import { ROOT } from "../../local-stack/files.ts";
 import { type Counts, count } from "./count.ts";
 import { killRunning, runProgram } from "./program.ts";
-import { SUITES, type Suite } from "./table.ts";
+import { COMPILE, SUITES, type Suite } from "./table.ts";
 
 let interrupted = false;
 
@@ -60,7 +60,13 @@ async function runSuite(suite: Suite): Promise<Result> {
 
 function choose(names: string[]): readonly Suite[] {
   const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
-  if (unknown.length === 0) return names.length === 0 ? SUITES : SUITES.filter((suite) => names.includes(suite.name));
+  if (unknown.length === 0 && names.length === 0) return SUITES;
+  if (unknown.length === 0) {
+    const chosen = SUITES.filter((suite) => names.includes(suite.name));
+    // A suite asked for alone, in a fresh clone: nothing has compiled the contracts yet.
+    const deploys = chosen.some((suite) => !["lint", "contracts", "unit"].includes(suite.name));
+    return deploys && !names.includes("contracts") ? [COMPILE, ...chosen] : chosen;
+  }
   console.error(`There is no suite ${unknown.join(", ")}; there are: ${SUITES.map((suite) => suite.name).join(", ")}.`);
   process.exit(2);
 }

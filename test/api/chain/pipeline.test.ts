@@ -13,6 +13,7 @@ import { eventOf } from "../../../api/chain/outcome.ts";
 import { Pipeline } from "../../../api/chain/pipeline.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { SignerLock } from "../../../api/chain/signer-lock.ts";
+import { Metrics } from "../../../api/metrics.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
@@ -65,6 +66,8 @@ async function start({ replaceAfterMs = 15_000 } = {}) {
     priorityFee: 1_000_000_000n,
     logger,
     replaceAfterMs,
+    feeCap: 500_000_000_000n,
+    metrics: new Metrics(),
     maySend: () => true,
     stopping: () => pipeline.stopping,
   };

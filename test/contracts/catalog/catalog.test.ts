@@ -16,7 +16,7 @@ describe("list", () => {
       .to.emit(catalog, "ModelListed")
       .withArgs(9, 1, [id, parameters, ownedBy, tier, creditsPerRequest, creditsPer1kTokens, contextWindow]);
     expect(await catalog.modelCount()).to.equal(9);
-    expect(await catalog.activeTerms(9)).to.deep.equal([true, 0n, 2n, 1n]);
+    expect(await catalog.termsOf(9)).to.deep.equal([true, 0n, 2n, 1n]);
     const view = await catalog.modelAt(9);
     expect([view.number, view.createdAt, view.retiresAt, view.pricesChangeAt]).to.deep.equal([9n, BigInt(await now()), 0n, 0n]);
     expect([view.listing.id, view.listing.ownedBy, view.listing.parameters, view.listing.contextWindow]).to.deep.equal([id, ownedBy, parameters, 4_096n]);
@@ -55,11 +55,11 @@ describe("schedulePrices", () => {
     await nextBlockAt(announced);
     await expect(catalog.schedulePrices(MODEL, 50, 25)).to.emit(catalog, "PricesScheduled").withArgs(MODEL, 2, 50, 25, announced + DAY);
     await mineAt(announced + DAY - 1);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
     let view = await catalog.modelAt(MODEL);
     expect([view.listing.creditsPerRequest, view.nextCreditsPerRequest, view.nextCreditsPer1kTokens, view.pricesChangeAt]).to.deep.equal([40n, 50n, 25n, BigInt(announced + DAY)]);
     await mineAt(announced + DAY);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([true, 3n, 50n, 25n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 50n, 25n]);
     view = await catalog.modelAt(MODEL);
     expect([view.listing.creditsPerRequest, view.nextCreditsPerRequest, view.pricesChangeAt]).to.deep.equal([50n, 0n, 0n]);
   });
@@ -70,10 +70,10 @@ describe("schedulePrices", () => {
     await nextBlockAt((await now()) + DAY - 1);
     await catalog.schedulePrices(MODEL, 60, 30);
     await mineAt((await now()) + 1);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
     await nextBlockAt((await now()) + DAY);
     await catalog.schedulePrices(MODEL, 70, 35);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([true, 3n, 60n, 30n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 60n, 30n]);
   });
 
   it("needs a known model and prices above zero", async () => {
@@ -106,17 +106,17 @@ describe("scheduleRetirement", () => {
     await catalog.scheduleRetirement(MODEL, retiresAt + 1_000);
     await catalog.scheduleRetirement(MODEL, retiresAt);
     await mineAt(retiresAt - 1);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
     await mineAt(retiresAt);
     await expect(catalog.scheduleRetirement(MODEL, retiresAt + 2 * NOTICE)).to.be.revertedWithCustomError(catalog, "Catalog_AlreadyRetired").withArgs(MODEL);
-    expect(await catalog.activeTerms(MODEL)).to.deep.equal([false, 0n, 0n, 0n]);
+    expect(await catalog.termsOf(MODEL)).to.deep.equal([false, 0n, 0n, 0n]);
   });
 
   it("needs a known model", async () => {
     const { catalog } = await freshBare();
     await expect(catalog.scheduleRetirement(9, 2n ** 40n - 1n)).to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel").withArgs(9);
     await expect(catalog.modelAt(9)).to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel").withArgs(9);
-    expect(await catalog.activeTerms(9)).to.deep.equal([false, 0n, 0n, 0n]);
+    expect(await catalog.termsOf(9)).to.deep.equal([false, 0n, 0n, 0n]);
   });
 });
 

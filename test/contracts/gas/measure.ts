@@ -1,11 +1,14 @@
 /** Gas of a whole job, from the receipts of the transactions a gateway sends for it. */
-import type { ContractTransactionResponse } from "ethers";
+import { type ContractTransactionResponse, ZeroHash } from "ethers";
 import { jobId } from "../support/actors.ts";
 import { now } from "../support/chain.ts";
 import { acknowledgement, completeArgs, type Job, LOCK_TOKENS } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 import { MODEL } from "../support/world.ts";
 import type { Pair } from "./crowd.ts";
+
+/** The gateway that sends an acknowledgement itself needs no signature of its own. */
+const NOT_NEEDED = { r: ZeroHash, vs: ZeroHash };
 
 export type Flow = "fused" | "acknowledged" | "shared";
 export type JobGas = { lock: number; acknowledge: number; complete: number; total: number };
@@ -26,8 +29,8 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
   const completes: string[] = [];
   for (const [i, { client, worker }] of pairs.entries()) {
     const job = jobs[i] as Job;
-    const [, , byWorker] = await acknowledgement(world, job, { worker });
-    acknowledges.push(code.encodeFunctionData("acknowledgeDirect", [job.id, 1, byWorker]));
+    const [assignment, , byWorker] = await acknowledgement(world, job, { worker });
+    acknowledges.push(code.encodeFunctionData("acknowledge", [assignment, NOT_NEEDED, byWorker]));
     completes.push(code.encodeFunctionData("complete", [...(await completeArgs(world, job, { worker, wallet: client.address }))]));
   }
   const acknowledge = flow === "acknowledged" ? await send(world, acknowledges) : 0;

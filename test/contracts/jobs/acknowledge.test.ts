@@ -81,6 +81,26 @@ describe("acknowledge", () => {
     await expect(escrow.acknowledge(changed, byGateway, byWorker)).to.be.revertedWithCustomError(escrow, "Job_NotAssigned");
   });
 
+  it("takes the gateway's own call for its Assignment, and nobody else's", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, otherGateway, stranger, worker } = world;
+    const job = await lockJob(world);
+    const [assignment, , byWorker] = await acknowledgement(world, job);
+    const none = { r: ethers.ZeroHash, vs: ethers.ZeroHash };
+    for (const caller of [otherGateway, stranger]) {
+      await expect(escrow.connect(caller).acknowledge(assignment, none, byWorker)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+    }
+    await expect(escrow.connect(gateway).acknowledge(assignment, none, none)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+    await expect(escrow.connect(gateway).acknowledge(assignment, none, byWorker)).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
+  });
+
+  it("lets another gateway relay the right Assignment like any stranger", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await sendAcknowledge(world, job, { sender: world.otherGateway });
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
+  });
+
   it("still accepts a gateway that lost its right to lock", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);

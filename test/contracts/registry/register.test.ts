@@ -139,8 +139,8 @@ describe("A worker's settings", () => {
       await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
     }
     await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
-    expect(await registry.payableTo(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
-    expect(await registry.eligiblePayee(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
+    expect(await registry.payeeOf(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
+    expect(await registry.eligiblePayeeOf(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
   });
 
   it("change where it is paid", async () => {
@@ -149,18 +149,23 @@ describe("A worker's settings", () => {
     await expect(registry.connect(workerOwner).setPayout(worker.key.address, payout))
       .to.emit(registry, "PayoutSet")
       .withArgs(worker.id, worker.key.address, 4, payout);
-    expect(await registry.payableTo(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
+    expect(await registry.payeeOf(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
   });
 
   it("change what it hosts, model by model", async () => {
     const { registry, worker, workerOwner } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
-    const eligible = async (model: number) => (await registry.eligiblePayee(signer, model)).eligible;
+    const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
     await expect(mine.setHosting(signer, [1, 2], false)).to.emit(registry, "HostingSet").withArgs(worker.id, signer, 4, [1, 2], false);
-    await mine.setHosting(signer, [255, 256, 65_535], true);
-    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 255n, 256n, 65_535n]);
-    expect(await Promise.all([1, 2, 3, 254, 255, 256, 257, 65_534, 65_535].map(eligible))).to.deep.equal([false, false, true, false, true, true, false, false, true]);
+    // The first 15 are kept apart from the rest, which stand in words of 256.
+    const added = [15, 16, 255, 256, 65_535];
+    await mine.setHosting(signer, added, true);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 15n, 16n, 255n, 256n, 65_535n]);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([true, true, true, true, true]);
+    expect(await Promise.all([0, 1, 2, 14, 17, 254, 257, 65_534].map(eligible))).to.deep.equal(Array(8).fill(false));
+    await mine.setHosting(signer, added, false);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([false, false, false, false, false]);
     await mine.setHosting(signer, [3, 3], true);
     expect(await eligible(3)).to.equal(true);
     await expect(mine.setHosting(signer, [4, 0], true)).to.be.revertedWithCustomError(registry, "Registry_InvalidModel").withArgs(0);

@@ -31,6 +31,30 @@ describe("Stake", () => {
     await expect(registry.connect(stranger).addStake(worker.key.address, 1)).to.be.revertedWithCustomError(svc, "ERC20InsufficientAllowance");
   });
 
+  it("fits 48 bits, and more is refused instead of cut", async () => {
+    const world = await freshWorld();
+    const { registry, worker, stranger } = world;
+    const most = 2n ** 48n - 1n;
+    await giveStake(world, most);
+    await expect(registry.connect(stranger).addStake(worker.key.address, most - MINIMUM + 1n))
+      .to.be.revertedWithCustomError(registry, "SafeCastOverflowedUintDowncast")
+      .withArgs(48, most + 1n);
+    await registry.connect(stranger).addStake(worker.key.address, most - MINIMUM);
+    expect((await registry.workerAt(worker.id)).stake).to.equal(most);
+  });
+
+  it("keeps what the worker hosts through unbonding and back", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const mine = registry.connect(workerOwner);
+    const before = [...(await registry.workerAt(worker.id)).models];
+    await mine.startUnbonding(worker.key.address);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal(before);
+    await mine.setHosting(worker.key.address, [1], false);
+    expect((await registry.workerAt(worker.id)).unbondsAt).to.not.equal(0);
+    await mine.cancelUnbonding(worker.key.address);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal(before.slice(1));
+  });
+
   it("is out of work from the start of unbonding, and pays out 172,800 s later, not a second sooner", async () => {
     const { registry, worker, workerOwner, svc, stranger } = await freshWorld();
     const signer = worker.key.address;
@@ -39,7 +63,7 @@ describe("Stake", () => {
     await nextBlockAt(started);
     const unbondsAt = started + UNBONDING;
     await expect(mine.startUnbonding(signer)).to.emit(registry, "UnbondingStarted").withArgs(worker.id, signer, 4, unbondsAt);
-    expect((await registry.eligiblePayee(signer, 1)).eligible).to.equal(false);
+    expect((await registry.eligiblePayeeOf(signer, 1)).eligible).to.equal(false);
     await nextBlockAt(unbondsAt - 1);
     await expect(mine.withdrawStake(signer, stranger.address))
       .to.be.revertedWithCustomError(registry, "Registry_StillBonded")

@@ -97,7 +97,7 @@ export async function registerWorker(world: BareWorld, name: string, options: Wo
   await world.svc.connect(owner).approve(world.registry, stake * STAKE_UNIT);
   const enrollment = await enroll(world, key, owner.address);
   await world.registry.connect(owner).register(key.address, payout, "https://worker.example", models, stake, enrollment);
-  const id = Number((await world.registry.payableTo(key.address)).id);
+  const id = Number((await world.registry.payeeOf(key.address)).id);
   return { key, owner, payout, id };
 }
 

@@ -36,7 +36,7 @@ export class Stage {
   static async open({ keepChain = false } = {}): Promise<Stage> {
     const folder = temporaryFolder();
     const state = keepChain ? { state: join(folder.path, "chain.json") } : {};
-    const [postgres, chain] = await Promise.all([startPostgres(folder.path), startChain(state)]);
+    const [postgres, chain] = await Promise.all([startPostgres(), startChain(state)]);
     await onDatabase(postgres.url("postgres"), "CREATE DATABASE stage");
     const deployment = await deploy(chain.url, join(folder.path, "deployment.json"));
     return new Stage(folder, postgres, chain, new World(chain, deployment));

@@ -1,0 +1,127 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** What a person who got an error wants to know. `retry`: what a repetition of the same request can achieve. */
+export type ErrorEntry = { cause: string; fix: string; retry: string };
+
+const NO = "No: the same request gets the same answer.";
+
+/** One entry for every code: the type says when one is missing. */
+export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
+  invalid_request: {
+    cause: "The body or a query parameter is malformed, missing or out of range; `param` names it.",
+    fix: "Correct the field. Tools, images, several choices, log probabilities and JSON output are not offered.",
+    retry: NO,
+  },
+  model_not_found: {
+    cause: "No listed model has this id. A model is listed only while at least one worker hosts it.",
+    fix: "Take an id from GET /v1/models.",
+    retry: NO,
+  },
+  context_length_exceeded: {
+    cause: "The messages have more tokens than the model's context window, by a common tokenizer's count.",
+    fix: "Shorten the conversation, or choose a model with a larger window.",
+    retry: NO,
+  },
+  missing_api_key: {
+    cause: "The request has no Authorization header.",
+    fix: "Send `Authorization: Bearer <API_KEY>`.",
+    retry: NO,
+  },
+  invalid_api_key: {
+    cause: "The key does not exist, or was revoked or regenerated.",
+    fix: "Create a key in the web application's Settings. A key is shown only once.",
+    retry: NO,
+  },
+  insufficient_credits: {
+    cause:
+      "The free balance is below what the request locks: `details.credits_required` of `details.credits_remaining`.",
+    fix: "Add credits in the web application, lower `max_tokens`, or choose a model of a lower tier.",
+    retry: "After adding credits.",
+  },
+  daily_limit_reached: {
+    cause: "The wallet's own daily limit, set on chain, does not allow this lock.",
+    fix: "Raise the limit with the wallet, or wait for the next day (UTC).",
+    retry: "After that.",
+  },
+  key_suspended: {
+    cause: "The key is suspended for a policy violation.",
+    fix: "Contact the operator.",
+    retry: NO,
+  },
+  spending_frozen: {
+    cause: "The wallet has frozen its spending on chain.",
+    fix: "Unfreeze it with the wallet.",
+    retry: "After that.",
+  },
+  job_not_found: {
+    cause: "No job of this key's wallet has this id. A job exists from its mined escrow on.",
+    fix: "Check the id; GET /v1/jobs lists yours.",
+    retry: NO,
+  },
+  output_not_found: {
+    cause: "No answer of this job is kept: it had none, or the retention time is over.",
+    fix: "Keep answers yourself; the service erases them.",
+    retry: NO,
+  },
+  webhook_not_found: {
+    cause: "No webhook of this key's wallet has this id.",
+    fix: "GET /v1/webhooks lists yours.",
+    retry: NO,
+  },
+  route_not_found: {
+    cause: "There is no such route, or not with this method.",
+    fix: "Check path and method against the API reference.",
+    retry: NO,
+  },
+  conflict: {
+    cause: "The request contradicts an earlier one, such as an Idempotency-Key used with another body.",
+    fix: "Use a new key for a new request.",
+    retry: NO,
+  },
+  job_not_settled: {
+    cause: "The job is not as far as the request needs it.",
+    fix: "Ask again when GET /v1/jobs/{job_id} shows it settled.",
+    retry: "Yes, a little later.",
+  },
+  dispute_already_open: {
+    cause: "A job can be disputed once.",
+    fix: "Watch the job: the ruling comes within 24 hours.",
+    retry: NO,
+  },
+  unprocessable: {
+    cause: "The request is well-formed and cannot be carried out.",
+    fix: "The message says why.",
+    retry: NO,
+  },
+  dispute_window_expired: {
+    cause: "The dispute arrived later than 60 seconds after the final output token.",
+    fix: "Check answers as they arrive.",
+    retry: NO,
+  },
+  rate_limited: {
+    cause: "Too many requests a second from one address. There is no limit by policy; capacity is priced.",
+    fix: "Slow down; the RateLimit headers tell how much is left.",
+    retry: "Yes, after `Retry-After` seconds.",
+  },
+  internal_error: {
+    cause: "A fault of the service.",
+    fix: "Tell the operator the x-request-id of the answer.",
+    retry: "Yes. Nothing is charged without an answer.",
+  },
+  no_workers_available: {
+    cause: "No worker that hosts the model answers now.",
+    fix: "Wait, or choose another model.",
+    retry: "Yes, after `details.retry_after` seconds.",
+  },
+  service_unavailable: {
+    cause:
+      "The settlement chain or a part of the service is out of reach, or the worker broke off. Nothing is charged.",
+    fix: "Retry.",
+    retry: "Yes, after `Retry-After` seconds where given.",
+  },
+  job_timeout: {
+    cause: "No worker completed the job within 120 seconds.",
+    fix: "Retry, or ask for fewer tokens. `details.refund_tx` is the refund's transaction.",
+    retry: "Yes. The credits are back.",
+  },
+};

@@ -1,0 +1,45 @@
+import type { Address, Hex } from "viem";
+import { quote } from "../../protocol/pricing.ts";
+import type { Directory } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import type { ChatBody } from "../routes/chat-request.ts";
+import type { JobContext } from "./context.ts";
+import { insufficientCredits } from "./lock.ts";
+import { type JobInput, JobRun, noWorkers } from "./run.ts";
+import { tokenBudget } from "./tokens.ts";
+
+/** What a valid request comes to: its model, the limits it runs under, and the credits it locks. */
+export type PlannedJob = Omit<JobInput, "jobId">;
+
+/** Resolves a validated body against the catalog. Throws what no retry can mend: unknown model, text too long. */
+export function planJob(directory: Directory, wallet: Address, body: ChatBody): PlannedJob {
+  const model = directory.model(body.model);
+  if (model === undefined) {
+    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, {
+      param: "model",
+    });
+  }
+  const budget = tokenBudget(body.request.messages, body.maxTokens, model.contextWindow);
+  if (!budget.fits) {
+    throw new ApiError(
+      "context_length_exceeded",
+      `The messages have about ${budget.promptTokens} tokens; '${model.id}' takes at most ${model.contextWindow}. Shorten them.`,
+      { param: "messages" },
+    );
+  }
+  const request = { ...body.request, max_tokens: budget.maxTokens };
+  return { wallet, model, request, credits: quote(budget.maxTokens, model) };
+}
+
+/** Starts a planned job. Throws before anything is locked when no worker is there or the balance is too low. */
+export async function startJob(context: JobContext, jobId: Hex, plan: PlannedJob): Promise<JobRun> {
+  const { wallet, model, credits } = plan;
+  if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
+  const { free } = await context.balances.current(wallet);
+  if (free < credits) {
+    // A deposit of the last second may not be in the balance we remember.
+    const now = await context.balances.read(wallet);
+    if (now.free < credits) throw insufficientCredits(now.free, credits, model);
+  }
+  return new JobRun(context, { jobId, ...plan });
+}

@@ -1,0 +1,86 @@
+import type { Request, Response } from "express";
+import type { Hex } from "viem";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ApiError } from "../errors.ts";
+import { setServiceHeaders } from "../http/request.ts";
+import { Answer } from "../jobs/answer.ts";
+import type { JobContext } from "../jobs/context.ts";
+import { readAnswer } from "../jobs/output.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import type { ChatBody } from "./chat-request.ts";
+import { ChunkWriter, completionObject, usageOf } from "./completion-shapes.ts";
+import { streamAnswer } from "./stream.ts";
+
+const POLL_MS = 100;
+/** A claimed job without a row after this belongs to a process that ended in between. */
+const UNRECORDED_MS = 5_000;
+const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
+
+/** The request's Idempotency-Key, null without one. */
+export function idempotencyKey(request: Request): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key !== "string" || !KEY_FORMAT.test(key)) {
+    throw new ApiError("invalid_request", "Idempotency-Key: must be 1 to 255 visible ASCII characters", {
+      param: "Idempotency-Key",
+    });
+  }
+  return key;
+}
+
+/** Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. */
+export async function earlierAnswer(context: JobContext, jobId: Hex): Promise<StoredJob | null> {
+  const { completion, inclusion, lock } = context.times;
+  const started = Date.now();
+  for (;;) {
+    const job = await context.store.find(jobId);
+    if (job === null && Date.now() - started > UNRECORDED_MS) return null;
+    if (job?.state === "settling" || job?.state === "settled") return job;
+    if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
+    if (Date.now() - started > (completion + inclusion + lock) * 1000) {
+      throw new ApiError("conflict", `The first request with this Idempotency-Key still runs as ${toApiJobId(jobId)}.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. */
+export async function replayAnswer(
+  context: JobContext,
+  job: StoredJob,
+  body: ChatBody,
+  response: Response,
+): Promise<void> {
+  const jobId = toApiJobId(job.jobId);
+  const answer = await readAnswer(context.store, context.cipher, job);
+  if (answer === null) {
+    throw new ApiError("conflict", `This Idempotency-Key was answered as ${jobId}; the answer is no longer kept.`, {
+      details: { job_id: jobId },
+    });
+  }
+  setServiceHeaders(response, {
+    jobId,
+    escrowTx: job.escrowTx,
+    settlementTx: job.settlementTx,
+    worker: job.worker,
+    creditsRemaining: (await context.balances.current(job.wallet)).free,
+  });
+  response.setHeader("idempotent-replayed", "true");
+  const base = { jobId, model: job.model, created: job.lockedAt ?? 0 };
+  const usage = usageOf(answer.promptTokens, answer.completionTokens);
+  if (!body.stream) {
+    response.json(completionObject(base, answer.text, answer.finishReason, usage));
+    return;
+  }
+  const writer = new ChunkWriter(base);
+  const text = new Answer();
+  if (answer.text !== "") text.append(answer.text);
+  text.end();
+  await streamAnswer(response, text, {
+    piece: (piece) => writer.content(piece),
+    end: async () =>
+      `${writer.finish(answer.finishReason)}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
+    error: () => "",
+    trailers: async () => (job.settlementTx ? { "x-service-settlement-tx": job.settlementTx } : {}),
+  });
+}

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { Hex } from "viem";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+
+/** Whose request it is, under which key, and its body as it came. */
+export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
+
+/** `new`: this request runs it. `known`: an earlier one did, as this job. `mismatch`: the key was used for another body. */
+export type Claim = { status: "new" } | { status: "known"; jobId: Hex } | { status: "mismatch" };
+
+/** Rows live as long as answers may be asked for again, and never shorter than this. */
+const LEAST_HOURS = 24;
+
+/** Claims on Idempotency-Keys, shared by all gateways of one database. */
+export class IdempotencyStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Claims the key for `jobId`, or says who did before. */
+  async claim({ wallet, key, body }: IdempotentRequest, jobId: Hex): Promise<Claim> {
+    const fingerprint = fingerprintOf(body);
+    const owner = wallet.toLowerCase();
+    const inserted = await this.#pool.query(
+      `INSERT INTO idempotency (wallet, key, fingerprint, job_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+      [owner, key, fingerprint, toApiJobId(jobId)],
+    );
+    if (inserted.rowCount === 1) return { status: "new" };
+    const found = await this.#pool.query<{ fingerprint: Buffer; job_id: string }>(
+      "SELECT fingerprint, job_id FROM idempotency WHERE wallet = $1 AND key = $2",
+      [owner, key],
+    );
+    const [row] = found.rows;
+    // Released between the two statements: the request before us failed, so this one is new.
+    if (row === undefined) return this.claim({ wallet, key, body }, jobId);
+    if (!row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
+    return { status: "known", jobId: fromApiJobId(row.job_id) as Hex };
+  }
+
+  /** Gives the key free again: the job came to nothing, a repetition may try anew. */
+  async release(wallet: string, key: string, jobId: Hex): Promise<void> {
+    await this.#pool.query("DELETE FROM idempotency WHERE wallet = $1 AND key = $2 AND job_id = $3", [
+      wallet.toLowerCase(),
+      key,
+      toApiJobId(jobId),
+    ]);
+  }
+
+  /** Forgets keys older than the retention of answers. */
+  async prune(retentionHours: number): Promise<void> {
+    await this.#pool.query("DELETE FROM idempotency WHERE created_at < now() - make_interval(hours => $1)", [
+      Math.ceil(Math.max(retentionHours, LEAST_HOURS)),
+    ]);
+  }
+}
+
+function fingerprintOf(body: Buffer): Buffer {
+  return createHash("sha256").update(body).digest();
+}

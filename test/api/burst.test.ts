@@ -1,0 +1,52 @@
+/** The per-IP burst limit, also behind a proxy. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+let stack: TestStack;
+
+beforeAll(async () => {
+  stack = await startTestStack({
+    parts: ["chain", "database", "contracts", "workers", "api", "demo"],
+    workers: [],
+    env: { api: { BURST_PER_SECOND: "5", TRUST_PROXY: "1" } },
+  });
+});
+afterAll(() => stack?.remove());
+
+const ask = (address: string) =>
+  fetch(`${stack.info.base_url}/v1/account`, {
+    headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "x-forwarded-for": address },
+  });
+
+describe("a burst from one address", () => {
+  it("gets 429 with when to come back; another address is not affected", async () => {
+    const replies = await Promise.all(Array.from({ length: 12 }, () => ask("203.0.113.7")));
+    const refused = replies.filter((reply) => reply.status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThanOrEqual(7);
+    const [reply] = refused as [Response];
+    expect(reply.headers.get("retry-after")).toBe("1");
+    expect(reply.headers.get("ratelimit")).toMatch(/r=0/);
+    expect(await reply.json()).toEqual({
+      error: {
+        code: "rate_limited",
+        message: expect.any(String),
+        type: "rate_limit_error",
+        param: null,
+        docs: `${stack.info.base_url}/docs/errors#rate_limited`,
+        details: { retry_after: 1 },
+      },
+    });
+    expect((await ask("203.0.113.8")).status).toBe(200);
+  });
+
+  it("is over after a second", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect((await ask("203.0.113.7")).status).toBe(200);
+  });
+
+  it("does not concern the operator's routes", async () => {
+    const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(`${stack.info.base_url}/healthz`)));
+    expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200]));
+  });
+});
