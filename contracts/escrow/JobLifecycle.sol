@@ -198,11 +198,7 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     }
 
     /// @dev Ends an unfinished job and gives its whole escrow back.
-    function _return(
-        bytes16 jobId,
-        JobSlot job,
-        JobStatus end
-    ) private returns (address wallet, AccountSlot account) {
+    function _return(bytes16 jobId, JobSlot job, JobStatus end) private returns (address wallet, AccountSlot account) {
         if (!job.isOpen()) revert Job_WrongState(jobId, uint8(job.status()));
         _jobs[jobId] = job.to(end);
         wallet = walletOf(job.account());

@@ -97,15 +97,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
 
         address signer = REGISTRY.signerOf(job.worker());
         (, address payout) = REGISTRY.payeeOf(signer);
-        _settle(
-            completion,
-            job,
-            proof.credits,
-            completion.completionTokens,
-            signer,
-            payout,
-            walletOf(job.account())
-        );
+        _settle(completion, job, proof.credits, completion.completionTokens, signer, payout, walletOf(job.account()));
     }
 
     /// @inheritdoc ISettlement

@@ -8,13 +8,13 @@ import {Assignment, Completion, Signature} from "./JobTypes.sol";
 /// @title EIP-712 messages of a job
 /// @notice Struct hashes and signer recovery. The domain is {name "InferenceEscrow", version "1", chainId, escrow}.
 library JobMessages {
-    bytes32 internal constant ASSIGNMENT_TYPEHASH =
-        keccak256("Assignment(bytes16 jobId,address worker,uint8 attempt,uint40 acknowledgeBy)");
+    bytes32 internal constant ASSIGNMENT_TYPEHASH = keccak256(
+        "Assignment(bytes16 jobId,address worker,uint8 attempt,uint40 acknowledgeBy)"
+    );
     bytes32 internal constant ACKNOWLEDGEMENT_TYPEHASH = keccak256("Acknowledgement(bytes16 jobId,uint8 attempt)");
-    bytes32 internal constant COMPLETION_TYPEHASH =
-        keccak256(
-            "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
-        );
+    bytes32 internal constant COMPLETION_TYPEHASH = keccak256(
+        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
+    );
 
     function hash(Assignment calldata a) internal pure returns (bytes32) {
         return keccak256(abi.encode(ASSIGNMENT_TYPEHASH, a.jobId, a.worker, a.attempt, a.acknowledgeBy));
@@ -27,24 +27,13 @@ library JobMessages {
     function hash(Completion calldata c) internal pure returns (bytes32) {
         return
             keccak256(
-                abi.encode(
-                    COMPLETION_TYPEHASH,
-                    c.jobId,
-                    c.proofHash,
-                    c.promptTokens,
-                    c.completionTokens,
-                    c.completedAt
-                )
+                abi.encode(COMPLETION_TYPEHASH, c.jobId, c.proofHash, c.promptTokens, c.completionTokens, c.completedAt)
             );
     }
 
     /// @notice Signer of `structHash` under `domain`. Reverts with OpenZeppelin's ECDSA errors for a malformed or
     ///         high-s signature; never returns the zero address.
-    function recover(
-        bytes32 structHash,
-        bytes32 domain,
-        Signature calldata signature
-    ) internal pure returns (address) {
+    function recover(bytes32 structHash, bytes32 domain, Signature calldata signature) internal pure returns (address) {
         return ECDSA.recover(MessageHashUtils.toTypedDataHash(domain, structHash), signature.r, signature.vs);
     }
 }

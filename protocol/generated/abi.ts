@@ -3143,6 +3143,22 @@ export const workerRegistryAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint8",
+    "name": "bits",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   }
+  ],
+  "name": "SafeCastOverflowedUintDowncast",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "address",
     "name": "token",
     "type": "address"

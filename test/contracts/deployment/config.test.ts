@@ -6,7 +6,11 @@ import { someAddress } from "../support/actors.ts";
 const KEY = `0x${"11".repeat(32)}`;
 const KEY_ADDRESS = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A";
 const GATEWAYS = `${someAddress("a")},${someAddress("b")}`;
-const MAINNET: Env = { GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY, STABLECOIN_ADDRESS: someAddress("coin") };
+const MAINNET: Env = {
+  GATEWAY_ADDRESSES: GATEWAYS,
+  DEPLOYER_PRIVATE_KEY: KEY,
+  STABLECOIN_ADDRESS: someAddress("coin"),
+};
 
 function errorOf(env: Env, chainId: number): string {
   try {
@@ -37,21 +41,33 @@ describe("Settings of a deployment", () => {
 
   it("take key and stablecoin from the environment everywhere else, by name", () => {
     expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS }, 1)).to.contain("DEPLOYER_PRIVATE_KEY is required");
-    expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain("STABLECOIN_ADDRESS is required");
+    expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain(
+      "STABLECOIN_ADDRESS is required",
+    );
     const { settings } = readConfig(MAINNET, 1);
     expect([settings.deployer, settings.stablecoin]).to.deep.equal([KEY_ADDRESS, someAddress("coin")]);
   });
 
   it("give governance the SVC supply where money is real, the deployer on the development chain", () => {
     const owner = someAddress("owner");
-    expect(readConfig({ ...MAINNET, OWNER_ADDRESS: owner }, 1).settings).to.include({ owner, guardian: owner, serviceTokenHolder: owner });
+    expect(readConfig({ ...MAINNET, OWNER_ADDRESS: owner }, 1).settings).to.include({
+      owner,
+      guardian: owner,
+      serviceTokenHolder: owner,
+    });
     expect(readConfig({ ...MAINNET, OWNER_ADDRESS: owner }, 31337).settings.serviceTokenHolder).to.equal(KEY_ADDRESS);
-    expect(readConfig({ ...MAINNET, GUARDIAN_ADDRESS: someAddress("guardian") }, 1).settings.guardian).to.equal(someAddress("guardian"));
+    expect(readConfig({ ...MAINNET, GUARDIAN_ADDRESS: someAddress("guardian") }, 1).settings.guardian).to.equal(
+      someAddress("guardian"),
+    );
   });
 
   it("shorten windows on the development chain only", () => {
     const env = { ...MAINNET, DEPLOY_WINDOWS: '{"completion": 5, "unbonding": 100000}' };
-    expect(readConfig(env, 31337).settings.durations).to.deep.equal({ ...DEFAULT_DURATIONS, completion: 5, unbonding: 100_000 });
+    expect(readConfig(env, 31337).settings.durations).to.deep.equal({
+      ...DEFAULT_DURATIONS,
+      completion: 5,
+      unbonding: 100_000,
+    });
     expect(errorOf(env, 1)).to.contain("DEPLOY_WINDOWS is for tests");
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: '{"complet": 5}' }, 31337)).to.contain("complet");
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: '{"completion": -1}' }, 31337)).to.contain("completion");
@@ -60,15 +76,22 @@ describe("Settings of a deployment", () => {
   });
 
   it("have a fee from 0 to 2,000 hundredths of a percent", () => {
-    for (const [text, fee] of [["0", 0], ["2000", 2_000]] as const) expect(readConfig({ ...MAINNET, FEE_BPS: text }, 1).settings.feeBps).to.equal(fee);
-    for (const text of ["2001", "-1", "1.5", "x"]) expect(errorOf({ ...MAINNET, FEE_BPS: text }, 1)).to.contain("FEE_BPS");
+    for (const [text, fee] of [
+      ["0", 0],
+      ["2000", 2_000],
+    ] as const)
+      expect(readConfig({ ...MAINNET, FEE_BPS: text }, 1).settings.feeBps).to.equal(fee);
+    for (const text of ["2001", "-1", "1.5", "x"])
+      expect(errorOf({ ...MAINNET, FEE_BPS: text }, 1)).to.contain("FEE_BPS");
   });
 
   it("name the variable whose address or key is malformed", () => {
     expect(errorOf({ ...MAINNET, OWNER_ADDRESS: "0x12" }, 1)).to.contain('OWNER_ADDRESS: "0x12"');
     expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: "" }, 1)).to.contain("GATEWAY_ADDRESSES is required");
     expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: `${someAddress("a")},` }, 1)).to.contain("GATEWAY_ADDRESSES");
-    expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: `${someAddress("a")}, ${someAddress("a")}` }, 1)).to.contain("twice");
+    expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: `${someAddress("a")}, ${someAddress("a")}` }, 1)).to.contain(
+      "twice",
+    );
     expect(errorOf({ ...MAINNET, DEPLOYER_PRIVATE_KEY: "0x12" }, 1)).to.contain("DEPLOYER_PRIVATE_KEY");
     expect(() => readTarget({ RPC_URL: "x" })).to.throw(ConfigError, "DEPLOYMENT_FILE is required");
     expect(() => readTarget({ DEPLOYMENT_FILE: "x" })).to.throw(ConfigError, "RPC_URL is required");

@@ -1,14 +1,17 @@
 import { expect } from "chai";
 import { getAddress } from "viem";
-import { ethers } from "../support/chain.ts";
 import { someAddress } from "../support/actors.ts";
+import { ethers } from "../support/chain.ts";
 import { deployBare } from "../support/world.ts";
 
 describe("The deployment module", () => {
   it("hands every contract over to the owner and leaves the deployer nothing", async () => {
     const owner = someAddress("governance");
     const [deployer] = await ethers.getSigners();
-    const { escrow, catalog, registry, treasury, svc, guardian } = await deployBare({ owner, serviceTokenHolder: owner });
+    const { escrow, catalog, registry, treasury, svc, guardian } = await deployBare({
+      owner,
+      serviceTokenHolder: owner,
+    });
     const owners = await Promise.all([escrow.owner(), catalog.owner(), registry.owner(), treasury.owner()]);
     expect(owners).to.deep.equal([owner, owner, owner, owner]);
     expect(await svc.balanceOf(deployer?.address ?? "")).to.equal(0);
@@ -17,13 +20,21 @@ describe("The deployment module", () => {
 
   it("wires the contracts to each other", async () => {
     const { escrow, catalog, registry, treasury, svc, token } = await deployBare();
-    expect([await escrow.token(), await escrow.CATALOG(), await escrow.REGISTRY(), await escrow.treasury()]).to.deep.equal([
+    expect([
+      await escrow.token(),
+      await escrow.CATALOG(),
+      await escrow.REGISTRY(),
+      await escrow.treasury(),
+    ]).to.deep.equal([
       await token.getAddress(),
       await catalog.getAddress(),
       await registry.getAddress(),
       await treasury.getAddress(),
     ]);
-    expect([await registry.escrow(), await registry.STAKE_TOKEN()]).to.deep.equal([await escrow.getAddress(), await svc.getAddress()]);
+    expect([await registry.escrow(), await registry.STAKE_TOKEN()]).to.deep.equal([
+      await escrow.getAddress(),
+      await svc.getAddress(),
+    ]);
   });
 
   it("numbers gateways in the order given", async () => {
