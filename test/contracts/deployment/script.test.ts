@@ -77,7 +77,7 @@ describe("scripts/deploy.ts", function () {
     chain = await startAnvil({ args: ["--no-mining"] });
     const script = start();
     // The first batch waits in the pool, the journal knows of it.
-    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending === 0; i++) await sleep(25);
+    for (let i = 0; i < 1_600 && (await chain.client.getTxpoolStatus()).pending === 0; i++) await sleep(25);
     const sent = (await chain.client.getTxpoolStatus()).pending;
     script.kill("SIGKILL");
     await once(script, "close");
