@@ -34,8 +34,10 @@ export function protocolModule(settings: ProtocolSettings) {
     );
 
     // One call after the other: the numbers of gateways and models are the order of their transactions.
-    const inOrder = <T, Call extends Future>(items: readonly T[], call: (item: T, number: number, after: Call[]) => Call): Call[] =>
-      items.reduce<Call[]>((after, item, i) => [call(item, i + 1, after)], []);
+    const inOrder = <T, Call extends Future>(
+      items: readonly T[],
+      call: (item: T, number: number, after: Call[]) => Call,
+    ): Call[] => items.reduce<Call[]>((after, item, i) => [call(item, i + 1, after)], []);
     const gatewaysAdded = inOrder(settings.gateways, (gateway, number, after) =>
       m.call(escrow, "addGateway", [gateway], { id: `gateway_${number}`, after }),
     );

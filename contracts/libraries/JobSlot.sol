@@ -117,7 +117,10 @@ library JobSlots {
 
     /// @notice The job in the hands of `worker_`: Acknowledged.
     function assigned(JobSlot job, uint32 worker_, uint8 attempt_) internal pure returns (JobSlot) {
-        return _set(_set(job, WORKER, type(uint32).max, worker_), ATTEMPT, type(uint8).max, attempt_).to(JobStatus.Acknowledged);
+        return
+            _set(_set(job, WORKER, type(uint32).max, worker_), ATTEMPT, type(uint8).max, attempt_).to(
+                JobStatus.Acknowledged
+            );
     }
 
     function to(JobSlot job, JobStatus status_) internal pure returns (JobSlot) {

@@ -312,17 +312,6 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
-    "internalType": "uint256",
-    "name": "length",
-    "type": "uint256"
-   }
-  ],
-  "name": "ECDSAInvalidSignatureLength",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
     "internalType": "bytes32",
     "name": "s",
     "type": "bytes32"
@@ -1971,41 +1960,6 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
-    "internalType": "bytes16",
-    "name": "jobId",
-    "type": "bytes16"
-   },
-   {
-    "internalType": "uint8",
-    "name": "attempt",
-    "type": "uint8"
-   },
-   {
-    "components": [
-     {
-      "internalType": "bytes32",
-      "name": "r",
-      "type": "bytes32"
-     },
-     {
-      "internalType": "bytes32",
-      "name": "vs",
-      "type": "bytes32"
-     }
-    ],
-    "internalType": "struct Signature",
-    "name": "byWorker",
-    "type": "tuple"
-   }
-  ],
-  "name": "acknowledgeDirect",
-  "outputs": [],
-  "stateMutability": "nonpayable",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
     "internalType": "address",
     "name": "signer",
     "type": "address"
@@ -3407,24 +3361,9 @@ export const modelCatalogAbi = [
   "name": "activeTerms",
   "outputs": [
    {
-    "internalType": "bool",
-    "name": "active",
-    "type": "bool"
-   },
-   {
-    "internalType": "enum Tier",
-    "name": "tier",
-    "type": "uint8"
-   },
-   {
-    "internalType": "uint16",
-    "name": "creditsPerRequest",
-    "type": "uint16"
-   },
-   {
-    "internalType": "uint16",
-    "name": "creditsPer1kTokens",
-    "type": "uint16"
+    "internalType": "LockTerms",
+    "name": "",
+    "type": "uint256"
    }
   ],
   "stateMutability": "view",
@@ -3682,6 +3621,40 @@ export const modelCatalogAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint16",
+    "name": "model",
+    "type": "uint16"
+   }
+  ],
+  "name": "termsOf",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "active",
+    "type": "bool"
+   },
+   {
+    "internalType": "enum Tier",
+    "name": "tier",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint16",
+    "name": "creditsPerRequest",
+    "type": "uint16"
+   },
+   {
+    "internalType": "uint16",
+    "name": "creditsPer1kTokens",
+    "type": "uint16"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "address",
     "name": "newOwner",
     "type": "address"
@@ -3729,17 +3702,6 @@ export const workerRegistryAbi = [
  {
   "inputs": [],
   "name": "ECDSAInvalidSignature",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint256",
-    "name": "length",
-    "type": "uint256"
-   }
-  ],
-  "name": "ECDSAInvalidSignatureLength",
   "type": "error"
  },
  {
@@ -3956,6 +3918,22 @@ export const workerRegistryAbi = [
  {
   "inputs": [],
   "name": "Registry_ZeroStake",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "bits",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   }
+  ],
+  "name": "SafeCastOverflowedUintDowncast",
   "type": "error"
  },
  {
@@ -4427,30 +4405,6 @@ export const workerRegistryAbi = [
     "internalType": "address",
     "name": "signer",
     "type": "address"
-   },
-   {
-    "internalType": "uint16",
-    "name": "model",
-    "type": "uint16"
-   }
-  ],
-  "name": "admissible",
-  "outputs": [
-   {
-    "internalType": "uint32",
-    "name": "id",
-    "type": "uint32"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
    }
   ],
   "name": "cancelUnbonding",
@@ -4515,6 +4469,30 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "eligiblePayee",
+  "outputs": [
+   {
+    "internalType": "Payee",
+    "name": "payee",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "internalType": "uint16",
+    "name": "model",
+    "type": "uint16"
+   }
+  ],
+  "name": "eligiblePayeeOf",
   "outputs": [
    {
     "internalType": "uint32",
@@ -4583,6 +4561,25 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "payableTo",
+  "outputs": [
+   {
+    "internalType": "Payee",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   }
+  ],
+  "name": "payeeOf",
   "outputs": [
    {
     "internalType": "uint32",

@@ -62,10 +62,7 @@ function choose(names: string[]): readonly Suite[] {
   const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
   if (unknown.length === 0 && names.length === 0) return SUITES;
   if (unknown.length === 0) {
-    const chosen = SUITES.filter((suite) => names.includes(suite.name));
-    // A suite asked for alone, in a fresh clone: nothing has compiled the contracts yet.
-    const deploys = chosen.some((suite) => !["lint", "contracts", "unit"].includes(suite.name));
-    return deploys && !names.includes("contracts") ? [COMPILE, ...chosen] : chosen;
+    return SUITES.filter((suite) => suite === COMPILE || names.includes(suite.name));
   }
   console.error(`There is no suite ${unknown.join(", ")}; there are: ${SUITES.map((suite) => suite.name).join(", ")}.`);
   process.exit(2);

@@ -7,9 +7,13 @@ describe("ProtocolTreasury", () => {
     const { treasury, token, owner, stranger } = await freshBare();
     await token.mint(await treasury.getAddress(), 100);
     const paying = treasury.connect(owner).pay(token, stranger.address, 60);
-    await expect(paying).to.emit(treasury, "TreasuryPaid").withArgs(1, await token.getAddress(), stranger.address, 60);
+    await expect(paying)
+      .to.emit(treasury, "TreasuryPaid")
+      .withArgs(1, await token.getAddress(), stranger.address, 60);
     await expect(paying).to.changeTokenBalances(ethers, token, [treasury, stranger], [-60n, 60n]);
-    await expect(treasury.connect(owner).pay(token, stranger.address, 40)).to.emit(treasury, "TreasuryPaid").withArgs(2, await token.getAddress(), stranger.address, 40);
+    await expect(treasury.connect(owner).pay(token, stranger.address, 40))
+      .to.emit(treasury, "TreasuryPaid")
+      .withArgs(2, await token.getAddress(), stranger.address, 40);
   });
 
   it("pays on nobody else's word", async () => {
@@ -26,7 +30,11 @@ describe("ProtocolTreasury", () => {
 describe("ServiceToken", () => {
   it("is minted once, a billion of 18 decimals, and votes by time", async () => {
     const { svc, owner, stranger } = await freshBare();
-    expect([await svc.totalSupply(), await svc.decimals(), await svc.balanceOf(owner.address)]).to.deep.equal([10n ** 27n, 18n, 10n ** 27n]);
+    expect([await svc.totalSupply(), await svc.decimals(), await svc.balanceOf(owner.address)]).to.deep.equal([
+      10n ** 27n,
+      18n,
+      10n ** 27n,
+    ]);
     expect(await svc.CLOCK_MODE()).to.equal("mode=timestamp");
     expect(await svc.clock()).to.equal((await ethers.provider.getBlock("latest"))?.timestamp);
     await svc.transfer(stranger.address, 5);

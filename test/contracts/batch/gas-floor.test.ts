@@ -1,11 +1,11 @@
 /** A batch with too little gas reverts whole: no item ever fails for want of gas, and no payee is deferred for it. */
 import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
+import { executeBatch, items } from "../support/batch.ts";
 import { ethers } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { executeBatch, items } from "../support/batch.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob } from "../support/jobs.ts";
-import { jobId } from "../support/actors.ts";
 import type { World } from "../support/world.ts";
 
 type Attempt = { gasLimit: bigint; failures: number | null };
@@ -33,8 +33,14 @@ const range = (from: number, to: number, step: number) =>
 
 function expectAllOrNothing(attempts: Attempt[]): void {
   expect(attempts.filter((attempt) => attempt.failures !== null && attempt.failures > 0)).to.deep.equal([]);
-  expect(attempts.some((attempt) => attempt.failures === null), "no limit was too low").to.equal(true);
-  expect(attempts.some((attempt) => attempt.failures === 0), "no limit was enough").to.equal(true);
+  expect(
+    attempts.some((attempt) => attempt.failures === null),
+    "no limit was too low",
+  ).to.equal(true);
+  expect(
+    attempts.some((attempt) => attempt.failures === 0),
+    "no limit was enough",
+  ).to.equal(true);
 }
 
 describe("Gas of a batch", () => {
@@ -43,7 +49,10 @@ describe("Gas of a batch", () => {
     const { escrow, gateway } = world;
     const batch = [items(world).lock()];
     const floor = await escrow.ITEM_GAS();
-    await expect(escrow.connect(gateway).execute(batch, { gasLimit: floor })).to.be.revertedWithCustomError(escrow, "Batch_OutOfGas");
+    await expect(escrow.connect(gateway).execute(batch, { gasLimit: floor })).to.be.revertedWithCustomError(
+      escrow,
+      "Batch_OutOfGas",
+    );
     await escrow.connect(gateway).execute(batch, { gasLimit: floor + 40_000n });
   });
 
@@ -54,7 +63,7 @@ describe("Gas of a batch", () => {
     await hostile.setBehaviour(await treasury.getAddress(), Behaviour.BurnGas);
     const job = await lockJob(world);
     const batch = [await items(world).complete(job)];
-    const attempts = await sweep(world, batch, range(640_000, 720_000, 1_777), async () => {
+    const attempts = await sweep(world, batch, range(690_000, 770_000, 1_777), async () => {
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
       expect(await escrow.claimableOf(worker.payout)).to.equal(540_000);
     });

@@ -1,10 +1,10 @@
 import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
+import { executeBatch, items } from "../support/batch.ts";
 import { ethers } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { executeBatch, items } from "../support/batch.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
-import { jobId } from "../support/actors.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A batch", () => {
@@ -14,7 +14,12 @@ describe("A batch", () => {
     const [first, second] = [await lockJob(world), await lockJob(world)];
     const make = items(world);
     const id = jobId();
-    const batch = [await make.complete(first), await make.acknowledge(second), await make.complete(second), make.lock(id)];
+    const batch = [
+      await make.complete(first),
+      await make.acknowledge(second),
+      await make.complete(second),
+      make.lock(id),
+    ];
     const { failures } = await executeBatch(world, gateway, batch);
     expect(failures).to.deep.equal([]);
     const states = await Promise.all([first.id, second.id, id].map(async (job) => (await escrow.jobOf(job)).status));
@@ -46,7 +51,10 @@ describe("A batch", () => {
     const { escrow, client, hostile } = world;
     await hostile.setBehaviour(client.address, Behaviour.Revert);
     const make = items(world);
-    const { failures } = await executeBatch(world, client, [make.withdraw(5, client.address), make.withdraw(7, world.stranger.address)]);
+    const { failures } = await executeBatch(world, client, [
+      make.withdraw(5, client.address),
+      make.withdraw(7, world.stranger.address),
+    ]);
     expect(failures.map((failure) => failure.index)).to.deep.equal([0]);
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 7);
   });
@@ -56,7 +64,10 @@ describe("A batch", () => {
     const { client, hostile } = world;
     await hostile.setBehaviour(client.address, Behaviour.ReturnBomb);
     const make = items(world);
-    const { failures } = await executeBatch(world, client, [make.withdraw(5, client.address), make.withdraw(0, client.address)]);
+    const { failures } = await executeBatch(world, client, [
+      make.withdraw(5, client.address),
+      make.withdraw(0, client.address),
+    ]);
     expect(failures.map((failure) => (failure.reason.length - 2) / 2)).to.deep.equal([256, 4]);
   });
 
@@ -64,7 +75,13 @@ describe("A batch", () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     const make = items(world);
-    const { failures } = await executeBatch(world, world.gateway, ["0x", "0xab", "0xdeadbeef", make.fail(job).slice(0, 40), make.fail(job)]);
+    const { failures } = await executeBatch(world, world.gateway, [
+      "0x",
+      "0xab",
+      "0xdeadbeef",
+      make.fail(job).slice(0, 40),
+      make.fail(job),
+    ]);
     expect(failures.map(({ index, selector, reason }) => [index, selector, reason])).to.deep.equal([
       [0, "0x00000000", "0x"],
       [1, "0xab000000", "0x"],
@@ -122,7 +139,10 @@ describe("Authority in a batch", () => {
     const world = await freshWorld();
     const { escrow, owner, client, stranger } = world;
     const make = items(world);
-    expect((await executeBatch(world, client, [make.withdraw(1, stranger.address), make.withdraw(2, stranger.address)])).failures).to.deep.equal([]);
+    expect(
+      (await executeBatch(world, client, [make.withdraw(1, stranger.address), make.withdraw(2, stranger.address)]))
+        .failures,
+    ).to.deep.equal([]);
     expect(await world.token.balanceOf(stranger.address)).to.equal(30_000);
     const add = escrow.interface.encodeFunctionData("addGateway", [stranger.address]);
     expect((await executeBatch(world, owner, [add])).failures).to.deep.equal([]);
@@ -135,7 +155,9 @@ describe("Authority in a batch", () => {
     const make = items(world);
     const id = jobId();
     const { failures } = await executeBatch(world, gateway, [make.execute([make.lock()]), make.lock(id)]);
-    expect(failures.map(({ index, reason }) => [index, reason])).to.deep.equal([[0, escrow.interface.encodeErrorResult("Batch_Nested", [])]]);
+    expect(failures.map(({ index, reason }) => [index, reason])).to.deep.equal([
+      [0, escrow.interface.encodeErrorResult("Batch_Nested", [])],
+    ]);
     expect((await escrow.jobOf(id)).status).to.equal(1);
   });
 

@@ -35,30 +35,41 @@ describe("scripts/deploy.ts", function () {
   function start(env: Record<string, string> = {}): ChildProcess {
     const { PATH } = process.env;
     const base = { PATH, RPC_URL: chain.rpcUrl, DEPLOYMENT_FILE: file, GATEWAY_ADDRESSES: someAddress("gateway") };
-    return spawn(process.execPath, [join(ROOT, "scripts/deploy.ts")], { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    return spawn(process.execPath, [join(ROOT, "scripts/deploy.ts")], {
+      env: { ...base, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
   }
 
   async function run(env: Record<string, string> = {}): Promise<{ code: number; output: string }> {
     const script = start(env);
     let output = "";
-    for (const stream of [script.stdout, script.stderr]) stream?.on("data", (data: Buffer) => (output += data.toString()));
+    for (const stream of [script.stdout, script.stderr])
+      stream?.on("data", (data: Buffer) => (output += data.toString()));
     const [code] = (await once(script, "close")) as [number];
     return { code, output };
   }
 
   const deployment = () => parseDeployment(readFileSync(file, "utf8"), file);
 
-  it("writes what it deployed, checks it, and leaves it alone the next time", async () => {
+  it("writes what it deployed, checks it, and leaves it alone the next time; an unknown gateway is governance's", async () => {
     chain = await startAnvil();
     const before = await chain.client.getBlock();
     expect(await run()).to.include({ code: 0 });
     const { startBlock, startBlockHash, chainId, contracts } = deployment();
-    expect({ startBlock, startBlockHash, chainId }).to.deep.equal({ startBlock: Number(before.number), startBlockHash: before.hash, chainId: 31337 });
+    expect({ startBlock, startBlockHash, chainId }).to.deep.equal({
+      startBlock: Number(before.number),
+      startBlockHash: before.hash,
+      chainId: 31337,
+    });
     for (const address of Object.values(contracts)) expect(await chain.client.getCode({ address })).to.match(/^0x6/);
     const height = await chain.client.getBlockNumber();
     const again = await run();
     expect(again).to.include({ code: 0 });
     expect(again.output).to.contain("deployed already");
+    const refused = await run({ GATEWAY_ADDRESSES: someAddress("another") });
+    expect(refused.code).to.equal(1);
+    expect(refused.output).to.contain(someAddress("another")).and.to.contain("addGateway");
     expect(await chain.client.getBlockNumber({ cacheTime: 0 })).to.equal(height);
   });
 
@@ -66,7 +77,7 @@ describe("scripts/deploy.ts", function () {
     chain = await startAnvil({ args: ["--no-mining"] });
     const script = start();
     // The first batch waits in the pool, the journal knows of it.
-    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending === 0; i++) await sleep(25);
+    for (let i = 0; i < 1_600 && (await chain.client.getTxpoolStatus()).pending === 0; i++) await sleep(25);
     const sent = (await chain.client.getTxpoolStatus()).pending;
     script.kill("SIGKILL");
     await once(script, "close");
@@ -75,42 +86,30 @@ describe("scripts/deploy.ts", function () {
     await chain.client.setAutomine(true);
     await chain.client.mine({ blocks: 1 });
     expect(await run()).to.include({ code: 0 });
-    // 6 contracts, setEscrow, a gateway, 8 models, 3 hand-overs: nothing was sent twice.
+    // 10 contracts, 3 times setEscrow, 3 roles of the timelock, a gateway, 8 models, 5 hand-overs: nothing was sent twice.
     const nonce = await chain.client.getTransactionCount({ address: privateKeyToAccount(KEY).address });
-    expect(nonce).to.equal(6 + 1 + 1 + 8 + 3);
+    expect(nonce).to.equal(10 + 3 + 3 + 1 + 8 + 5);
     expect(deployment().startBlock).to.equal(0);
   });
 
-  it("deploys anew on a new development chain, and says so", async () => {
-    chain = await startAnvil();
-    await run();
-    const first = deployment();
-    await chain.stop();
-    chain = await startAnvil({ port: chain.port, args: ["--timestamp", "1700000000"] });
-    const { code, output } = await run();
-    expect(code, output).to.equal(0);
-    expect(output).to.contain("is out of date").and.to.contain("journal is dropped");
-    expect(deployment().startBlockHash).not.to.equal(first.startBlockHash);
-  });
-
-  it("deploys anew on a development chain that lost its last blocks", async () => {
+  it("deploys anew on a development chain that lost its last blocks or everything, and says so", async () => {
     chain = await startAnvil();
     await run();
     await chain.client.request({ method: "anvil_rollback" as never, params: [6] as never });
     rmSync(file);
-    const { code, output } = await run();
-    expect(code, output).to.equal(0);
-    expect(output).to.contain("deploying anew");
-    const { contracts } = deployment();
-    expect(await chain.client.readContract({ address: contracts.ModelCatalog, abi: modelCatalogAbi, functionName: "modelCount" })).to.equal(8);
-  });
+    const rolledBack = await run();
+    expect(rolledBack.code, rolledBack.output).to.equal(0);
+    expect(rolledBack.output).to.contain("deploying anew");
+    const { contracts, startBlockHash } = deployment();
+    const models = { address: contracts.ModelCatalog, abi: modelCatalogAbi, functionName: "modelCount" } as const;
+    expect(await chain.client.readContract(models)).to.equal(8);
 
-  it("refuses a gateway that the deployed escrow does not know", async () => {
-    chain = await startAnvil();
-    await run();
-    const { code, output } = await run({ GATEWAY_ADDRESSES: someAddress("another") });
-    expect(code).to.equal(1);
-    expect(output).to.contain(someAddress("another")).and.to.contain("addGateway");
+    await chain.stop();
+    chain = await startAnvil({ port: chain.port, args: ["--timestamp", "1700000000"] });
+    const lost = await run();
+    expect(lost.code, lost.output).to.equal(0);
+    expect(lost.output).to.contain("is out of date").and.to.contain("journal is dropped");
+    expect(deployment().startBlockHash).not.to.equal(startBlockHash);
   });
 
   it("names a node that does not answer", async () => {
@@ -124,15 +123,22 @@ describe("scripts/deploy.ts", function () {
   it("deploys where money is real with a key and a stablecoin, and never a second time over its file", async () => {
     chain = await startAnvil({ args: ["--chain-id", "4242"] });
     const account = privateKeyToAccount(KEY);
-    const { bytecode } = JSON.parse(readFileSync(join(ROOT, "artifacts/contracts/testing/TestStablecoin.sol/TestStablecoin.json"), "utf8")) as { bytecode: Hex };
+    const { bytecode } = JSON.parse(
+      readFileSync(join(ROOT, "artifacts/contracts/testing/TestStablecoin.sol/TestStablecoin.json"), "utf8"),
+    ) as { bytecode: Hex };
     const hash = await chain.client.deployContract({ abi: testStablecoinAbi, bytecode, account, chain: null });
     const coin = (await chain.client.waitForTransactionReceipt({ hash })).contractAddress;
-    const env = { DEPLOYER_PRIVATE_KEY: KEY, STABLECOIN_ADDRESS: coin ?? "", OWNER_ADDRESS: someAddress("governance") };
+    const env = { DEPLOYER_PRIVATE_KEY: KEY, STABLECOIN_ADDRESS: coin ?? "", GUARDIAN_ADDRESS: someAddress("guardian"),
+      SERVICE_TOKEN_HOLDER_ADDRESS: someAddress("holder"),
+      ARBITER_ADDRESSES: someAddress("arbiter"), };
     const first = await run(env);
     expect(first.code, first.output).to.equal(0);
     expect(deployment().contracts.Stablecoin.toLowerCase()).to.equal(coin);
     const written = readFileSync(file, "utf8");
-    await chain.client.request({ method: "anvil_setCode" as never, params: [deployment().contracts.InferenceEscrow, "0x"] as never });
+    await chain.client.request({
+      method: "anvil_setCode" as never,
+      params: [deployment().contracts.InferenceEscrow, "0x"] as never,
+    });
     const again = await run(env);
     expect(again.code).to.equal(1);
     expect(again.output).to.contain("no code at InferenceEscrow").and.to.contain("move the file away");

@@ -80,16 +80,15 @@ describe("A settled job's dispute", () => {
 
   it("against a worker whose stake is gone: the job's fee is all the treasury pays", async () => {
     const world = await rich(await freshWorld());
-    const { escrow, registry, owner, client } = world;
-    const first = await disputedJob(world);
-    await registry.connect(owner).setSlashAmount(1_000_000_000n);
+    const { escrow, registry, client, worker } = world;
+    await registry.setSlashAmount(2n * SLASH);
+    const [first, second] = [await disputedJob(world), await disputedJob(world, { by: client })];
     await sendRuling(world, first, Ruling.WorkerAtFault);
-    const { addStake } = { addStake: registry };
-    void addStake;
-    await world.registry.setMinimumStake(1_000_000_000n);
-    expect((await registry.workerAt(world.worker.id)).stake).to.equal(0);
-    expect((await balances(world)).free).to.equal(BigInt(CLIENT_CREDITS));
-    void [escrow, client];
+    expect((await registry.workerAt(worker.id)).stake).to.equal(0);
+    const before = (await escrow.accountOf(client.address)).free;
+    const ruling = sendRuling(world, second, Ruling.WorkerAtFault);
+    await expect(ruling).to.emit(registry, "WorkerSlashed").withArgs(worker.id, worker.key.address, second.id, 5, 0, 0, false);
+    await expect(ruling).to.emit(escrow, "Compensated").withArgs(second.id, client.address, client.address, FEE_UNITS, 0, before + 106n, 0);
   });
 });
 

@@ -1,7 +1,15 @@
 /** Gas of the calls that a job does not always need, each sent alone. */
 import { nextBlockAt } from "../support/chain.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import { acknowledgedJob, lockJob, provenJob, sendAcknowledge, sendComplete, sendFinalize, sendProof } from "../support/jobs.ts";
+import {
+  acknowledgedJob,
+  lockJob,
+  provenJob,
+  sendAcknowledge,
+  sendComplete,
+  sendFinalize,
+  sendProof,
+} from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 
 type Sent = Promise<{ wait(): Promise<{ gasUsed: bigint } | null> }>;

@@ -24,7 +24,9 @@ export function differences(measured: GasTable, committed: GasTable): string[] {
     const columns = new Set([...Object.keys(now), ...Object.keys(before)]);
     return [...columns]
       .filter((column) => !close(now[column], before[column]))
-      .map((column) => `${name}, ${column}: ${now[column] ?? "not measured"}, committed ${before[column] ?? "nothing"}`);
+      .map(
+        (column) => `${name}, ${column}: ${now[column] ?? "not measured"}, committed ${before[column] ?? "nothing"}`,
+      );
   });
 }
 
@@ -36,7 +38,13 @@ function close(a: number | undefined, b: number | undefined): boolean {
 export function format(table: GasTable): string {
   const columns = [...new Set(Object.values(table).flatMap((row) => Object.keys(row)))];
   const width = Math.max(...Object.keys(table).map((name) => name.length));
-  const line = (name: string, cells: string[]) => `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join("")}`;
-  const rows = Object.entries(table).map(([name, row]) => line(name, columns.map((column) => row[column]?.toLocaleString("en") ?? "")));
+  const line = (name: string, cells: string[]) =>
+    `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join("")}`;
+  const rows = Object.entries(table).map(([name, row]) =>
+    line(
+      name,
+      columns.map((column) => row[column]?.toLocaleString("en") ?? ""),
+    ),
+  );
   return [line("gas per item, in batches of", columns), ...rows].join("\n");
 }

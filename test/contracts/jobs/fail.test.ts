@@ -5,7 +5,10 @@ import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("fail", () => {
-  for (const [name, make] of [["locked", lockJob], ["acknowledged", acknowledgedJob]] as const) {
+  for (const [name, make] of [
+    ["locked", lockJob],
+    ["acknowledged", acknowledgedJob],
+  ] as const) {
     it(`returns the whole escrow of a job that is ${name}`, async () => {
       const world = await freshWorld();
       const { escrow, gateway, client, token } = world;
@@ -24,7 +27,9 @@ describe("fail", () => {
     const { escrow, gateway } = world;
     for (const reason of [0, 1, 2, 3, 4]) {
       const job = await lockJob(world);
-      await expect(escrow.connect(gateway).fail(job.id, reason)).to.emit(escrow, "JobFailed").withArgs(job.id, world.client.address, reason, 80, CLIENT_CREDITS, 0);
+      await expect(escrow.connect(gateway).fail(job.id, reason))
+        .to.emit(escrow, "JobFailed")
+        .withArgs(job.id, world.client.address, reason, 80, CLIENT_CREDITS, 0);
     }
     const job = await lockJob(world);
     await expect(escrow.connect(gateway).fail(job.id, 5)).to.revert(ethers);
@@ -35,7 +40,9 @@ describe("fail", () => {
     const { escrow, otherGateway, stranger, client, owner, guardian } = world;
     const job = await lockJob(world);
     for (const caller of [otherGateway, stranger, client, owner, guardian]) {
-      await expect(escrow.connect(caller).fail(job.id, 0)).to.be.revertedWithCustomError(escrow, "Job_NotItsGateway").withArgs(job.id, caller.address);
+      await expect(escrow.connect(caller).fail(job.id, 0))
+        .to.be.revertedWithCustomError(escrow, "Job_NotItsGateway")
+        .withArgs(job.id, caller.address);
     }
   });
 

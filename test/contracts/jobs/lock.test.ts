@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
-import { jobId } from "../support/actors.ts";
 import { buyCredits, CLIENT_CREDITS, MODEL, OTHER_MODEL } from "../support/world.ts";
 
 describe("lock", () => {
@@ -17,12 +17,29 @@ describe("lock", () => {
     expect([account.free, account.escrowed, account.sequence]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 80n, 1n]);
     expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
     expect(await storedJob(world, id)).to.deep.equal({
-      account: 1n, worker: 0n, credits: 80n, creditsPerRequest: 40n, creditsPer1kTokens: 20n, model: BigInt(MODEL),
-      feeBps: 1_000n, lockedAt: BigInt(await now()), deadline: 0n, gateway: 1n, attempt: 0n, status: 1n,
+      account: 1n,
+      worker: 0n,
+      credits: 80n,
+      creditsPerRequest: 40n,
+      creditsPer1kTokens: 20n,
+      model: BigInt(MODEL),
+      feeBps: 1_000n,
+      lockedAt: BigInt(await now()),
+      deadline: 0n,
+      gateway: 1n,
+      attempt: 0n,
+      status: 1n,
     });
   });
 
-  for (const [tokens, credits] of [[0, 40], [500, 40], [501, 40], [2_000, 40], [2_001, 41], [4_000, 80]] as const) {
+  for (const [tokens, credits] of [
+    [0, 40],
+    [500, 40],
+    [501, 40],
+    [2_000, 40],
+    [2_001, 41],
+    [4_000, 80],
+  ] as const) {
     it(`asks ${credits} credits for ${tokens} tokens of a max model`, async () => {
       const world = await freshWorld();
       await expect(sendLock(world, { maxTokens: tokens, maxCredits: credits - 1 }))
@@ -37,7 +54,9 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, stranger, client, owner, guardian } = world;
     for (const gateway of [stranger, client, owner, guardian]) {
-      await expect(sendLock(world, { gateway })).to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway").withArgs(gateway.address);
+      await expect(sendLock(world, { gateway }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway")
+        .withArgs(gateway.address);
     }
     const job = await lockJob(world, { gateway: world.otherGateway });
     expect((await escrow.jobOf(job.id)).gateway).to.equal(2);
@@ -47,7 +66,9 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, gateway, guardian, otherGateway } = world;
     await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway").withArgs(gateway.address);
+    await expect(sendLock(world))
+      .to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway")
+      .withArgs(gateway.address);
     await sendLock(world, { gateway: otherGateway });
     await escrow.setGatewayLocking(gateway.address, true);
     await sendLock(world);
@@ -78,7 +99,9 @@ describe("lock", () => {
     const zero = `0x${"0".repeat(32)}` as const;
     await expect(sendLock(world, { id: zero })).to.be.revertedWithCustomError(escrow, "Job_InvalidId");
     const open = await lockJob(world);
-    await expect(sendLock(world, { id: open.id })).to.be.revertedWithCustomError(escrow, "Job_AlreadyExists").withArgs(open.id);
+    await expect(sendLock(world, { id: open.id }))
+      .to.be.revertedWithCustomError(escrow, "Job_AlreadyExists")
+      .withArgs(open.id);
     await sendComplete(world, open);
     await expect(sendLock(world, { id: open.id })).to.be.revertedWithCustomError(escrow, "Job_AlreadyExists");
     const failed = await lockJob(world);
@@ -90,7 +113,9 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, catalog } = world;
     for (const model of [0, 9, 65_535]) {
-      await expect(sendLock(world, { model })).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(model);
+      await expect(sendLock(world, { model }))
+        .to.be.revertedWithCustomError(escrow, "Job_ModelNotActive")
+        .withArgs(model);
     }
     const retiresAt = (await now()) + 15 * 86_400;
     await catalog.scheduleRetirement(MODEL, retiresAt);
@@ -105,7 +130,9 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, stranger } = world;
     const wallet = stranger.address;
-    await expect(sendLock(world, { wallet })).to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount").withArgs(wallet);
+    await expect(sendLock(world, { wallet }))
+      .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
+      .withArgs(wallet);
     await buyCredits(world, stranger, 100);
     // 5,000 tokens cost 100 credits, 5,001 cost 101.
     await expect(sendLock(world, { wallet, maxTokens: 5_001 }))
@@ -121,20 +148,33 @@ describe("lock", () => {
     const { escrow, catalog, token, worker } = world;
     await catalog.schedulePrices(MODEL, 50, 25);
     await escrow.scheduleFee(0);
-    const effectiveAt = await now() + 86_400;
+    const effectiveAt = (await now()) + 86_400;
     await nextBlockAt(effectiveAt - 2);
     const before = await lockJob(world);
     await nextBlockAt(effectiveAt);
     const after = await lockJob(world);
     const [old, renewed] = [await escrow.jobOf(before.id), await escrow.jobOf(after.id)];
     expect([old.creditsPerRequest, old.creditsPer1kTokens, old.feeBps]).to.deep.equal([40n, 20n, 1_000n]);
-    expect([renewed.creditsPerRequest, renewed.creditsPer1kTokens, renewed.feeBps, renewed.credits]).to.deep.equal([50n, 25n, 0n, 100n]);
+    expect([renewed.creditsPerRequest, renewed.creditsPer1kTokens, renewed.feeBps, renewed.credits]).to.deep.equal([
+      50n,
+      25n,
+      0n,
+      100n,
+    ]);
     await expect(sendComplete(world, before)).to.changeTokenBalance(ethers, token, worker.payout, 60n * 9_000n);
   });
 
   it("refuses a price beyond 32 bits instead of cutting it", async () => {
     const world = await freshWorld();
-    await world.catalog.list({ id: "dear", parameters: "1T", ownedBy: "x", tier: 3, creditsPerRequest: 65_535, creditsPer1kTokens: 65_535, contextWindow: 1 });
+    await world.catalog.list({
+      id: "dear",
+      parameters: "1T",
+      ownedBy: "x",
+      tier: 3,
+      creditsPerRequest: 65_535,
+      creditsPer1kTokens: 65_535,
+      contextWindow: 1,
+    });
     const price = (4_294_967_295n * 65_535n + 999n) / 1_000n;
     await expect(sendLock(world, { model: 9, maxTokens: 4_294_967_295, maxCredits: 4_294_967_295 }))
       .to.be.revertedWithCustomError(world.escrow, "SafeCastOverflowedUintDowncast")

@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
-import { jobId } from "../support/actors.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
 
 describe("refund", () => {
@@ -45,7 +45,9 @@ describe("refund", () => {
     const job = await lockJob(world);
     await nextBlockAt(job.lockedAt + 150);
     await escrow.connect(stranger).refund(job.id);
-    await expect(escrow.connect(stranger).refund(job.id)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(job.id, 6);
+    await expect(escrow.connect(stranger).refund(job.id))
+      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
+      .withArgs(job.id, 6);
   });
 
   it("never touches a proven job, however late", async () => {
@@ -53,7 +55,9 @@ describe("refund", () => {
     const job = await provenJob(world);
     await nextBlockAt(job.lockedAt + 1_000_000);
     for (const caller of [world.gateway, world.stranger]) {
-      await expect(world.escrow.connect(caller).refund(job.id)).to.be.revertedWithCustomError(world.escrow, "Job_WrongState").withArgs(job.id, 3);
+      await expect(world.escrow.connect(caller).refund(job.id))
+        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+        .withArgs(job.id, 3);
     }
   });
 
@@ -69,7 +73,9 @@ describe("refund", () => {
     const { escrow, gateway, stranger } = await freshWorld();
     const id = jobId();
     for (const caller of [gateway, stranger]) {
-      await expect(escrow.connect(caller).refund(id)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(id, 0);
+      await expect(escrow.connect(caller).refund(id))
+        .to.be.revertedWithCustomError(escrow, "Job_WrongState")
+        .withArgs(id, 0);
     }
   });
 });

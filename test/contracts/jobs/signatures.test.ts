@@ -20,9 +20,15 @@ function malleated({ r, vs }: Signature): Signature {
   return { r, vs: `0x${word.toString(16).padStart(64, "0")}` };
 }
 
-async function signedFor(world: World, domain: Record<string, unknown>, job: { id: Hex; lockedAt: number }): Promise<Signature> {
+async function signedFor(
+  world: World,
+  domain: Record<string, unknown>,
+  job: { id: Hex; lockedAt: number },
+): Promise<Signature> {
   const message = completionOf(job);
-  return compactSignature(await world.worker.key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }));
+  return compactSignature(
+    await world.worker.key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }),
+  );
 }
 
 describe("Signatures", () => {
@@ -49,7 +55,10 @@ describe("Signatures", () => {
     for (const domain of elsewhere) {
       const signature = await signedFor(world, domain, job);
       // The signer recovered is some unknown key: nobody is paid.
-      await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+      await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(
+        escrow,
+        "Job_WorkerNotEligible",
+      );
     }
     await sendComplete(world, job, { signature: await signedFor(world, good, job) });
   });
@@ -60,14 +69,20 @@ describe("Signatures", () => {
     const job = await lockJob(second);
     await lockJob(first, { id: job.id });
     const signature = await signCompletion(first.escrow, first.worker.key, completionOf(job));
-    await expect(sendComplete(second, job, { signature })).to.be.revertedWithCustomError(second.escrow, "Job_WorkerNotEligible");
+    await expect(sendComplete(second, job, { signature })).to.be.revertedWithCustomError(
+      second.escrow,
+      "Job_WorkerNotEligible",
+    );
   });
 
   it("of one job are worth nothing in another", async () => {
     const world = await freshWorld();
     const [first, second] = [await lockJob(world), await lockJob(world)];
     const signature = await signCompletion(world.escrow, world.worker.key, completionOf(first));
-    await expect(sendComplete(world, second, { signature })).to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible");
+    await expect(sendComplete(world, second, { signature })).to.be.revertedWithCustomError(
+      world.escrow,
+      "Job_WorkerNotEligible",
+    );
   });
 
   it("with a high s are refused", async () => {
@@ -96,7 +111,10 @@ describe("Signatures", () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     const signature: Signature = { r: `0x${"00".repeat(32)}`, vs: `0x${"00".repeat(31)}01` };
-    await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignature");
+    await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(
+      world.escrow,
+      "ECDSAInvalidSignature",
+    );
   });
 
   it("of an Acknowledgement are no Completion and the other way round", async () => {
@@ -104,8 +122,14 @@ describe("Signatures", () => {
     const { escrow } = world;
     const job = await lockJob(world);
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
-    await expect(sendComplete(world, job, { signature: byWorker })).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    await expect(sendComplete(world, job, { signature: byWorker })).to.be.revertedWithCustomError(
+      escrow,
+      "Job_WorkerNotEligible",
+    );
     const completion = await signCompletion(escrow, world.worker.key, completionOf(job));
-    await expect(escrow.acknowledge(assignment, byGateway, completion)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    await expect(escrow.acknowledge(assignment, byGateway, completion)).to.be.revertedWithCustomError(
+      escrow,
+      "Job_NotTheWorker",
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
 import { windowsOf } from "../../../contracts/ignition/protocol.ts";
+import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
 import { ethers } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
@@ -9,20 +9,28 @@ import { buyCredits } from "../support/world.ts";
 const UNITS = 10_000n;
 
 describe("deposit", () => {
-
   it("refuses 99 credits and takes 100", async () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS);
-    await expect(escrow.connect(client).deposit(99)).to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall").withArgs(99, 100);
-    await expect(escrow.connect(client).deposit(100)).to.emit(escrow, "Deposited").withArgs(1, client.address, 1, 100, 100, 0);
+    await expect(escrow.connect(client).deposit(99))
+      .to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall")
+      .withArgs(99, 100);
+    await expect(escrow.connect(client).deposit(100))
+      .to.emit(escrow, "Deposited")
+      .withArgs(1, client.address, 1, 100, 100, 0);
   });
 
   it("moves exactly 10,000 units of the caller per credit", async () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 5_000_000n);
     await token.connect(client).approve(escrow, 5_000_000n);
-    await expect(escrow.connect(client).deposit(123)).to.changeTokenBalances(ethers, token, [client, escrow], [-1_230_000n, 1_230_000n]);
+    await expect(escrow.connect(client).deposit(123)).to.changeTokenBalances(
+      ethers,
+      token,
+      [client, escrow],
+      [-1_230_000n, 1_230_000n],
+    );
     expect(await escrow.liabilities()).to.deep.equal([123n, 0n]);
   });
 
@@ -46,7 +54,10 @@ describe("deposit", () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS - 1n);
-    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(
+      token,
+      "ERC20InsufficientAllowance",
+    );
     expect((await escrow.accountOf(client.address)).id).to.equal(0);
   });
 

@@ -19,7 +19,13 @@ async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: big
       { name: "deadline", type: "uint256" },
     ],
   };
-  const message = { owner: owner.address, spender: await escrow.getAddress(), value: credits * UNITS, nonce: await token.nonces(owner.address), deadline };
+  const message = {
+    owner: owner.address,
+    spender: await escrow.getAddress(),
+    value: credits * UNITS,
+    nonce: await token.nonces(owner.address),
+    deadline,
+  };
   const { v, r, s } = ethers.Signature.from(await owner.signTypedData(domain, types, message));
   return [credits, deadline, v, r, s] as const;
 }
@@ -36,7 +42,9 @@ describe("depositWithPermit", () => {
     const world = await start();
     const { escrow, client, token } = world;
     const args = await permit(world, client, 100n, (await now()) + 60);
-    await expect(escrow.connect(client).depositWithPermit(...args)).to.emit(escrow, "Deposited").withArgs(1, client.address, 1, 100, 100, 0);
+    await expect(escrow.connect(client).depositWithPermit(...args))
+      .to.emit(escrow, "Deposited")
+      .withArgs(1, client.address, 1, 100, 100, 0);
     expect(await token.allowance(client.address, escrow)).to.equal(0);
   });
 
@@ -54,14 +62,20 @@ describe("depositWithPermit", () => {
     const world = await start();
     const { escrow, client, token } = world;
     const expired = await permit(world, client, 100n, (await now()) - 1);
-    await expect(escrow.connect(client).depositWithPermit(...expired)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+    await expect(escrow.connect(client).depositWithPermit(...expired)).to.be.revertedWithCustomError(
+      token,
+      "ERC20InsufficientAllowance",
+    );
   });
 
   it("takes the caller's tokens only: another's permit buys nothing", async () => {
     const world = await start();
     const { escrow, client, stranger, token } = world;
     const args = await permit(world, client, 100n, (await now()) + 60);
-    await expect(escrow.connect(stranger).depositWithPermit(...args)).to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance");
+    await expect(escrow.connect(stranger).depositWithPermit(...args)).to.be.revertedWithCustomError(
+      token,
+      "ERC20InsufficientAllowance",
+    );
     expect(await token.balanceOf(client.address)).to.equal(100n * UNITS);
   });
 
@@ -69,10 +83,16 @@ describe("depositWithPermit", () => {
     const world = await start();
     const { escrow, client, guardian } = world;
     const small = await permit(world, client, 99n, (await now()) + 60);
-    await expect(escrow.connect(client).depositWithPermit(...small)).to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall");
+    await expect(escrow.connect(client).depositWithPermit(...small)).to.be.revertedWithCustomError(
+      escrow,
+      "Ledger_DepositTooSmall",
+    );
     await escrow.connect(guardian).setPaused(true);
     const args = await permit(world, client, 100n, (await now()) + 60);
-    await expect(escrow.connect(client).depositWithPermit(...args)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await expect(escrow.connect(client).depositWithPermit(...args)).to.be.revertedWithCustomError(
+      escrow,
+      "Ledger_Paused",
+    );
   });
 
   it("falls back to the allowance of a token that knows no permit", async () => {

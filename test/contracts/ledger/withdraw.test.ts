@@ -10,13 +10,18 @@ describe("withdraw", () => {
     const { escrow, token, client, stranger } = await freshWorld();
     const withdrawal = escrow.connect(client).withdraw(1, stranger.address);
     await expect(withdrawal).to.changeTokenBalances(ethers, token, [escrow, stranger], [-10_000n, 10_000n]);
-    await expect(withdrawal).to.emit(escrow, "Withdrawn").withArgs(1, client.address, stranger.address, 2, 1, CLIENT_CREDITS - 1, 0);
+    await expect(withdrawal)
+      .to.emit(escrow, "Withdrawn")
+      .withArgs(1, client.address, stranger.address, 2, 1, CLIENT_CREDITS - 1, 0);
     expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 1), 0n]);
   });
 
   it("refuses zero credits", async () => {
     const { escrow, client } = await freshWorld();
-    await expect(escrow.connect(client).withdraw(0, client.address)).to.be.revertedWithCustomError(escrow, "Ledger_ZeroCredits");
+    await expect(escrow.connect(client).withdraw(0, client.address)).to.be.revertedWithCustomError(
+      escrow,
+      "Ledger_ZeroCredits",
+    );
   });
 
   it("gives the whole free balance and not a credit more", async () => {
@@ -79,7 +84,10 @@ describe("withdraw", () => {
 
   it("cannot be re-entered by the token", async () => {
     const { escrow, hostile, client } = await freshHostileWorld();
-    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("withdraw", [1, client.address]));
+    await hostile.setHook(
+      await escrow.getAddress(),
+      escrow.interface.encodeFunctionData("withdraw", [1, client.address]),
+    );
     await escrow.connect(client).withdraw(1, client.address);
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { signingKey, someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
-import { signingKey, someAddress } from "../support/actors.ts";
 import { type BareWorld, enroll, registerWorker, STAKE_UNIT } from "../support/world.ts";
 
 const ENDPOINT = "https://worker.example";
@@ -13,7 +13,9 @@ async function register(world: BareWorld, overrides: Overrides = {}) {
   const { payout = PAYOUT, endpoint = ENDPOINT, models = [], stake = 0n } = overrides;
   const key = signingKey("newcomer");
   const enrollment = await enroll(world, key, world.workerOwner.address);
-  return await world.registry.connect(world.workerOwner).register(key.address, payout, endpoint, models, stake, enrollment);
+  return await world.registry
+    .connect(world.workerOwner)
+    .register(key.address, payout, endpoint, models, stake, enrollment);
 }
 
 describe("register", () => {
@@ -21,10 +23,23 @@ describe("register", () => {
     const world = await freshBare();
     const { registry, workerOwner } = world;
     const signer = signingKey("newcomer").address;
-    await expect(register(world)).to.emit(registry, "WorkerRegistered").withArgs(1, signer, workerOwner.address, 1, PAYOUT, ENDPOINT);
+    await expect(register(world))
+      .to.emit(registry, "WorkerRegistered")
+      .withArgs(1, signer, workerOwner.address, 1, PAYOUT, ENDPOINT);
     const view = await registry.workerAt(1);
-    expect([view.signer, view.owner, view.payout, view.stake, view.active, view.endpoint]).to.deep.equal([signer, workerOwner.address, PAYOUT, 0n, false, ENDPOINT]);
-    expect([await registry.workerCount(), await registry.signerOf(1), await registry.signerOf(2)]).to.deep.equal([1n, signer, ethers.ZeroAddress]);
+    expect([view.signer, view.owner, view.payout, view.stake, view.active, view.endpoint]).to.deep.equal([
+      signer,
+      workerOwner.address,
+      PAYOUT,
+      0n,
+      false,
+      ENDPOINT,
+    ]);
+    expect([await registry.workerCount(), await registry.signerOf(1), await registry.signerOf(2)]).to.deep.equal([
+      1n,
+      signer,
+      ethers.ZeroAddress,
+    ]);
   });
 
   it("takes stake and models along, each with its event and number", async () => {
@@ -46,7 +61,9 @@ describe("register", () => {
     const { registry, workerOwner, stranger } = world;
     const [key, other] = [signingKey("newcomer"), signingKey("other")];
     const forOwner = await enroll(world, key, workerOwner.address);
-    await expect(registry.connect(stranger).register(key.address, PAYOUT, ENDPOINT, [], 0, forOwner)).to.be.revertedWithCustomError(registry, "Registry_InvalidEnrollment");
+    await expect(
+      registry.connect(stranger).register(key.address, PAYOUT, ENDPOINT, [], 0, forOwner),
+    ).to.be.revertedWithCustomError(registry, "Registry_InvalidEnrollment");
     const byOther = await enroll(world, other, workerOwner.address);
     await expect(registry.connect(workerOwner).register(key.address, PAYOUT, ENDPOINT, [], 0, byOther))
       .to.be.revertedWithCustomError(registry, "Registry_InvalidEnrollment")
@@ -56,7 +73,9 @@ describe("register", () => {
   it("takes a key once", async () => {
     const world = await freshBare();
     await register(world);
-    await expect(register(world)).to.be.revertedWithCustomError(world.registry, "Registry_WorkerExists").withArgs(signingKey("newcomer").address);
+    await expect(register(world))
+      .to.be.revertedWithCustomError(world.registry, "Registry_WorkerExists")
+      .withArgs(signingKey("newcomer").address);
   });
 
   it("gives ids in order", async () => {
@@ -69,12 +88,16 @@ describe("register", () => {
     const { registry, workerOwner, escrow, token } = world;
     const lost = [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()];
     for (const payout of lost) {
-      await expect(register(world, { payout })).to.be.revertedWithCustomError(registry, "Registry_InvalidPayout").withArgs(payout);
+      await expect(register(world, { payout }))
+        .to.be.revertedWithCustomError(registry, "Registry_InvalidPayout")
+        .withArgs(payout);
     }
     await register(world);
     const signer = signingKey("newcomer").address;
     for (const payout of lost) {
-      await expect(registry.connect(workerOwner).setPayout(signer, payout)).to.be.revertedWithCustomError(registry, "Registry_InvalidPayout").withArgs(payout);
+      await expect(registry.connect(workerOwner).setPayout(signer, payout))
+        .to.be.revertedWithCustomError(registry, "Registry_InvalidPayout")
+        .withArgs(payout);
     }
   });
 
@@ -86,9 +109,17 @@ describe("register", () => {
     }
     await register(world, { endpoint: "x".repeat(200) });
     const signer = signingKey("newcomer").address;
-    await expect(registry.connect(workerOwner).setEndpoint(signer, "")).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
-    await expect(registry.connect(workerOwner).setEndpoint(signer, "x".repeat(201))).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
-    await expect(registry.connect(workerOwner).setEndpoint(signer, "y")).to.emit(registry, "EndpointSet").withArgs(1, signer, 2, "y");
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "")).to.be.revertedWithCustomError(
+      registry,
+      "Registry_InvalidEndpoint",
+    );
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "x".repeat(201))).to.be.revertedWithCustomError(
+      registry,
+      "Registry_InvalidEndpoint",
+    );
+    await expect(registry.connect(workerOwner).setEndpoint(signer, "y"))
+      .to.emit(registry, "EndpointSet")
+      .withArgs(1, signer, 2, "y");
   });
 
   it("waits for the escrow: without it no payout can be checked", async () => {
@@ -98,76 +129,9 @@ describe("register", () => {
     await expect(registry.register(owner, PAYOUT, ENDPOINT, [], 0, signature)).to.revert(ethers);
     const key = signingKey("newcomer");
     const enrollment = await enroll({ registry } as unknown as BareWorld, key, owner.address);
-    await expect(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-  });
-});
-
-describe("A worker's settings", () => {
-  it("are its owner's: not the key's, not a stranger's, not governance's", async () => {
-    const world = await freshWorld();
-    const { registry, worker, stranger, owner } = world;
-    const signer = worker.key.address;
-    for (const caller of [stranger, owner]) {
-      const mine = registry.connect(caller);
-      const attempts = [
-        mine.setPayout(signer, PAYOUT),
-        mine.setEndpoint(signer, "x"),
-        mine.setHosting(signer, [1], false),
-        mine.startUnbonding(signer),
-        mine.cancelUnbonding(signer),
-        mine.withdrawStake(signer, caller.address),
-      ];
-      for (const attempt of attempts) {
-        await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_NotOwner").withArgs(signer, caller.address);
-      }
-    }
-  });
-
-  it("exist for registered workers only", async () => {
-    const { registry } = await freshWorld();
-    const nobody = someAddress("nobody");
-    const attempts = [
-      registry.setPayout(nobody, PAYOUT),
-      registry.setEndpoint(nobody, "x"),
-      registry.setHosting(nobody, [1], true),
-      registry.startUnbonding(nobody),
-      registry.cancelUnbonding(nobody),
-      registry.withdrawStake(nobody, nobody),
-      registry.addStake(nobody, 1),
-    ];
-    for (const attempt of attempts) {
-      await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
-    }
-    await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
-    expect(await registry.payeeOf(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
-    expect(await registry.eligiblePayeeOf(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
-  });
-
-  it("change where it is paid", async () => {
-    const { registry, worker, workerOwner } = await freshWorld();
-    const payout = someAddress("new payout");
-    await expect(registry.connect(workerOwner).setPayout(worker.key.address, payout))
-      .to.emit(registry, "PayoutSet")
-      .withArgs(worker.id, worker.key.address, 4, payout);
-    expect(await registry.payeeOf(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
-  });
-
-  it("change what it hosts, model by model", async () => {
-    const { registry, worker, workerOwner } = await freshWorld();
-    const signer = worker.key.address;
-    const mine = registry.connect(workerOwner);
-    const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
-    await expect(mine.setHosting(signer, [1, 2], false)).to.emit(registry, "HostingSet").withArgs(worker.id, signer, 4, [1, 2], false);
-    // The first 15 are kept apart from the rest, which stand in words of 256.
-    const added = [15, 16, 255, 256, 65_535];
-    await mine.setHosting(signer, added, true);
-    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([3n, 4n, 5n, 6n, 7n, 8n, 15n, 16n, 255n, 256n, 65_535n]);
-    expect(await Promise.all(added.map(eligible))).to.deep.equal([true, true, true, true, true]);
-    expect(await Promise.all([0, 1, 2, 14, 17, 254, 257, 65_534].map(eligible))).to.deep.equal(Array(8).fill(false));
-    await mine.setHosting(signer, added, false);
-    expect(await Promise.all(added.map(eligible))).to.deep.equal([false, false, false, false, false]);
-    await mine.setHosting(signer, [3, 3], true);
-    expect(await eligible(3)).to.equal(true);
-    await expect(mine.setHosting(signer, [4, 0], true)).to.be.revertedWithCustomError(registry, "Registry_InvalidModel").withArgs(0);
+    await expect(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment)).to.be.revertedWithCustomError(
+      registry,
+      "Registry_InvalidConfiguration",
+    );
   });
 });

@@ -27,8 +27,14 @@ describe("Stake", () => {
   it("cannot be zero, nor more than was approved", async () => {
     const world = await freshWorld();
     const { registry, worker, stranger, svc } = world;
-    await expect(registry.addStake(worker.key.address, 0)).to.be.revertedWithCustomError(registry, "Registry_ZeroStake");
-    await expect(registry.connect(stranger).addStake(worker.key.address, 1)).to.be.revertedWithCustomError(svc, "ERC20InsufficientAllowance");
+    await expect(registry.addStake(worker.key.address, 0)).to.be.revertedWithCustomError(
+      registry,
+      "Registry_ZeroStake",
+    );
+    await expect(registry.connect(stranger).addStake(worker.key.address, 1)).to.be.revertedWithCustomError(
+      svc,
+      "ERC20InsufficientAllowance",
+    );
   });
 
   it("fits 48 bits, and more is refused instead of cut", async () => {
@@ -62,7 +68,9 @@ describe("Stake", () => {
     const started = (await now()) + 10;
     await nextBlockAt(started);
     const unbondsAt = started + UNBONDING;
-    await expect(mine.startUnbonding(signer)).to.emit(registry, "UnbondingStarted").withArgs(worker.id, signer, 4, unbondsAt);
+    await expect(mine.startUnbonding(signer))
+      .to.emit(registry, "UnbondingStarted")
+      .withArgs(worker.id, signer, 4, unbondsAt);
     expect((await registry.eligiblePayeeOf(signer, 1)).eligible).to.equal(false);
     await nextBlockAt(unbondsAt - 1);
     await expect(mine.withdrawStake(signer, stranger.address))
@@ -70,12 +78,19 @@ describe("Stake", () => {
       .withArgs(signer, unbondsAt, unbondsAt - 1);
     await nextBlockAt(unbondsAt);
     const withdrawing = mine.withdrawStake(signer, stranger.address);
-    await expect(withdrawing).to.emit(registry, "StakeWithdrawn").withArgs(worker.id, signer, 5, MINIMUM, stranger.address);
+    await expect(withdrawing)
+      .to.emit(registry, "StakeWithdrawn")
+      .withArgs(worker.id, signer, 5, MINIMUM, stranger.address);
     await expect(withdrawing).to.changeTokenBalance(ethers, svc, stranger, MINIMUM * STAKE_UNIT);
     const view = await registry.workerAt(worker.id);
     expect([view.stake, view.unbondsAt, view.active]).to.deep.equal([0n, 0n, false]);
-    await expect(mine.withdrawStake(signer, stranger.address)).to.be.revertedWithCustomError(registry, "Registry_NotUnbonding");
-    await expect(mine.startUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_NoStake").withArgs(signer);
+    await expect(mine.withdrawStake(signer, stranger.address)).to.be.revertedWithCustomError(
+      registry,
+      "Registry_NotUnbonding",
+    );
+    await expect(mine.startUnbonding(signer))
+      .to.be.revertedWithCustomError(registry, "Registry_NoStake")
+      .withArgs(signer);
   });
 
   it("is not withdrawable without unbonding", async () => {
@@ -89,9 +104,13 @@ describe("Stake", () => {
     const { registry, worker, workerOwner } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
-    await expect(mine.cancelUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_NotUnbonding").withArgs(signer);
+    await expect(mine.cancelUnbonding(signer))
+      .to.be.revertedWithCustomError(registry, "Registry_NotUnbonding")
+      .withArgs(signer);
     await mine.startUnbonding(signer);
-    await expect(mine.startUnbonding(signer)).to.be.revertedWithCustomError(registry, "Registry_Unbonding").withArgs(signer);
+    await expect(mine.startUnbonding(signer))
+      .to.be.revertedWithCustomError(registry, "Registry_Unbonding")
+      .withArgs(signer);
     await nextBlockAt((await now()) + UNBONDING - 1);
     await expect(mine.cancelUnbonding(signer)).to.emit(registry, "UnbondingCancelled").withArgs(worker.id, signer, 5);
     expect((await registry.workerAt(worker.id)).active).to.equal(true);
@@ -99,7 +118,10 @@ describe("Stake", () => {
     await nextBlockAt(restarted);
     await mine.startUnbonding(signer);
     await nextBlockAt(restarted + UNBONDING - 1);
-    await expect(mine.withdrawStake(signer, workerOwner.address)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
+    await expect(mine.withdrawStake(signer, workerOwner.address)).to.be.revertedWithCustomError(
+      registry,
+      "Registry_StillBonded",
+    );
   });
 
   it("takes no addition while unbonding, and works again after a withdrawal", async () => {
@@ -109,7 +131,9 @@ describe("Stake", () => {
     const mine = registry.connect(workerOwner);
     await giveStake(world, MINIMUM);
     await mine.startUnbonding(signer);
-    await expect(registry.connect(world.stranger).addStake(signer, 1)).to.be.revertedWithCustomError(registry, "Registry_Unbonding").withArgs(signer);
+    await expect(registry.connect(world.stranger).addStake(signer, 1))
+      .to.be.revertedWithCustomError(registry, "Registry_Unbonding")
+      .withArgs(signer);
     await nextBlockAt((await now()) + UNBONDING);
     await mine.withdrawStake(signer, workerOwner.address);
     await registry.connect(world.stranger).addStake(signer, MINIMUM);
@@ -124,33 +148,9 @@ describe("Stake", () => {
     await mine.startUnbonding(worker.key.address);
     await nextBlockAt((await now()) + UNBONDING);
     for (const receiver of [ethers.ZeroAddress, await registry.getAddress()]) {
-      await expect(mine.withdrawStake(worker.key.address, receiver)).to.be.revertedWithCustomError(registry, "Registry_InvalidReceiver").withArgs(receiver);
+      await expect(mine.withdrawStake(worker.key.address, receiver))
+        .to.be.revertedWithCustomError(registry, "Registry_InvalidReceiver")
+        .withArgs(receiver);
     }
-  });
-});
-
-describe("The registry's configuration", () => {
-  it("is governance's", async () => {
-    const { registry, stranger, escrow } = await freshWorld();
-    const error = "OwnableUnauthorizedAccount";
-    await expect(registry.connect(stranger).setMinimumStake(1)).to.be.revertedWithCustomError(registry, error).withArgs(stranger.address);
-    await expect(registry.connect(stranger).setEscrow(escrow)).to.be.revertedWithCustomError(registry, error).withArgs(stranger.address);
-  });
-
-  it("changes the minimum stake with immediate effect on who is active, never to zero", async () => {
-    const { registry, worker } = await freshWorld();
-    await expect(registry.setMinimumStake(0)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    await expect(registry.setMinimumStake(MINIMUM + 1n)).to.emit(registry, "MinimumStakeSet").withArgs(3, MINIMUM + 1n);
-    expect((await registry.workerAt(worker.id)).active).to.equal(false);
-    await registry.setMinimumStake(MINIMUM);
-    expect((await registry.workerAt(worker.id)).active).to.equal(true);
-  });
-
-  it("names the escrow once and for all", async () => {
-    const { registry, stranger, owner, svc } = await freshWorld();
-    await expect(registry.setEscrow(stranger)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
-    await expect(other.setEscrow(ethers.ZeroAddress)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    await expect(other.setEscrow(stranger)).to.emit(other, "EscrowSet").withArgs(stranger.address);
   });
 });

@@ -9,18 +9,34 @@ const PAID = 540_000n;
 const FEE = 60_000n;
 
 describe("Payouts", () => {
-  for (const [feeBps, workerUnits, feeUnits] of [[0, 600_000n, 0n], [1, 599_940n, 60n], [2_000, 480_000n, 120_000n]] as const) {
+  for (const [feeBps, workerUnits, feeUnits] of [
+    [0, 600_000n, 0n],
+    [1, 599_940n, 60n],
+    [2_000, 480_000n, 120_000n],
+  ] as const) {
     it(`splits 60 credits exactly at a fee of ${feeBps} hundredths of a percent`, async () => {
       const world = await freshWorld();
       const { escrow, token, treasury, worker } = world;
       await escrow.scheduleFee(feeBps);
       await nextBlockAt((await now()) + 86_400);
       const job = await lockJob(world);
-      await expect(sendComplete(world, job)).to.changeTokenBalances(ethers, token, [worker.payout, treasury], [workerUnits, feeUnits]);
+      await expect(sendComplete(world, job)).to.changeTokenBalances(
+        ethers,
+        token,
+        [worker.payout, treasury],
+        [workerUnits, feeUnits],
+      );
     });
   }
 
-  const refusals = [["revert", Behaviour.Revert], ["return false", Behaviour.ReturnFalse], ["return 2", Behaviour.ReturnTwo], ["return a byte", Behaviour.ReturnShort], ["burn all gas", Behaviour.BurnGas], ["revert with a bomb of data", Behaviour.ReturnBomb]] as const;
+  const refusals = [
+    ["revert", Behaviour.Revert],
+    ["return false", Behaviour.ReturnFalse],
+    ["return 2", Behaviour.ReturnTwo],
+    ["return a byte", Behaviour.ReturnShort],
+    ["burn all gas", Behaviour.BurnGas],
+    ["revert with a bomb of data", Behaviour.ReturnBomb],
+  ] as const;
   for (const [name, behaviour] of refusals) {
     it(`defers the worker's pay when the token would ${name}, and pays everyone else`, async () => {
       const world = await freshHostileWorld();
@@ -66,7 +82,13 @@ describe("Payouts", () => {
     let settled = 0;
     for (let gasLimit = low; gasLimit <= high; gasLimit += step) {
       const snapshot = (await ethers.provider.send("evm_snapshot", [])) as string;
-      const done = await escrow.connect(gateway).complete(...args, { gasLimit }).then(() => true, () => false);
+      const done = await escrow
+        .connect(gateway)
+        .complete(...args, { gasLimit })
+        .then(
+          () => true,
+          () => false,
+        );
       expect(await escrow.claimableOf(worker.payout), `gas ${gasLimit}`).to.equal(0);
       expect(await token.balanceOf(worker.payout), `gas ${gasLimit}`).to.equal(done ? PAID : 0n);
       expect(await token.balanceOf(treasury), `gas ${gasLimit}`).to.equal(done ? FEE : 0n);
@@ -74,7 +96,9 @@ describe("Payouts", () => {
       await ethers.provider.send("evm_revert", [snapshot]);
     }
     // The sweep saw both: too little gas (nothing happened) and enough (everything did).
-    expect(settled).to.be.greaterThan(0).and.lessThan(Number((high - low) / step));
+    expect(settled)
+      .to.be.greaterThan(0)
+      .and.lessThan(Number((high - low) / step));
   });
 
   it("cannot be re-entered by the token", async () => {
@@ -106,9 +130,16 @@ describe("claim", () => {
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     const claiming = escrow.connect(stranger).claim(worker.payout);
     await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 1, PAID);
-    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, worker.payout, stranger], [-PAID, PAID, 0n]);
+    await expect(claiming).to.changeTokenBalances(
+      ethers,
+      hostile,
+      [escrow, worker.payout, stranger],
+      [-PAID, PAID, 0n],
+    );
     expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
-    await expect(escrow.claim(worker.payout)).to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim").withArgs(worker.payout);
+    await expect(escrow.claim(worker.payout))
+      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
+      .withArgs(worker.payout);
   });
 
   it("adds up what several jobs owe and counts the claims", async () => {
@@ -117,7 +148,9 @@ describe("claim", () => {
     await sendComplete(world, await lockJob(world));
     expect(await escrow.claimableOf(worker.payout)).to.equal(2n * PAID);
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    await expect(escrow.claim(worker.payout)).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 1, 2n * PAID);
+    await expect(escrow.claim(worker.payout))
+      .to.emit(escrow, "PayoutClaimed")
+      .withArgs(worker.payout, 1, 2n * PAID);
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await sendComplete(world, await lockJob(world));
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
@@ -126,7 +159,9 @@ describe("claim", () => {
 
   it("keeps the amount while the token still refuses", async () => {
     const { escrow, worker } = await withDeferred();
-    await expect(escrow.claim(worker.payout)).to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused").withArgs(worker.payout, PAID);
+    await expect(escrow.claim(worker.payout))
+      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
+      .withArgs(worker.payout, PAID);
     expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
   });
 

@@ -1,10 +1,21 @@
 import { expect } from "chai";
-import { ethers, nextBlockAt } from "../support/chain.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { freshWorld } from "../support/fresh.ts";
-import { acknowledgedJob, completionOf, lockJob, PROOF_HASH, provenJob, sendAcknowledge, sendComplete, sendFinalize, sendProof, storedJob } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
 import { jobId } from "../support/actors.ts";
+import { ethers, nextBlockAt } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import {
+  acknowledgedJob,
+  completionOf,
+  lockJob,
+  PROOF_HASH,
+  provenJob,
+  sendAcknowledge,
+  sendComplete,
+  sendFinalize,
+  sendProof,
+  storedJob,
+} from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("submitProof", () => {
@@ -27,22 +38,30 @@ describe("submitProof", () => {
   it("takes one proof a job", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);
-    await expect(sendProof(world, job, { proofHash: answerHash("another") })).to.be.revertedWithCustomError(world.escrow, "Job_WrongState").withArgs(job.id, 3);
+    await expect(sendProof(world, job, { proofHash: answerHash("another") }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+      .withArgs(job.id, 3);
   });
 
   it("is the acknowledged worker's: no rival, no unregistered key, no changed text", async () => {
     const world = await freshWorld();
     const { escrow, worker, rival } = world;
     const job = await acknowledgedJob(world);
-    await expect(sendProof(world, job, { worker: rival })).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker").withArgs(job.id, rival.key.address);
+    await expect(sendProof(world, job, { worker: rival }))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, rival.key.address);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
-    await expect(escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    await expect(
+      escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature),
+    ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
   });
 
   it("needs the acknowledgement, which the same batch can bring", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
-    await expect(sendProof(world, job)).to.be.revertedWithCustomError(world.escrow, "Job_WrongState").withArgs(job.id, 1);
+    await expect(sendProof(world, job))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+      .withArgs(job.id, 1);
     await sendAcknowledge(world, job);
     await sendProof(world, job);
   });
@@ -52,7 +71,9 @@ describe("submitProof", () => {
     const { escrow, worker, rival } = world;
     const job = await acknowledgedJob(world);
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    await expect(sendProof(world, job)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker").withArgs(job.id, worker.key.address);
+    await expect(sendProof(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, worker.key.address);
     await sendProof(world, job, { worker: rival });
   });
 });
@@ -63,7 +84,9 @@ describe("finalize", () => {
     const { escrow } = world;
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom - 1);
-    await expect(sendFinalize(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooEarly").withArgs(job.id, job.finalizeFrom, job.finalizeFrom - 1);
+    await expect(sendFinalize(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
+      .withArgs(job.id, job.finalizeFrom, job.finalizeFrom - 1);
     await nextBlockAt(job.finalizeFrom);
     await sendFinalize(world, job);
     expect((await escrow.jobOf(job.id)).status).to.equal(4);
@@ -75,10 +98,29 @@ describe("finalize", () => {
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom);
     const finalizing = sendFinalize(world, job);
-    await expect(finalizing).to.changeTokenBalances(ethers, token, [escrow, worker.payout, treasury], [-600_000n, 540_000n, 60_000n]);
+    await expect(finalizing).to.changeTokenBalances(
+      ethers,
+      token,
+      [escrow, worker.payout, treasury],
+      [-600_000n, 540_000n, 60_000n],
+    );
     await expect(finalizing)
       .to.emit(escrow, "JobSettled")
-      .withArgs(job.id, client.address, worker.key.address, PROOF_HASH, 12, 3_000, 3_000, 60, 20, 540_000, 60_000, CLIENT_CREDITS - 60, 0);
+      .withArgs(
+        job.id,
+        client.address,
+        worker.key.address,
+        PROOF_HASH,
+        12,
+        3_000,
+        3_000,
+        60,
+        20,
+        540_000,
+        60_000,
+        CLIENT_CREDITS - 60,
+        0,
+      );
     expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
   });
 
@@ -95,8 +137,15 @@ describe("finalize", () => {
     const world = await freshWorld();
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom);
-    for (const other of [{ proofHash: answerHash("another") }, { completionTokens: 3_001 }, { promptTokens: 0 }, { completedAt: job.lockedAt }]) {
-      await expect(sendFinalize(world, job, other)).to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion").withArgs(job.id);
+    for (const other of [
+      { proofHash: answerHash("another") },
+      { completionTokens: 3_001 },
+      { promptTokens: 0 },
+      { completedAt: job.lockedAt },
+    ]) {
+      await expect(sendFinalize(world, job, other))
+        .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
+        .withArgs(job.id);
     }
   });
 
@@ -106,11 +155,15 @@ describe("finalize", () => {
     const finalized = await provenJob(world);
     await nextBlockAt(finalized.finalizeFrom);
     await sendFinalize(world, finalized);
-    await expect(sendFinalize(world, finalized)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(finalized.id, 4);
+    await expect(sendFinalize(world, finalized))
+      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
+      .withArgs(finalized.id, 4);
     const completed = await provenJob(world);
     await sendComplete(world, completed);
     await nextBlockAt(completed.finalizeFrom);
-    await expect(sendFinalize(world, completed)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(completed.id, 4);
+    await expect(sendFinalize(world, completed))
+      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
+      .withArgs(completed.id, 4);
   });
 
   it("pays the address the worker has named by then", async () => {

@@ -5,10 +5,26 @@ import { acknowledgedJob, type Job, lockJob, sendComplete, sendProof } from "../
 import type { World } from "../support/world.ts";
 
 /** The same bounds hold on every way in: [lockedAt, +120 s) for the answer, +150 s for its transaction. */
-const ways: [string, (world: World) => Promise<Job>, (world: World, job: Job, completedAt: number) => Promise<unknown>][] = [
-  ["complete from Locked", (world) => lockJob(world), (world, job, completedAt) => sendComplete(world, job, { completedAt })],
-  ["complete from Acknowledged", (world) => acknowledgedJob(world), (world, job, completedAt) => sendComplete(world, job, { completedAt })],
-  ["submitProof", (world) => acknowledgedJob(world), (world, job, completedAt) => sendProof(world, job, { completedAt })],
+const ways: [
+  string,
+  (world: World) => Promise<Job>,
+  (world: World, job: Job, completedAt: number) => Promise<unknown>,
+][] = [
+  [
+    "complete from Locked",
+    (world) => lockJob(world),
+    (world, job, completedAt) => sendComplete(world, job, { completedAt }),
+  ],
+  [
+    "complete from Acknowledged",
+    (world) => acknowledgedJob(world),
+    (world, job, completedAt) => sendComplete(world, job, { completedAt }),
+  ],
+  [
+    "submitProof",
+    (world) => acknowledgedJob(world),
+    (world, job, completedAt) => sendProof(world, job, { completedAt }),
+  ],
 ];
 
 for (const [name, make, send] of ways) {

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Assignment, Completion, FailureReason, Job, JobStatus, Signature} from "../../../contracts/libraries/JobTypes.sol";
+import {
+    Assignment,
+    Completion,
+    FailureReason,
+    Job,
+    JobStatus,
+    Signature
+} from "../../../contracts/libraries/JobTypes.sol";
 import {LedgerHandler} from "./LedgerHandler.sol";
 import {VM, within} from "./Vm.sol";
 

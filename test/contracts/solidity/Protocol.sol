@@ -2,16 +2,20 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {ArbitrationPanel} from "../../../contracts/arbitration/ArbitrationPanel.sol";
 import {InferenceEscrow} from "../../../contracts/escrow/InferenceEscrow.sol";
-import {ServiceToken} from "../../../contracts/governance/ServiceToken.sol";
-import {ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
+import {IArbitrationPanel} from "../../../contracts/interfaces/IArbitrationPanel.sol";
+import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
+import {IModelCatalog, ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
+import {IWorkerRegistry} from "../../../contracts/interfaces/IWorkerRegistry.sol";
 import {Assignment, Completion, Signature, Windows} from "../../../contracts/libraries/JobTypes.sol";
 import {JobMessages} from "../../../contracts/libraries/JobMessages.sol";
-import {ModelCatalog} from "../../../contracts/registry/ModelCatalog.sol";
-import {WorkerRegistry} from "../../../contracts/registry/WorkerRegistry.sol";
 import {HostileStablecoin} from "../../../contracts/testing/HostileStablecoin.sol";
-import {VM} from "./Vm.sol";
+import {create, VM} from "./Vm.sol";
+
+/// @dev What only the deployment calls.
+interface IRegistryDeployment {
+    function setEscrow(address escrow) external;
+}
 
 /// @notice The protocol on a hostile token, owned by this contract, with keys that can sign.
 abstract contract Protocol {
@@ -22,27 +26,46 @@ abstract contract Protocol {
     uint40 internal constant FINALIZATION = 3_600;
 
     HostileStablecoin public token;
-    ServiceToken public svc;
-    ModelCatalog public catalog;
-    WorkerRegistry public registry;
-    ArbitrationPanel public panel;
-    InferenceEscrow public escrow;
+    IERC20 public svc;
+    IModelCatalog public catalog;
+    IWorkerRegistry public registry;
+    IArbitrationPanel public panel;
+    IInferenceEscrow public escrow;
     address public gateway;
     address public constant TREASURY = address(0x7EA5);
 
     function deployProtocol() internal {
         VM.warp(1_900_000_000);
         token = new HostileStablecoin();
-        svc = new ServiceToken(address(this), 1e27);
-        catalog = new ModelCatalog(address(this), 1 days, 14 days);
-        registry = new WorkerRegistry(address(this), svc, STAKE, STAKE / 2, 2 days);
+        Windows memory windows = Windows(
+            uint32(COMPLETION),
+            uint32(INCLUSION),
+            uint32(FINALIZATION),
+            60,
+            1 days,
+            1 days,
+            1 days
+        );
+        svc = IERC20(create("ServiceToken", abi.encode(address(this), 1e27)));
+        catalog = IModelCatalog(create("ModelCatalog", abi.encode(address(this), 1 days, 14 days)));
+        registry = IWorkerRegistry(create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, 2 days)));
         address[] memory arbiters = new address[](1);
         arbiters[0] = address(this);
-        panel = new ArbitrationPanel(address(this), arbiters, 1);
-        Windows memory windows = Windows(uint32(COMPLETION), uint32(INCLUSION), uint32(FINALIZATION), 60, 1 days, 1 days, 1 days);
-        escrow = new InferenceEscrow(token, catalog, registry, panel, address(this), address(this), TREASURY, 1_000, windows);
-        registry.setEscrow(address(escrow));
+        panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbiters, 1)));
+        // Compiled here once more, unlike the others: the runner links a library only to what it compiles.
+        escrow = new InferenceEscrow(
+            token,
+            catalog,
+            registry,
+            panel,
+            address(this),
+            address(this),
+            TREASURY,
+            1_000,
+            windows
+        );
         panel.setEscrow(address(escrow));
+        IRegistryDeployment(address(registry)).setEscrow(address(escrow));
         gateway = VM.addr(GATEWAY_KEY);
         escrow.addGateway(gateway);
         catalog.list(ModelListing("dear", "70B", "a", Tier.Max, 40, 20, 128_000));
@@ -54,14 +77,13 @@ abstract contract Protocol {
     function addWorker(uint256 key, address payout) internal {
         uint16[] memory models = new uint16[](2);
         (models[0], models[1]) = (1, 2);
-        (, , , , address verifier, , ) = registry.eip712Domain();
         bytes32 domain = keccak256(
             abi.encode(
                 keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
                 keccak256("WorkerRegistry"),
                 keccak256("1"),
                 block.chainid,
-                verifier
+                address(registry)
             )
         );
         bytes32 structHash = keccak256(abi.encode(keccak256("Enrollment(address owner)"), address(this)));
@@ -70,7 +92,14 @@ abstract contract Protocol {
 
     function signCompletion(uint256 key, Completion memory c) internal view returns (Signature memory) {
         bytes32 structHash = keccak256(
-            abi.encode(JobMessages.COMPLETION_TYPEHASH, c.jobId, c.proofHash, c.promptTokens, c.completionTokens, c.completedAt)
+            abi.encode(
+                JobMessages.COMPLETION_TYPEHASH,
+                c.jobId,
+                c.proofHash,
+                c.promptTokens,
+                c.completionTokens,
+                c.completedAt
+            )
         );
         return signed(key, escrow.domainSeparator(), structHash);
     }

@@ -44,7 +44,19 @@ contract SolvencyTest {
             if (i % 50 == 0) _checkAll();
         }
         _checkAll();
-        string[11] memory actions = ["deposit", "withdraw", "lock", "acknowledge", "complete", "submitProof", "finalize", "fail", "refund", "misbehave", "claim"];
+        string[11] memory actions = [
+            "deposit",
+            "withdraw",
+            "lock",
+            "acknowledge",
+            "complete",
+            "submitProof",
+            "finalize",
+            "fail",
+            "refund",
+            "misbehave",
+            "claim"
+        ];
         for (uint256 i = 0; i < actions.length; ++i) {
             require(_handler.done(bytes32(bytes(actions[i]))) >= 10, actions[i]);
         }

@@ -13,7 +13,9 @@ export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 /** Starts the node itself: killing the wrapper script of the package would leave it running. */
 export async function startAnvil(options: { port?: number; args?: string[] } = {}) {
   const port = options.port ?? (await freePort());
-  const packageFile = require.resolve(`@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}/package.json`);
+  const packageFile = require.resolve(
+    `@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}/package.json`,
+  );
   const binary = join(dirname(packageFile), "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
   const node = spawn(binary, ["--port", String(port), "--silent", ...(options.args ?? [])], { stdio: "ignore" });
   const rpcUrl = `http://127.0.0.1:${port}`;

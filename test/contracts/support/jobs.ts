@@ -28,9 +28,17 @@ export type LockOptions = {
 
 /** Sends a lock. */
 export function sendLock(world: World, options: LockOptions = {}) {
-  const { id = jobId(), model = MODEL, maxTokens = LOCK_TOKENS, maxCredits = 1_000_000, validUntil = FOREVER } = options;
+  const {
+    id = jobId(),
+    model = MODEL,
+    maxTokens = LOCK_TOKENS,
+    maxCredits = 1_000_000,
+    validUntil = FOREVER,
+  } = options;
   const wallet = options.wallet ?? world.client.address;
-  return world.escrow.connect(options.gateway ?? world.gateway).lock(wallet, model, id, maxTokens, maxCredits, validUntil);
+  return world.escrow
+    .connect(options.gateway ?? world.gateway)
+    .lock(wallet, model, id, maxTokens, maxCredits, validUntil);
 }
 
 /** A locked job: 80 credits of the client on a max model. */
@@ -74,14 +82,21 @@ export type CompleteOptions = Partial<Completion> & {
 
 /** A Completion of 3,000 tokens (60 credits on a max model), finished a second after the lock. */
 export function completionOf(job: Job, overrides: Partial<Completion> = {}): Completion {
-  const { jobId: id = job.id, proofHash = PROOF_HASH, promptTokens = 12, completionTokens = 3_000, completedAt = job.lockedAt + 1 } = overrides;
+  const {
+    jobId: id = job.id,
+    proofHash = PROOF_HASH,
+    promptTokens = 12,
+    completionTokens = 3_000,
+    completedAt = job.lockedAt + 1,
+  } = overrides;
   return { jobId: id, proofHash, promptTokens, completionTokens, completedAt };
 }
 
 /** The arguments of `complete`. */
 export async function completeArgs(world: World, job: Job, options: CompleteOptions = {}) {
   const completion = completionOf(job, options);
-  const signature = options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
+  const signature =
+    options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
   const { attempt = 1, countedTokens = completion.completionTokens, wallet = world.client.address } = options;
   return [completion, countedTokens, signature, attempt, wallet] as const;
 }

@@ -2,26 +2,45 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { getAddress, type Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
-import { type Acknowledgement, type Assignment, type Completion, compactSignature, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import {
+  type Acknowledgement,
+  type Assignment,
+  type Completion,
+  compactSignature,
+  escrowDomain,
+  jobMessageTypes,
+} from "../../../protocol/messages.ts";
 import { CHAIN_ID } from "./world.ts";
 
 export type Signature = { r: Hex; vs: Hex };
 type Escrow = { getAddress(): Promise<string> };
 
-export async function signAssignment(escrow: Escrow, gateway: HardhatEthersSigner, message: Assignment): Promise<Signature> {
+export async function signAssignment(
+  escrow: Escrow,
+  gateway: HardhatEthersSigner,
+  message: Assignment,
+): Promise<Signature> {
   const domain = await domainOf(escrow);
   const types = { Assignment: [...jobMessageTypes.Assignment] };
   return compactSignature((await gateway.signTypedData(domain, types, message)) as Hex);
 }
 
-export async function signAcknowledgement(escrow: Escrow, key: PrivateKeyAccount, message: Acknowledgement): Promise<Signature> {
+export async function signAcknowledgement(
+  escrow: Escrow,
+  key: PrivateKeyAccount,
+  message: Acknowledgement,
+): Promise<Signature> {
   const domain = await domainOf(escrow);
-  return compactSignature(await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Acknowledgement", message }));
+  return compactSignature(
+    await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Acknowledgement", message }),
+  );
 }
 
 export async function signCompletion(escrow: Escrow, key: PrivateKeyAccount, message: Completion): Promise<Signature> {
   const domain = await domainOf(escrow);
-  return compactSignature(await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }));
+  return compactSignature(
+    await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }),
+  );
 }
 
 async function domainOf(escrow: Escrow) {

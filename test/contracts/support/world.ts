@@ -3,7 +3,13 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import { getAddress } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { protocolModule } from "../../../contracts/ignition/protocol.ts";
-import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE, DEFAULT_MINIMUM_STAKE, DEFAULT_SLASH_AMOUNT, type ProtocolSettings } from "../../../contracts/ignition/settings.ts";
+import {
+  DEFAULT_DURATIONS,
+  DEFAULT_GOVERNANCE,
+  DEFAULT_MINIMUM_STAKE,
+  DEFAULT_SLASH_AMOUNT,
+  type ProtocolSettings,
+} from "../../../contracts/ignition/settings.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../../protocol/messages.ts";
 import { signingKey, someAddress } from "./actors.ts";
 import { ethers, ignition } from "./chain.ts";
@@ -24,9 +30,11 @@ export type World = Awaited<ReturnType<typeof deployWorld>>;
 
 /** Deploys everything; nobody has credits or stake yet. */
 export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
-  const [deployer, guardian, gateway, otherGateway, stranger, client, workerOwner, ...others] = await ethers.getSigners();
+  const [deployer, guardian, gateway, otherGateway, stranger, client, workerOwner, ...others] =
+    await ethers.getSigners();
+  if (!deployer || !guardian || !gateway || !otherGateway || !stranger || !client || !workerOwner)
+    throw new Error("too few accounts");
   const arbiters = others.slice(-3);
-  if (!deployer || !guardian || !gateway || !otherGateway || !stranger || !client || !workerOwner) throw new Error("too few accounts");
   const settings: ProtocolSettings = {
     deployer: getAddress(deployer.address),
     owner: getAddress(deployer.address),
@@ -92,11 +100,17 @@ export type WorkerOptions = { stake?: bigint; models?: number[]; payout?: string
 export async function registerWorker(world: BareWorld, name: string, options: WorkerOptions = {}): Promise<Worker> {
   const key = signingKey(name);
   const owner = world.workerOwner;
-  const { stake = DEFAULT_MINIMUM_STAKE, models = [1, 2, 3, 4, 5, 6, 7, 8], payout = someAddress(`payout of ${name}`) } = options;
+  const {
+    stake = DEFAULT_MINIMUM_STAKE,
+    models = [1, 2, 3, 4, 5, 6, 7, 8],
+    payout = someAddress(`payout of ${name}`),
+  } = options;
   await world.svc.transfer(owner.address, stake * STAKE_UNIT);
   await world.svc.connect(owner).approve(world.registry, stake * STAKE_UNIT);
   const enrollment = await enroll(world, key, owner.address);
-  await world.registry.connect(owner).register(key.address, payout, "https://worker.example", models, stake, enrollment);
+  await world.registry
+    .connect(owner)
+    .register(key.address, payout, "https://worker.example", models, stake, enrollment);
   const id = Number((await world.registry.payeeOf(key.address)).id);
   return { key, owner, payout, id };
 }
@@ -105,5 +119,7 @@ export async function registerWorker(world: BareWorld, name: string, options: Wo
 export async function enroll(world: BareWorld, key: PrivateKeyAccount, owner: string) {
   const domain = registryDomain(CHAIN_ID, getAddress(await world.registry.getAddress()));
   const message = { owner: getAddress(owner) };
-  return compactSignature(await key.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }));
+  return compactSignature(
+    await key.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }),
+  );
 }

@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import { signingKey } from "../support/actors.ts";
+import { ethers } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, lockJob, sendAcknowledge } from "../support/jobs.ts";
+import { MODEL, OTHER_MODEL, registerWorker } from "../support/world.ts";
+
+describe("acknowledge needs an eligible worker", () => {
+  it("refuses a key that is not registered", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const key = signingKey("nobody");
+    await expect(sendAcknowledge(world, job, { worker: { ...world.worker, key } }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
+      .withArgs(key.address, MODEL);
+  });
+
+  it("refuses a worker that does not host the model", async () => {
+    const world = await freshWorld();
+    const worker = await registerWorker(world, "specialist", { models: [OTHER_MODEL] });
+    const job = await lockJob(world);
+    await expect(sendAcknowledge(world, job, { worker }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
+      .withArgs(worker.key.address, MODEL);
+    await acknowledgedJob(world, { worker, model: OTHER_MODEL });
+  });
+
+  it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
+    const world = await freshWorld();
+    const { registry, worker, escrow, workerOwner } = world;
+    const job = await lockJob(world);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    await registry.connect(workerOwner).cancelUnbonding(worker.key.address);
+    await sendAcknowledge(world, job);
+  });
+
+  it("refuses a worker below the minimum stake, at once when the minimum rises", async () => {
+    const world = await freshWorld();
+    const { registry, escrow, worker } = world;
+    const job = await lockJob(world);
+    const minimum = await registry.minimumStake();
+    await registry.setMinimumStake(minimum + 1n);
+    await expect(sendAcknowledge(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
+      .withArgs(worker.key.address, MODEL);
+    await registry.setMinimumStake(minimum);
+    await sendAcknowledge(world, job);
+  });
+
+  it("keeps an acknowledged job with a worker that unbonds afterwards", async () => {
+    const world = await freshWorld();
+    const { registry, worker, workerOwner } = world;
+    const job = await acknowledgedJob(world);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await expect(sendAcknowledge(world, job)).not.to.revert(ethers);
+  });
+});

@@ -1,0 +1,94 @@
+import { expect } from "chai";
+import { someAddress } from "../support/actors.ts";
+import { ethers } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+
+const PAYOUT = someAddress("payout");
+
+describe("A worker's settings", () => {
+  it("are its owner's: not the key's, not a stranger's, not governance's", async () => {
+    const world = await freshWorld();
+    const { registry, worker, stranger, owner } = world;
+    const signer = worker.key.address;
+    for (const caller of [stranger, owner]) {
+      const mine = registry.connect(caller);
+      const attempts = [
+        mine.setPayout(signer, PAYOUT),
+        mine.setEndpoint(signer, "x"),
+        mine.setHosting(signer, [1], false),
+        mine.startUnbonding(signer),
+        mine.cancelUnbonding(signer),
+        mine.withdrawStake(signer, caller.address),
+      ];
+      for (const attempt of attempts) {
+        await expect(attempt)
+          .to.be.revertedWithCustomError(registry, "Registry_NotOwner")
+          .withArgs(signer, caller.address);
+      }
+    }
+  });
+
+  it("exist for registered workers only", async () => {
+    const { registry } = await freshWorld();
+    const nobody = someAddress("nobody");
+    const attempts = [
+      registry.setPayout(nobody, PAYOUT),
+      registry.setEndpoint(nobody, "x"),
+      registry.setHosting(nobody, [1], true),
+      registry.startUnbonding(nobody),
+      registry.cancelUnbonding(nobody),
+      registry.withdrawStake(nobody, nobody),
+      registry.addStake(nobody, 1),
+    ];
+    for (const attempt of attempts) {
+      await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
+    }
+    await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
+    expect(await registry.payeeOf(nobody)).to.deep.equal([0n, ethers.ZeroAddress]);
+    expect(await registry.eligiblePayeeOf(nobody, 1)).to.deep.equal([0n, ethers.ZeroAddress, false]);
+  });
+
+  it("change where it is paid", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const payout = someAddress("new payout");
+    await expect(registry.connect(workerOwner).setPayout(worker.key.address, payout))
+      .to.emit(registry, "PayoutSet")
+      .withArgs(worker.id, worker.key.address, 4, payout);
+    expect(await registry.payeeOf(worker.key.address)).to.deep.equal([BigInt(worker.id), payout]);
+  });
+
+  it("change what it hosts, model by model", async () => {
+    const { registry, worker, workerOwner } = await freshWorld();
+    const signer = worker.key.address;
+    const mine = registry.connect(workerOwner);
+    const eligible = async (model: number) => (await registry.eligiblePayeeOf(signer, model)).eligible;
+    await expect(mine.setHosting(signer, [1, 2], false))
+      .to.emit(registry, "HostingSet")
+      .withArgs(worker.id, signer, 4, [1, 2], false);
+    // The first 15 are kept apart from the rest, which stand in words of 256.
+    const added = [15, 16, 255, 256, 65_535];
+    await mine.setHosting(signer, added, true);
+    expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal([
+      3n,
+      4n,
+      5n,
+      6n,
+      7n,
+      8n,
+      15n,
+      16n,
+      255n,
+      256n,
+      65_535n,
+    ]);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([true, true, true, true, true]);
+    expect(await Promise.all([0, 1, 2, 14, 17, 254, 257, 65_534].map(eligible))).to.deep.equal(Array(8).fill(false));
+    await mine.setHosting(signer, added, false);
+    expect(await Promise.all(added.map(eligible))).to.deep.equal([false, false, false, false, false]);
+    await mine.setHosting(signer, [3, 3], true);
+    expect(await eligible(3)).to.equal(true);
+    await expect(mine.setHosting(signer, [4, 0], true))
+      .to.be.revertedWithCustomError(registry, "Registry_InvalidModel")
+      .withArgs(0);
+  });
+});

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import { ethers } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+import { registerWorker } from "../support/world.ts";
+
+describe("What complete checks", () => {
+  it("is its gateway's alone", async () => {
+    const world = await freshWorld();
+    const { otherGateway, stranger, client, owner } = world;
+    const job = await lockJob(world);
+    for (const gateway of [otherGateway, stranger, client, owner]) {
+      await expect(sendComplete(world, job, { gateway }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_NotItsGateway")
+        .withArgs(job.id, gateway.address);
+    }
+  });
+
+  it("verifies the signed hash: another hash than the worker's is another signer", async () => {
+    const world = await freshWorld();
+    const { escrow, worker } = world;
+    const job = await acknowledgedJob(world);
+    const signature = await signCompletion(escrow, worker.key, completionOf(job));
+    for (const changed of [
+      { proofHash: answerHash("another") },
+      { promptTokens: 13 },
+      { completionTokens: 2_999 },
+      { completedAt: job.lockedAt },
+    ]) {
+      await expect(sendComplete(world, job, { ...changed, signature })).to.be.revertedWithCustomError(
+        escrow,
+        "Job_NotTheWorker",
+      );
+    }
+    const open = await lockJob(world);
+    const stolen = await signCompletion(escrow, worker.key, completionOf(open));
+    await expect(
+      sendComplete(world, open, { proofHash: answerHash("another"), signature: stolen }),
+    ).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+  });
+
+  it("charges the lesser of the worker's and the gateway's count", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const cases = [
+      [3_000, 700, 700, 40],
+      [700, 3_000, 700, 40],
+      [3_000, 2_999, 2_999, 60],
+      [4_000, 4_000, 4_000, 80],
+    ] as const;
+    for (const [completionTokens, countedTokens, billed, credits] of cases) {
+      const job = await lockJob(world);
+      const settled = (await (await sendComplete(world, job, { completionTokens, countedTokens })).wait())?.logs
+        .map((log) => escrow.interface.parseLog(log))
+        .find((log) => log?.name === "JobSettled");
+      expect([
+        settled?.args.completionTokens,
+        settled?.args.billedTokens,
+        settled?.args.credits,
+        settled?.args.returned,
+      ]).to.deep.equal([completionTokens, billed, credits, 80 - credits].map(BigInt));
+    }
+  });
+
+  it("never charges more than the lock, whatever was signed", async () => {
+    const world = await freshWorld();
+    const { escrow, token, worker } = world;
+    const job = await lockJob(world);
+    const completing = sendComplete(world, job, { completionTokens: 4_294_967_295, countedTokens: 4_294_967_295 });
+    await expect(completing).to.changeTokenBalance(ethers, token, worker.payout, 80n * 9_000n);
+    expect((await escrow.accountOf(world.client.address)).escrowed).to.equal(0);
+  });
+
+  it("checks the wallet it is told", async () => {
+    const world = await freshWorld();
+    const { escrow, stranger, token, otherGateway } = world;
+    const job = await lockJob(world);
+    await expect(sendComplete(world, job, { wallet: stranger.address }))
+      .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
+      .withArgs(stranger.address);
+    await token.mint(otherGateway.address, 1_000_000n);
+    await token.connect(otherGateway).approve(escrow, 1_000_000n);
+    await escrow.connect(otherGateway).deposit(100);
+    await expect(sendComplete(world, job, { wallet: otherGateway.address }))
+      .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")
+      .withArgs(job.id, otherGateway.address);
+  });
+
+  it("from Locked needs an eligible worker; from Acknowledged one that has unbonded is still paid", async () => {
+    const world = await freshWorld();
+    const { escrow, registry, workerOwner, worker } = world;
+    const foreign = await registerWorker(world, "hosts nothing", { models: [] });
+    const job = await lockJob(world);
+    await expect(sendComplete(world, job, { worker: foreign }))
+      .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
+      .withArgs(foreign.key.address, 1);
+    const taken = await lockJob(world);
+    await sendAcknowledge(world, taken);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await expect(sendComplete(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    await sendComplete(world, taken);
+    expect((await escrow.jobOf(taken.id)).status).to.equal(4);
+  });
+
+  it("works while paused and by a gateway without the right to lock", async () => {
+    const world = await freshWorld();
+    const { escrow, guardian, gateway } = world;
+    const job = await lockJob(world);
+    await escrow.connect(guardian).setPaused(true);
+    await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
+    await sendComplete(world, job);
+    expect((await escrow.jobOf(job.id)).status).to.equal(4);
+  });
+});
