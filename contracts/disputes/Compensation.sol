@@ -22,7 +22,7 @@ library Compensation {
     /// @return paid Token units that arrived.
     function compensate(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         bytes16 jobId,
         JobSlot job,
         uint256 units,
@@ -55,7 +55,7 @@ library Compensation {
 
     function _draw(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         bytes16 jobId,
         uint256 units
     ) private returns (uint256 arrived) {

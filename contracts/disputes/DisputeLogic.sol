@@ -35,7 +35,7 @@ library DisputeLogic {
     /// @notice See IDisputes.openDispute.
     function open(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         bytes32 receivedHash,
         Completion calldata completion,
         Signature calldata byWorker
@@ -86,7 +86,7 @@ library DisputeLogic {
     }
 
     /// @notice See IDisputes.rule.
-    function rule(EscrowState storage state, Deployment memory d, bytes16 jobId, Ruling ruling) external {
+    function rule(EscrowState storage state, Deployment calldata d, bytes16 jobId, Ruling ruling) external {
         if (msg.sender != address(d.panel)) revert IDisputes.Dispute_NotThePanel(msg.sender);
         if (ruling == Ruling.None) revert IDisputes.Dispute_InvalidRuling();
         JobSlot job = _disputed(state, jobId);
@@ -103,7 +103,7 @@ library DisputeLogic {
     }
 
     /// @notice See IDisputes.expire.
-    function expire(EscrowState storage state, Deployment memory d, bytes16 jobId) external {
+    function expire(EscrowState storage state, Deployment calldata d, bytes16 jobId) external {
         JobSlot job = _disputed(state, jobId);
         uint256 deadline = job.dueAt();
         if (block.timestamp < deadline) revert IJobLifecycle.Job_TooEarly(jobId, deadline, block.timestamp);
@@ -113,7 +113,7 @@ library DisputeLogic {
     /// @notice See IDisputes.proveEquivocation.
     function proveEquivocation(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         Completion calldata first,
         Signature calldata firstByWorker,
         Completion calldata second,
@@ -142,7 +142,7 @@ library DisputeLogic {
     }
 
     /// @notice See IDisputes.collectDebt.
-    function collectDebt(EscrowState storage state, Deployment memory d, bytes16 jobId) external {
+    function collectDebt(EscrowState storage state, Deployment calldata d, bytes16 jobId) external {
         Debt memory debt = state.debts[jobId];
         if (debt.units == 0) revert IDisputes.Dispute_NoDebt(jobId);
         uint256 paid = state.compensate(d, jobId, state.jobs[jobId], debt.units, debt.toWorker);
@@ -175,7 +175,7 @@ library DisputeLogic {
 
     /// @dev Signer of a Completion, when it is the job's worker.
     function _signer(
-        Deployment memory d,
+        Deployment calldata d,
         bytes16 jobId,
         JobSlot job,
         bytes32 structHash,

@@ -23,7 +23,7 @@ library DisputeOutcome {
     /// @param punished The slash took its full amount.
     function resolve(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         bytes16 jobId,
         JobSlot job,
         Ruling ruling,

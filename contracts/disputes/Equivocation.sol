@@ -4,7 +4,6 @@ pragma solidity 0.8.37;
 import {Deployment, EscrowState} from "../escrow/EscrowState.sol";
 import {Jobs} from "../escrow/Jobs.sol";
 import {Ledger} from "../escrow/Ledger.sol";
-import {IDisputes} from "../interfaces/IDisputes.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
 import {Dispute, JobStatus, Ruling} from "../libraries/JobTypes.sol";
 import {AccountSlot} from "../libraries/AccountSlot.sol";
@@ -31,7 +30,7 @@ library Equivocation {
     /// @param punished The slash took its full amount.
     function settle(
         EscrowState storage state,
-        Deployment memory d,
+        Deployment calldata d,
         bytes16 jobId,
         JobSlot job,
         bool punished

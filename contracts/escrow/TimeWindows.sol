@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
-import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
 import {Windows} from "../libraries/JobTypes.sol";
 import {ProtocolAdmin} from "./ProtocolAdmin.sol";
 

@@ -22,11 +22,27 @@ export function protocolModule(settings: ProtocolSettings) {
     const treasury = m.contract("ProtocolTreasury", [deployer, stablecoin]);
     const panel = m.contract("ArbitrationPanel", [deployer, [...settings.arbiters], settings.arbiterQuorum]);
     const catalog = m.contract("ModelCatalog", [deployer, durations.priceNotice, durations.retirementNotice]);
-    const registry = m.contract("WorkerRegistry", [deployer, serviceToken, settings.minimumStake, settings.slashAmount, durations.unbonding]);
+    const registry = m.contract("WorkerRegistry", [
+      deployer,
+      serviceToken,
+      settings.minimumStake,
+      settings.slashAmount,
+      durations.unbonding,
+    ]);
     const disputeLogic = m.library("DisputeLogic");
     const escrow = m.contract(
       "InferenceEscrow",
-      [stablecoin, catalog, registry, panel, deployer, settings.guardian, treasury, settings.feeBps, windowsOf(durations)],
+      [
+        stablecoin,
+        catalog,
+        registry,
+        panel,
+        deployer,
+        settings.guardian,
+        treasury,
+        settings.feeBps,
+        windowsOf(durations),
+      ],
       { libraries: { DisputeLogic: disputeLogic } },
     );
     const wired = [registry, treasury, panel].map((contract, i) =>
@@ -55,7 +71,11 @@ export function protocolModule(settings: ProtocolSettings) {
 }
 
 /** The governor, and the timelock that only it can propose to, that everyone can execute, and that nobody administers. */
-function governance(m: IgnitionModuleBuilder, serviceToken: ContractFuture<string>, { deployer, governance: g }: ProtocolSettings) {
+function governance(
+  m: IgnitionModuleBuilder,
+  serviceToken: ContractFuture<string>,
+  { deployer, governance: g }: ProtocolSettings,
+) {
   const timelock = m.contract("ProtocolTimelock", [g.timelockDelay, [], [zeroAddress], deployer]);
   const governor = m.contract("ProtocolGovernor", [
     serviceToken,

@@ -98,11 +98,7 @@ interface IDisputes {
     /// @param receivedHash SHA-256 of the received text; zero for none. Must differ from the signed one.
     /// @param completion What the worker signed.
     /// @param byWorker Its signature.
-    function openDispute(
-        bytes32 receivedHash,
-        Completion calldata completion,
-        Signature calldata byWorker
-    ) external;
+    function openDispute(bytes32 receivedHash, Completion calldata completion, Signature calldata byWorker) external;
 
     /// @notice Executes the panel's ruling. Panel only, before openedAt + arbitration (24 h).
     function rule(bytes16 jobId, Ruling ruling) external;

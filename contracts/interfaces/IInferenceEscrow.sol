@@ -10,4 +10,12 @@ import {ISpendingLimits} from "./ISpendingLimits.sol";
 import {ISettlement} from "./ISettlement.sol";
 
 /// @title The whole escrow as one contract presents it
-interface IInferenceEscrow is IDisputes, ISettlement, IJobLifecycle, ISpendingLimits, ICreditLedger, IProtocolAdmin, IBatchExecutor {}
+interface IInferenceEscrow is
+    IDisputes,
+    ISettlement,
+    IJobLifecycle,
+    ISpendingLimits,
+    ICreditLedger,
+    IProtocolAdmin,
+    IBatchExecutor
+{}

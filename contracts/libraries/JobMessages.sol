@@ -8,13 +8,13 @@ import {Assignment, Completion, Signature} from "./JobTypes.sol";
 /// @title EIP-712 messages of a job
 /// @notice Struct hashes and signer recovery. The domain is {name "InferenceEscrow", version "1", chainId, escrow}.
 library JobMessages {
-    bytes32 internal constant ASSIGNMENT_TYPEHASH =
-        keccak256("Assignment(bytes16 jobId,address worker,uint8 attempt,uint40 acknowledgeBy)");
+    bytes32 internal constant ASSIGNMENT_TYPEHASH = keccak256(
+        "Assignment(bytes16 jobId,address worker,uint8 attempt,uint40 acknowledgeBy)"
+    );
     bytes32 internal constant ACKNOWLEDGEMENT_TYPEHASH = keccak256("Acknowledgement(bytes16 jobId,uint8 attempt)");
-    bytes32 internal constant COMPLETION_TYPEHASH =
-        keccak256(
-            "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
-        );
+    bytes32 internal constant COMPLETION_TYPEHASH = keccak256(
+        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
+    );
 
     /// @dev Half the order of secp256k1: above it lies each signature's malleable twin.
     uint256 private constant HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
@@ -31,14 +31,7 @@ library JobMessages {
     function hash(Completion calldata c) internal pure returns (bytes32) {
         return
             keccak256(
-                abi.encode(
-                    COMPLETION_TYPEHASH,
-                    c.jobId,
-                    c.proofHash,
-                    c.promptTokens,
-                    c.completionTokens,
-                    c.completedAt
-                )
+                abi.encode(COMPLETION_TYPEHASH, c.jobId, c.proofHash, c.promptTokens, c.completionTokens, c.completedAt)
             );
     }
 

@@ -99,7 +99,9 @@ function role(env: Env, name: string, fallback: Address | null): Address {
 
 function addresses(env: Env, name: string, fallback: readonly Address[] | null): readonly Address[] {
   if (!env[name] && fallback !== null) return fallback;
-  const list = required(env, name).split(",").map((value) => parseAddress(value.trim(), name));
+  const list = required(env, name)
+    .split(",")
+    .map((value) => parseAddress(value.trim(), name));
   if (new Set(list).size !== list.length) throw new ConfigError(`${name} names an address twice`);
   return list;
 }
@@ -129,7 +131,12 @@ function governanceTimes(env: Env, dev: boolean) {
 }
 
 /** Some of the seconds named by `defaults`, from JSON, on a development chain only. */
-function devSeconds<T extends Record<string, number>>(env: Env, variable: string, defaults: T, dev: boolean): Partial<T> {
+function devSeconds<T extends Record<string, number>>(
+  env: Env,
+  variable: string,
+  defaults: T,
+  dev: boolean,
+): Partial<T> {
   const text = env[variable];
   if (!text) return {};
   if (!dev) throw new ConfigError(`${variable} is for tests: it is accepted on chain ${DEV_CHAIN_ID} only`);

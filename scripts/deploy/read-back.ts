@@ -69,7 +69,12 @@ export async function unknownGateways(
 }
 
 /** Checks, right after a deployment, what governance may change later. */
-export async function checkSettings(client: PublicClient, contracts: Contracts, settings: ProtocolSettings, startBlock: bigint): Promise<void> {
+export async function checkSettings(
+  client: PublicClient,
+  contracts: Contracts,
+  settings: ProtocolSettings,
+  startBlock: bigint,
+): Promise<void> {
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
   const { priceNotice, retirementNotice, unbonding, ...windows } = settings.durations;
@@ -89,13 +94,19 @@ export async function checkSettings(client: PublicClient, contracts: Contracts, 
     ["minimum stake", minimumStake, settings.minimumStake],
     ["slash amount", slashAmount, settings.slashAmount],
     ["unbonding period", unbondingRead, unbonding],
-    ...Object.entries(windows).map(([name, value]): [string, unknown, unknown] => [`window ${name}`, windowsRead[name as keyof typeof windows], value]),
+    ...Object.entries(windows).map(([name, value]): [string, unknown, unknown] => [
+      `window ${name}`,
+      windowsRead[name as keyof typeof windows],
+      value,
+    ]),
   ];
   const text = (value: unknown) => String(value).toLowerCase();
   const missing = await unknownGateways(client, contracts.InferenceEscrow, settings.gateways);
   facts.push(["unknown gateways", missing.join(", "), ""]);
   facts.push(["rights", (await wrongGrants(client, contracts, startBlock, settings)).join(", "), ""]);
-  report(facts.filter(([, is, wanted]) => text(is) !== text(wanted)).map(([what, is, wanted]) => ({ what, is, wanted })));
+  report(
+    facts.filter(([, is, wanted]) => text(is) !== text(wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
+  );
 }
 
 function report(findings: Finding[]): void {

@@ -21,8 +21,10 @@ describe("The deployment module", () => {
     const held = new Map<string, string>();
     const logs = await timelock.queryFilter(timelock.filters.RoleGranted());
     for (const { args } of logs) held.set(`${args.role} ${args.account}`, args.account);
-    for (const { args } of await timelock.queryFilter(timelock.filters.RoleRevoked())) held.delete(`${args.role} ${args.account}`);
-    const roles = async (name: "PROPOSER_ROLE" | "CANCELLER_ROLE" | "EXECUTOR_ROLE" | "DEFAULT_ADMIN_ROLE") => await timelock[name]();
+    for (const { args } of await timelock.queryFilter(timelock.filters.RoleRevoked()))
+      held.delete(`${args.role} ${args.account}`);
+    const roles = async (name: "PROPOSER_ROLE" | "CANCELLER_ROLE" | "EXECUTOR_ROLE" | "DEFAULT_ADMIN_ROLE") =>
+      await timelock[name]();
     expect([...held.keys()]).to.have.members([
       `${await roles("DEFAULT_ADMIN_ROLE")} ${await timelock.getAddress()}`,
       `${await roles("PROPOSER_ROLE")} ${await governor.getAddress()}`,

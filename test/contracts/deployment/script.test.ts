@@ -128,9 +128,13 @@ describe("scripts/deploy.ts", function () {
     ) as { bytecode: Hex };
     const hash = await chain.client.deployContract({ abi: testStablecoinAbi, bytecode, account, chain: null });
     const coin = (await chain.client.waitForTransactionReceipt({ hash })).contractAddress;
-    const env = { DEPLOYER_PRIVATE_KEY: KEY, STABLECOIN_ADDRESS: coin ?? "", GUARDIAN_ADDRESS: someAddress("guardian"),
+    const env = {
+      DEPLOYER_PRIVATE_KEY: KEY,
+      STABLECOIN_ADDRESS: coin ?? "",
+      GUARDIAN_ADDRESS: someAddress("guardian"),
       SERVICE_TOKEN_HOLDER_ADDRESS: someAddress("holder"),
-      ARBITER_ADDRESSES: someAddress("arbiter"), };
+      ARBITER_ADDRESSES: someAddress("arbiter"),
+    };
     const first = await run(env);
     expect(first.code, first.output).to.equal(0);
     expect(deployment().contracts.Stablecoin.toLowerCase()).to.equal(coin);

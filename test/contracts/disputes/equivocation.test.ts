@@ -56,7 +56,9 @@ describe("Equivocation", () => {
     const world = await richWorld();
     const { escrow, client } = world;
     const job = await disputedJob(world, { by: client });
-    await expect(sendEquivocation(world, job)).to.emit(escrow, "DisputeResolved").withArgs(job.id, client.address, 1, REFUNDED, 100, CLIENT_CREDITS - 60, 0);
+    await expect(sendEquivocation(world, job))
+      .to.emit(escrow, "DisputeResolved")
+      .withArgs(job.id, client.address, 1, REFUNDED, 100, CLIENT_CREDITS - 60, 0);
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
   });
 
@@ -66,7 +68,9 @@ describe("Equivocation", () => {
     const job = await disputedJob(world, { by: client });
     // The equivocation window runs from the lock: the dispute ends after it, unless the windows are others.
     await expect(sendExpire(world, job)).to.emit(escrow, "Compensated");
-    await expect(sendEquivocation(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooLate").withArgs(job.id, job.lockedAt + DAY, (t: bigint) => t > 0n);
+    await expect(sendEquivocation(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_TooLate")
+      .withArgs(job.id, job.lockedAt + DAY, (t: bigint) => t > 0n);
     void [worker, FEE_UNITS];
   });
 
@@ -74,12 +78,20 @@ describe("Equivocation", () => {
     const world = await richWorld();
     const { escrow, rival, worker } = world;
     const job = await acknowledgedJob(world);
-    await expect(sendEquivocation(world, job)).to.emit(escrow, "WorkerEquivocated").withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, LOCKED);
+    await expect(sendEquivocation(world, job))
+      .to.emit(escrow, "WorkerEquivocated")
+      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, LOCKED);
     const stored = await escrow.jobOf(job.id);
     expect([stored.status, stored.worker, stored.attempt]).to.deep.equal([LOCKED, 0n, 1n]);
-    await expect(sendComplete(world, job)).to.be.revertedWithCustomError(escrow, "Job_AttemptTaken").withArgs(job.id, 1, 1);
-    await expect(sendProof(world, job)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(job.id, LOCKED);
-    await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_AttemptTaken").withArgs(job.id, 1, 1);
+    await expect(sendComplete(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
+      .withArgs(job.id, 1, 1);
+    await expect(sendProof(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
+      .withArgs(job.id, LOCKED);
+    await expect(sendAcknowledge(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
+      .withArgs(job.id, 1, 1);
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
     await sendProof(world, job, { worker: rival });
     await sendComplete(world, job, { worker: rival, attempt: 2 });
@@ -99,13 +111,19 @@ describe("Equivocation", () => {
   });
 
   it("is punishable in the last second before lockedAt + 24 h, not a second later", async () => {
-    for (const [second, punished] of [[DAY - 1, true], [DAY, false]] as const) {
+    for (const [second, punished] of [
+      [DAY - 1, true],
+      [DAY, false],
+    ] as const) {
       const world = await richWorld();
       const job = await settledJob(world);
       await nextBlockAt(job.lockedAt + second);
       const shown = sendEquivocation(world, job);
       if (punished) await expect(shown).to.emit(world.registry, "WorkerSlashed");
-      else await expect(shown).to.be.revertedWithCustomError(world.escrow, "Job_TooLate").withArgs(job.id, job.lockedAt + DAY, job.lockedAt + DAY);
+      else
+        await expect(shown)
+          .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
+          .withArgs(job.id, job.lockedAt + DAY, job.lockedAt + DAY);
     }
   });
 
@@ -113,10 +131,16 @@ describe("Equivocation", () => {
     const world = await richWorld();
     const { escrow, rival } = world;
     const job = await settledJob(world);
-    await expect(sendEquivocation(world, job, {})).to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation").withArgs(job.id);
+    await expect(sendEquivocation(world, job, {}))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
+      .withArgs(job.id);
     const other = await settledJob(world);
-    await expect(sendEquivocation(world, job, { jobId: other.id })).to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation").withArgs(job.id);
-    await expect(sendEquivocation(world, job, { proofHash: OTHER_HASH }, rival)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker").withArgs(job.id, rival.key.address);
+    await expect(sendEquivocation(world, job, { jobId: other.id }))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
+      .withArgs(job.id);
+    await expect(sendEquivocation(world, job, { proofHash: OTHER_HASH }, rival))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, rival.key.address);
     await expect(sendEquivocation(world, await lockJob(world))).to.be.revertedWithCustomError(escrow, "Job_WrongState");
     // The same text with another token count is another statement.
     await expect(sendEquivocation(world, job, { completionTokens: 2_999 })).to.emit(escrow, "WorkerEquivocated");

@@ -30,7 +30,13 @@ async function balances(world: World) {
   const { free, escrowed, openDisputes } = await escrow.accountOf(client.address);
   const [stored, held] = [await escrow.liabilities(), await token.balanceOf(escrow)];
   expect(held, "solvency").to.equal(stored.credits * 10_000n + stored.claimable);
-  return { free, escrowed, openDisputes, worker: await token.balanceOf(worker.payout), treasury: await token.balanceOf(treasury) };
+  return {
+    free,
+    escrowed,
+    openDisputes,
+    worker: await token.balanceOf(worker.payout),
+    treasury: await token.balanceOf(treasury),
+  };
 }
 
 describe("A settled job's dispute", () => {
@@ -39,11 +45,23 @@ describe("A settled job's dispute", () => {
     const { escrow, registry, svc, treasury, client, worker } = world;
     const job = await disputedJob(world);
     const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
-    await expect(ruling).to.emit(escrow, "DisputeResolved").withArgs(job.id, client.address, Ruling.WorkerAtFault, REFUNDED, 0, CLIENT_CREDITS - 60, 0);
-    await expect(ruling).to.emit(escrow, "Compensated").withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
-    await expect(ruling).to.emit(registry, "WorkerSlashed").withArgs(worker.id, worker.key.address, job.id, 4, SLASH, SLASH, false);
+    await expect(ruling)
+      .to.emit(escrow, "DisputeResolved")
+      .withArgs(job.id, client.address, Ruling.WorkerAtFault, REFUNDED, 0, CLIENT_CREDITS - 60, 0);
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
+    await expect(ruling)
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, job.id, 4, SLASH, SLASH, false);
     expect(await svc.balanceOf(treasury)).to.equal(SLASH * STAKE_UNIT);
-    expect(await balances(world)).to.deep.include({ free: 10_000n, escrowed: 0n, openDisputes: 0n, worker: WORKER_UNITS, treasury: 10_000_000n + FEE_UNITS - CHARGE_UNITS });
+    expect(await balances(world)).to.deep.include({
+      free: 10_000n,
+      escrowed: 0n,
+      openDisputes: 0n,
+      worker: WORKER_UNITS,
+      treasury: 10_000_000n + FEE_UNITS - CHARGE_UNITS,
+    });
     expect((await escrow.jobOf(job.id)).status).to.equal(REFUNDED);
   });
 
@@ -64,17 +82,29 @@ describe("A settled job's dispute", () => {
     const job = await disputedJob(world, { by: client });
     expect(await balances(world)).to.deep.include({ free: BigInt(CLIENT_CREDITS - 60 - BOND), escrowed: BigInt(BOND) });
     const ruling = await sendRuling(world, job, Ruling.Rejected);
-    await expect(ruling).to.emit(escrow, "DisputeResolved").withArgs(job.id, client.address, Ruling.Rejected, SETTLED, 0, CLIENT_CREDITS - 60 - BOND, 0);
+    await expect(ruling)
+      .to.emit(escrow, "DisputeResolved")
+      .withArgs(job.id, client.address, Ruling.Rejected, SETTLED, 0, CLIENT_CREDITS - 60 - BOND, 0);
     await expect(ruling).not.to.emit(escrow, "Compensated");
-    expect(await balances(world)).to.deep.include({ free: BigInt(CLIENT_CREDITS - 60 - BOND), escrowed: 0n, treasury: 10_000_000n + FEE_UNITS + 1_000_000n });
+    expect(await balances(world)).to.deep.include({
+      free: BigInt(CLIENT_CREDITS - 60 - BOND),
+      escrowed: 0n,
+      treasury: 10_000_000n + FEE_UNITS + 1_000_000n,
+    });
   });
 
   it("expired: the charge stands, the client has the fee back and its bond", async () => {
     const world = await rich(await freshWorld());
     const { escrow, client } = world;
     const job = await disputedJob(world, { by: client });
-    await expect(sendExpire(world, job)).to.emit(escrow, "Compensated").withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54, 0);
-    expect(await balances(world)).to.deep.include({ free: BigInt(CLIENT_CREDITS - 54), escrowed: 0n, treasury: 10_000_000n });
+    await expect(sendExpire(world, job))
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54, 0);
+    expect(await balances(world)).to.deep.include({
+      free: BigInt(CLIENT_CREDITS - 54),
+      escrowed: 0n,
+      treasury: 10_000_000n,
+    });
     expect((await escrow.jobOf(job.id)).status).to.equal(SETTLED);
   });
 
@@ -87,8 +117,12 @@ describe("A settled job's dispute", () => {
     expect((await registry.workerAt(worker.id)).stake).to.equal(0);
     const before = (await escrow.accountOf(client.address)).free;
     const ruling = sendRuling(world, second, Ruling.WorkerAtFault);
-    await expect(ruling).to.emit(registry, "WorkerSlashed").withArgs(worker.id, worker.key.address, second.id, 5, 0, 0, false);
-    await expect(ruling).to.emit(escrow, "Compensated").withArgs(second.id, client.address, client.address, FEE_UNITS, 0, before + 106n, 0);
+    await expect(ruling)
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, second.id, 5, 0, 0, false);
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(second.id, client.address, client.address, FEE_UNITS, 0, before + 106n, 0);
   });
 });
 
@@ -107,8 +141,15 @@ describe("A proven job's dispute", () => {
     const { escrow, worker, client } = world;
     const job = await disputedProvenJob(world, { by: world.client });
     const ruling = await sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling).to.emit(escrow, "Compensated").withArgs(job.id, client.address, worker.payout, WORKER_UNITS, 0, CLIENT_CREDITS, 0);
-    expect(await balances(world)).to.deep.include({ free: 10_000n, escrowed: 0n, worker: WORKER_UNITS, treasury: 10_000_000n - WORKER_UNITS });
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, worker.payout, WORKER_UNITS, 0, CLIENT_CREDITS, 0);
+    expect(await balances(world)).to.deep.include({
+      free: 10_000n,
+      escrowed: 0n,
+      worker: WORKER_UNITS,
+      treasury: 10_000_000n - WORKER_UNITS,
+    });
   });
 
   it("rejected: anyone finalizes it at once, and it is not disputed again", async () => {
@@ -119,7 +160,11 @@ describe("A proven job's dispute", () => {
     expect((await escrow.jobOf(job.id)).status).to.equal(PROVEN);
     await escrow.connect(stranger).finalize(completionOf(job));
     expect((await escrow.jobOf(job.id)).status).to.equal(SETTLED);
-    expect(await balances(world)).to.deep.include({ free: BigInt(CLIENT_CREDITS - 60 - BOND), escrowed: 0n, worker: WORKER_UNITS });
+    expect(await balances(world)).to.deep.include({
+      free: BigInt(CLIENT_CREDITS - 60 - BOND),
+      escrowed: 0n,
+      worker: WORKER_UNITS,
+    });
   });
 
   it("expired: the escrow returns in full", async () => {

@@ -113,7 +113,9 @@ describe("deposit", () => {
     const { escrow, panel, catalog, registry, owner, treasury } = await freshBare();
     const token = await ethers.deployContract("EighteenDecimals");
     const factory = await escrowFactory();
-    await expect(factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)))
+    await expect(
+      factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)),
+    )
       .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
       .withArgs(await token.getAddress());
   });

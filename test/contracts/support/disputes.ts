@@ -34,7 +34,9 @@ export type DisputeOptions = Partial<Completion> & { by?: HardhatEthersSigner; r
 export async function sendDispute(world: World, job: Job, options: DisputeOptions = {}) {
   const completion = completionOf(job, options);
   const signature = await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion);
-  return await world.escrow.connect(options.by ?? world.gateway).openDispute(options.receivedHash ?? OTHER_HASH, completion, signature);
+  return await world.escrow
+    .connect(options.by ?? world.gateway)
+    .openDispute(options.receivedHash ?? OTHER_HASH, completion, signature);
 }
 
 export type DisputedJob = Job & { openedAt: number };
@@ -71,10 +73,20 @@ export async function sendExpire(world: World, job: DisputedJob) {
 }
 
 /** Shows two Completions of one worker for the job. */
-export async function sendEquivocation(world: World, job: Job, second: Partial<Completion> = { proofHash: OTHER_HASH }, worker = world.worker) {
+export async function sendEquivocation(
+  world: World,
+  job: Job,
+  second: Partial<Completion> = { proofHash: OTHER_HASH },
+  worker = world.worker,
+) {
   const completions = [completionOf(job), completionOf(job, second)] as const;
-  const signatures = await Promise.all(completions.map((completion) => signCompletion(world.escrow, worker.key, completion)));
-  const [first, other] = signatures as [Awaited<ReturnType<typeof signCompletion>>, Awaited<ReturnType<typeof signCompletion>>];
+  const signatures = await Promise.all(
+    completions.map((completion) => signCompletion(world.escrow, worker.key, completion)),
+  );
+  const [first, other] = signatures as [
+    Awaited<ReturnType<typeof signCompletion>>,
+    Awaited<ReturnType<typeof signCompletion>>,
+  ];
   return await world.escrow.connect(world.stranger).proveEquivocation(completions[0], first, completions[1], other);
 }
 
