@@ -134,9 +134,8 @@ abstract contract JobLifecycle is IJobLifecycle, CreditLedger, EIP712 {
     /// @inheritdoc IJobLifecycle
     function refund(bytes16 jobId) external {
         JobSlot job = _jobs[jobId];
-        uint8 gateway = job.gateway();
         uint256 notBefore = uint256(job.lockedAt()) + COMPLETION_WINDOW;
-        if (_gatewayId(msg.sender) != gateway || gateway == 0) notBefore += INCLUSION_WINDOW;
+        if (_gatewayId(msg.sender) != job.gateway()) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         (address wallet, AccountSlot account) = _return(jobId, job, JobStatus.Refunded);
         emit JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());

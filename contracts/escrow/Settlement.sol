@@ -43,7 +43,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
         } else {
             uint32 worker;
             (worker, payout) = REGISTRY.payeeOf(signer);
-            if (worker == 0 || worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
+            if (worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
             if (status == JobStatus.Settled) return;
             if (status == JobStatus.Proven) {
                 if (_proofs[jobId].digest != bytes28(structHash)) revert Settlement_OtherCompletion(jobId);
