@@ -123,6 +123,8 @@ export class WorkerPool {
     this.#metrics.workerFailures.inc({ worker: worker.signer, code });
     const health = this.#of(worker);
     health.healthy = false;
+    // Jobs that fail together are one incident, not many.
+    if (Date.now() < health.restUntil) return;
     health.failures += 1;
     health.restUntil = Date.now() + Math.min(LONGEST_REST_MS, 500 * 2 ** health.failures);
     this.#logger.warn(

@@ -182,7 +182,6 @@ library DisputeLogic {
         Signature calldata byWorker
     ) private view returns (address signer) {
         signer = structHash.recover(d.domain, byWorker);
-        uint32 worker = d.registry.payableTo(signer).id();
-        if (worker == 0 || worker != job.worker()) revert IJobLifecycle.Job_NotTheWorker(jobId, signer);
+        if (d.registry.payableTo(signer).id() != job.worker()) revert IJobLifecycle.Job_NotTheWorker(jobId, signer);
     }
 }

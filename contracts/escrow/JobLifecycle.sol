@@ -117,7 +117,7 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
     function refund(bytes16 jobId) external {
         JobSlot job = _state.jobs[jobId];
         uint256 notBefore = uint256(job.lockedAt()) + COMPLETION_WINDOW;
-        if (_gatewayId(msg.sender) != job.gateway() || job.gateway() == 0) notBefore += INCLUSION_WINDOW;
+        if (_gatewayId(msg.sender) != job.gateway()) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         _requireUnanswered(jobId, job);
         (address wallet, AccountSlot account) = _state.returnAll(jobId, job, JobStatus.Refunded);

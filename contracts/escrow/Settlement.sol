@@ -152,8 +152,7 @@ abstract contract Settlement is ISettlement, JobLifecycle {
     /// @dev Where the job's worker is paid, when `signer` is that worker.
     function _payoutOf(bytes16 jobId, JobSlot job, address signer) private view returns (address) {
         Payee payee = REGISTRY.payableTo(signer);
-        uint32 worker = payee.id();
-        if (worker == 0 || worker != job.worker()) revert Job_NotTheWorker(jobId, signer);
+        if (payee.id() != job.worker()) revert Job_NotTheWorker(jobId, signer);
         return payee.payout();
     }
 

@@ -25,8 +25,9 @@ library BoundedCall {
             mstore(add(data, 0x24), units)
             mstore(0x00, 0)
             ok := call(gasCap, token, 0, data, 0x44, 0x00, 0x20)
-            // Standard tokens return true; some return nothing. Anything else is a refusal.
-            ok := and(ok, or(iszero(returndatasize()), and(gt(returndatasize(), 31), eq(mload(0x00), 1))))
+            // Standard tokens return true; some return nothing. Anything else is a refusal, also a word cut short: the
+            // zeros written above stand where its last byte is missing.
+            ok := and(ok, or(iszero(returndatasize()), eq(mload(0x00), 1)))
         }
     }
 

@@ -34,7 +34,7 @@ const lint: Suite = {
 
 const contracts: Suite = {
   name: "contracts",
-  budget: 140,
+  budget: 125,
   folders: ["test/contracts", "contracts"],
   steps: [{ title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" }],
 };
@@ -51,17 +51,17 @@ function vitest(name: string, budget: number, folders = [`test/${name}`]): Suite
 /** Vitest's suites; vitest.config.ts makes a project of each. */
 export const VITEST_SUITES: readonly Suite[] = [
   vitest("unit", 10, ["test/unit", "test/protocol"]),
-  vitest("bootstrap", 70),
-  vitest("indexer", 150),
-  vitest("api", 130),
+  vitest("bootstrap", 65),
+  vitest("indexer", 165),
+  vitest("api", 140),
   vitest("worker", 90),
-  vitest("e2e", 130),
+  vitest("e2e", 145),
 ];
 
 /** Artifacts and generated types: what the linters read and the suites deploy. Runs first, whatever is asked for. */
 export const COMPILE: Suite = {
   name: "compile",
-  budget: 120,
+  budget: 100,
   folders: [],
   steps: [
     { title: "compile", args: [bin("hardhat/dist/src/cli.js"), "compile"], count: "exit code" },
