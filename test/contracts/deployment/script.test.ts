@@ -76,13 +76,13 @@ describe("scripts/deploy.ts", function () {
   it("finishes a deployment that was killed with its transactions under way", async () => {
     chain = await startAnvil({ args: ["--no-mining"] });
     const script = start();
-    // The four contracts that need no other wait in the pool; a moment later the journal knows of them, too.
-    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending < 4; i++) await sleep(25);
+    // The six contracts that need no other wait in the pool; a moment later the journal knows of them, too.
+    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending < 6; i++) await sleep(25);
     await sleep(500);
     const sent = (await chain.client.getTxpoolStatus()).pending;
     script.kill("SIGKILL");
     await once(script, "close");
-    expect(sent).to.equal(4);
+    expect(sent).to.equal(6);
     expect(existsSync(file)).to.equal(false);
     await chain.client.setAutomine(true);
     await chain.client.mine({ blocks: 1 });

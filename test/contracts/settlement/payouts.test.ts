@@ -107,7 +107,7 @@ describe("Payouts", () => {
     const args = await completeArgs(world, await lockJob(world));
     await expect(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n })).to.be.revertedWithCustomError(
       escrow,
-      "BoundedTransfer_OutOfGas",
+      "BoundedCall_OutOfGas",
     );
   });
 
