@@ -27,7 +27,7 @@ export function openDatabase(url: string, logger: Logger, max = 20): pg.Pool {
 
 /**
  * Brings the gateway's tables to this version. Takes an advisory lock, so several gateways can start at once.
- * Rows of `job.created_at` order come from here; migrations are plain SQL files, applied once each, in name order.
+ * Migrations are plain SQL files, applied once each, in name order.
  */
 export async function migrate(url: string, logger: Logger): Promise<void> {
   const dir = fileURLToPath(new URL("./migrations/", import.meta.url));
