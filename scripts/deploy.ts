@@ -5,11 +5,18 @@
  * DEPLOYMENT_FILE       what is written (protocol/deployment.ts); Ignition's journal lies next to it
  * GATEWAY_ADDRESSES     gateways to add, comma separated
  * DEPLOYER_PRIVATE_KEY  pays; on chain id 31337 the development account by default
- * OWNER_ADDRESS         governance of all contracts; default: the deployer
- * GUARDIAN_ADDRESS      may pause; default: the owner
+ * GUARDIAN_ADDRESS      may pause deposits and locks
+ * SERVICE_TOKEN_HOLDER_ADDRESS  first holder of the whole SVC supply
+ * ARBITER_ADDRESSES     arbiters of disputes, comma separated; ARBITER_QUORUM of them make a ruling (default: a majority)
  * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it
  * FEE_BPS               protocol fee, hundredths of a percent; default 1000
- * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts); chain id 31337 only
+ *
+ * On chain id 31337 guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set
+ * OWNER_ADDRESS         an account instead of the timelock
+ * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts)
+ * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay
+ *
+ * The timelock owns everything afterwards, the deployer nothing: every owner and role is read back from the chain.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -75,7 +82,7 @@ async function deploy(
     const mark = await openJournal(journal, client, log);
     const contracts: Contracts = await runModule({ rpcUrl, chainId, journal, config });
     await checkWiring(client, contracts);
-    await checkSettings(client, contracts, config.settings);
+    await checkSettings(client, contracts, config.settings, BigInt(mark.startBlock));
     return { ...mark, contracts };
   };
   if (chainId !== DEV_CHAIN_ID || !existsSync(journal)) return await attempt();

@@ -26,7 +26,7 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   refund: 70_000n,
 };
 /** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
-export const BATCH_RESERVE = 750_000n;
+export const BATCH_RESERVE = 800_000n;
 
 const encode = (functionName: string, args: readonly unknown[]): Hex =>
   encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0]);
@@ -41,7 +41,7 @@ export function lockOperation(lock: {
   validUntil: number;
 }): Operation {
   const { jobId, wallet, model, maxTokens, maxCredits, validUntil } = lock;
-  const data = encode("lock", [jobId, wallet, model, maxTokens, maxCredits, validUntil]);
+  const data = encode("lock", [wallet, model, jobId, maxTokens, maxCredits, validUntil]);
   return { kind: "lock", jobId, data, deadline: validUntil * 1000 };
 }
 
@@ -60,7 +60,7 @@ export function completeOperation(
   wallet: Address,
   deadline: number,
 ): Operation {
-  const data = encode("complete", [completion, compactSignature(signature), attempt, countedTokens, wallet]);
+  const data = encode("complete", [completion, countedTokens, compactSignature(signature), attempt, wallet]);
   return { kind: "complete", jobId: completion.jobId, data, deadline };
 }
 

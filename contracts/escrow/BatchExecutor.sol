@@ -11,7 +11,7 @@ abstract contract BatchExecutor is IBatchExecutor {
     using TransientSlot for *;
 
     /// @inheritdoc IBatchExecutor
-    uint256 public constant ITEM_GAS = 650_000;
+    uint256 public constant ITEM_GAS = 700_000;
     uint256 private constant REASON_LIMIT = 256;
     bytes32 private constant BATCHING = keccak256("BatchExecutor.batching");
 

@@ -3,35 +3,13 @@ pragma solidity 0.8.37;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
+import {Config, EscrowStorage, Gateway} from "./EscrowState.sol";
 
 /// @title Gateways, fee, treasury and pause
 /// @notice Everything that governance can change in the escrow, in one place.
-abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
-    /// @dev One slot, read by every lock and settlement.
-    struct Config {
-        address treasury;
-        uint16 feeBps;
-        uint16 nextFeeBps; // in force from nextFeeAt when that is not 0
-        uint40 nextFeeAt;
-        bool paused;
-    }
-
-    /// @dev Id 0 is "no gateway". Ids are permanent: open jobs are pinned to them.
-    struct Gateway {
-        uint8 id;
-        bool mayLock;
-    }
-
+abstract contract ProtocolAdmin is IProtocolAdmin, EscrowStorage, Ownable {
     /// @notice Highest protocol fee: 20 %.
     uint16 public constant FEE_CAP_BPS = 2_000;
-
-    Config private _config;
-    mapping(address signer => Gateway) private _gateways;
-    mapping(uint8 id => address signer) private _gatewaySigners;
-    uint8 private _gatewayCount;
-    uint32 private _adminSequence;
-    /// @inheritdoc IProtocolAdmin
-    address public override guardian;
 
     /// @dev Escrow and token can never be payees: tokens sent there would be lost.
     function _isUnpayable(address payee) internal view virtual returns (bool);
@@ -40,40 +18,40 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
     function _noticePeriod() internal view virtual returns (uint40);
 
     modifier onlyGuardianOrOwner() {
-        if (msg.sender != guardian && msg.sender != owner()) revert Admin_NotGuardian(msg.sender);
+        if (msg.sender != _state.guardian && msg.sender != owner()) revert Admin_NotGuardian(msg.sender);
         _;
     }
 
     /// @inheritdoc IProtocolAdmin
     function addGateway(address signer) external onlyOwner {
         if (signer == address(0)) revert Admin_InvalidAddress(signer);
-        if (_gateways[signer].id != 0) revert Admin_GatewayExists(signer);
-        if (_gatewayCount == type(uint8).max) revert Admin_TooManyGateways();
-        uint8 id = ++_gatewayCount;
-        _gateways[signer] = Gateway({id: id, mayLock: true});
-        _gatewaySigners[id] = signer;
-        emit GatewayAdded(id, signer, ++_adminSequence);
+        if (_state.gateways[signer].id != 0) revert Admin_GatewayExists(signer);
+        if (_state.gatewayCount == type(uint8).max) revert Admin_TooManyGateways();
+        uint8 id = ++_state.gatewayCount;
+        _state.gateways[signer] = Gateway({id: id, mayLock: true});
+        _state.gatewaySigners[id] = signer;
+        emit GatewayAdded(id, signer, ++_state.adminSequence);
     }
 
     /// @inheritdoc IProtocolAdmin
     function setGatewayLocking(address signer, bool enabled) external onlyGuardianOrOwner {
         // The guardian can only take away: giving back is governance's.
         if (enabled && msg.sender != owner()) revert OwnableUnauthorizedAccount(msg.sender);
-        Gateway storage gateway = _gateways[signer];
+        Gateway storage gateway = _state.gateways[signer];
         if (gateway.id == 0) revert Admin_UnknownGateway(signer);
         gateway.mayLock = enabled;
-        emit GatewayLockingSet(gateway.id, signer, ++_adminSequence, enabled);
+        emit GatewayLockingSet(gateway.id, signer, ++_state.adminSequence, enabled);
     }
 
     /// @inheritdoc IProtocolAdmin
     function scheduleFee(uint16 feeBps_) external onlyOwner {
         if (feeBps_ > FEE_CAP_BPS) revert Admin_FeeAboveCap(feeBps_, FEE_CAP_BPS);
-        Config memory config = _config;
-        config.feeBps = _feeBps();
+        uint40 effectiveAt = uint40(block.timestamp) + _noticePeriod();
+        Config storage config = _state.config;
+        config.feeBps = feeBps();
         config.nextFeeBps = feeBps_;
-        config.nextFeeAt = uint40(block.timestamp) + _noticePeriod();
-        _config = config;
-        emit FeeScheduled(++_adminSequence, feeBps_, config.nextFeeAt);
+        config.nextFeeAt = effectiveAt;
+        emit FeeScheduled(++_state.adminSequence, feeBps_, effectiveAt);
     }
 
     /// @inheritdoc IProtocolAdmin
@@ -88,34 +66,39 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
 
     /// @inheritdoc IProtocolAdmin
     function setPaused(bool paused_) external onlyGuardianOrOwner {
-        _config.paused = paused_;
-        emit PausedSet(++_adminSequence, paused_);
+        _state.config.paused = paused_;
+        emit PausedSet(++_state.adminSequence, paused_);
     }
 
     /// @inheritdoc IProtocolAdmin
     function gatewayOf(address signer) external view returns (uint8 id, bool mayLock) {
-        Gateway memory gateway = _gateways[signer];
-        return (gateway.id, gateway.mayLock);
+        return _gateway(signer);
     }
 
     /// @inheritdoc IProtocolAdmin
     function gatewaySigner(uint8 id) external view returns (address) {
-        return _gatewaySigners[id];
+        return _state.gatewaySigners[id];
     }
 
     /// @inheritdoc IProtocolAdmin
-    function feeBps() external view returns (uint16) {
-        return _feeBps();
+    function feeBps() public view returns (uint16) {
+        (, uint16 fee) = _lockTerms();
+        return fee;
+    }
+
+    /// @inheritdoc IProtocolAdmin
+    function guardian() external view returns (address) {
+        return _state.guardian;
     }
 
     /// @inheritdoc IProtocolAdmin
     function treasury() public view returns (address) {
-        return _config.treasury;
+        return _state.config.treasury;
     }
 
     /// @inheritdoc IProtocolAdmin
     function paused() public view returns (bool) {
-        return _config.paused;
+        return _state.config.paused;
     }
 
     /// @dev First configuration; the initial fee needs no notice because no job can be open.
@@ -123,39 +106,36 @@ abstract contract ProtocolAdmin is IProtocolAdmin, Ownable {
         if (feeBps_ > FEE_CAP_BPS) revert Admin_FeeAboveCap(feeBps_, FEE_CAP_BPS);
         _setTreasury(treasury_);
         _setGuardian(guardian_);
-        _config.feeBps = feeBps_;
-        emit FeeScheduled(++_adminSequence, feeBps_, uint40(block.timestamp));
+        _state.config.feeBps = feeBps_;
+        emit FeeScheduled(++_state.adminSequence, feeBps_, uint40(block.timestamp));
     }
 
-    /// @dev Everything a lock needs to know of the configuration, from one storage slot.
-    function _lockTerms() internal view returns (bool paused_, uint16 feeBps_) {
-        return (_config.paused, _feeBps());
+    function _gateway(address signer) internal view returns (uint8 id, bool mayLock) {
+        Gateway storage gateway = _state.gateways[signer];
+        return (gateway.id, gateway.mayLock);
     }
 
     /// @dev Id of a gateway, 0 if it is none; ids do not depend on the right to lock.
     function _gatewayId(address signer) internal view returns (uint8) {
-        return _gateways[signer].id;
+        return _state.gateways[signer].id;
     }
 
-    /// @dev Id of the calling gateway if it may lock, else 0.
-    function _lockingGatewayId(address signer) internal view returns (uint8) {
-        Gateway storage gateway = _gateways[signer];
-        return gateway.mayLock ? gateway.id : 0;
+    /// @dev What a lock needs of the configuration.
+    function _lockTerms() internal view returns (bool paused_, uint16 fee) {
+        Config storage config = _state.config;
+        uint40 nextFeeAt = config.nextFeeAt;
+        fee = nextFeeAt != 0 && block.timestamp >= nextFeeAt ? config.nextFeeBps : config.feeBps;
+        return (config.paused, fee);
     }
 
     function _setTreasury(address treasury_) private {
         if (treasury_ == address(0) || _isUnpayable(treasury_)) revert Admin_InvalidAddress(treasury_);
-        _config.treasury = treasury_;
-        emit TreasurySet(++_adminSequence, treasury_);
+        _state.config.treasury = treasury_;
+        emit TreasurySet(++_state.adminSequence, treasury_);
     }
 
     function _setGuardian(address guardian_) private {
-        guardian = guardian_;
-        emit GuardianSet(++_adminSequence, guardian_);
-    }
-
-    function _feeBps() private view returns (uint16) {
-        uint40 nextFeeAt = _config.nextFeeAt;
-        return nextFeeAt != 0 && block.timestamp >= nextFeeAt ? _config.nextFeeBps : _config.feeBps;
+        _state.guardian = guardian_;
+        emit GuardianSet(++_state.adminSequence, guardian_);
     }
 }

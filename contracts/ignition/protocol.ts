@@ -1,6 +1,7 @@
 /** The Ignition module that deploys and wires the whole protocol; used by scripts/deploy.ts and by the contract tests. */
 import { buildModule } from "@nomicfoundation/hardhat-ignition/modules";
-import type { Future } from "@nomicfoundation/ignition-core";
+import type { ContractFuture, Future, IgnitionModuleBuilder } from "@nomicfoundation/ignition-core";
+import { keccak256, toBytes, zeroAddress, zeroHash } from "viem";
 import { LAUNCH_MODELS } from "./launch-models.ts";
 import { type ProtocolSettings, SERVICE_TOKEN_SUPPLY, type Windows } from "./settings.ts";
 
@@ -8,28 +9,45 @@ import { type ProtocolSettings, SERVICE_TOKEN_SUPPLY, type Windows } from "./set
 export function protocolModule(settings: ProtocolSettings) {
   if (settings.gateways.length === 0) throw new Error("a deployment without a gateway could never lock a job");
   return buildModule("Protocol", (m) => {
-    const { deployer, owner, durations } = settings;
+    const { deployer, durations } = settings;
     const stablecoin =
       settings.stablecoin === null
         ? m.contract("TestStablecoin", [], { id: "TestStablecoin" })
         : m.contractAt("TestStablecoin", settings.stablecoin, { id: "Stablecoin" });
     const serviceToken = m.contract("ServiceToken", [settings.serviceTokenHolder, SERVICE_TOKEN_SUPPLY]);
-    const treasury = m.contract("ProtocolTreasury", [owner]);
+    const { governor, timelock } = governance(m, serviceToken, settings);
+    const owner = settings.owner ?? timelock;
 
     // The deployer owns what it still has to wire and hands it over at the very end.
+    const treasury = m.contract("ProtocolTreasury", [deployer, stablecoin]);
+    const panel = m.contract("ArbitrationPanel", [deployer, [...settings.arbiters], settings.arbiterQuorum]);
     const catalog = m.contract("ModelCatalog", [deployer, durations.priceNotice, durations.retirementNotice]);
-    const registry = m.contract("WorkerRegistry", [deployer, serviceToken, settings.minimumStake, durations.unbonding]);
-    const escrow = m.contract("InferenceEscrow", [
-      stablecoin,
-      catalog,
-      registry,
+    const registry = m.contract("WorkerRegistry", [
       deployer,
-      settings.guardian,
-      treasury,
-      settings.feeBps,
-      windowsOf(durations),
+      serviceToken,
+      settings.minimumStake,
+      settings.slashAmount,
+      durations.unbonding,
     ]);
-    const wired = m.call(registry, "setEscrow", [escrow]);
+    const disputeLogic = m.library("DisputeLogic");
+    const escrow = m.contract(
+      "InferenceEscrow",
+      [
+        stablecoin,
+        catalog,
+        registry,
+        panel,
+        deployer,
+        settings.guardian,
+        treasury,
+        settings.feeBps,
+        windowsOf(durations),
+      ],
+      { libraries: { DisputeLogic: disputeLogic } },
+    );
+    const wired = [registry, treasury, panel].map((contract, i) =>
+      m.call(contract, "setEscrow", [escrow], { id: `${["registry", "treasury", "panel"][i]}_escrow` }),
+    );
 
     // One call after the other: the numbers of gateways and models are the order of their transactions.
     const inOrder = <T, Call extends Future>(
@@ -43,11 +61,35 @@ export function protocolModule(settings: ProtocolSettings) {
       m.call(catalog, "list", [model], { id: `model_${number}`, after }),
     );
 
-    m.call(registry, "transferOwnership", [owner], { id: "registry_owner", after: [wired] });
+    m.call(registry, "transferOwnership", [owner], { id: "registry_owner", after: wired });
+    m.call(treasury, "transferOwnership", [owner], { id: "treasury_owner", after: wired });
+    m.call(panel, "transferOwnership", [owner], { id: "panel_owner", after: wired });
     m.call(escrow, "transferOwnership", [owner], { id: "escrow_owner", after: gatewaysAdded });
     m.call(catalog, "transferOwnership", [owner], { id: "catalog_owner", after: modelsListed });
-    return { stablecoin, serviceToken, treasury, catalog, registry, escrow };
+    return { stablecoin, serviceToken, governor, timelock, treasury, panel, catalog, registry, disputeLogic, escrow };
   });
+}
+
+/** The governor, and the timelock that only it can propose to, that everyone can execute, and that nobody administers. */
+function governance(
+  m: IgnitionModuleBuilder,
+  serviceToken: ContractFuture<string>,
+  { deployer, governance: g }: ProtocolSettings,
+) {
+  const timelock = m.contract("ProtocolTimelock", [g.timelockDelay, [], [zeroAddress], deployer]);
+  const governor = m.contract("ProtocolGovernor", [
+    serviceToken,
+    timelock,
+    g.votingDelay,
+    g.votingPeriod,
+    g.proposalThreshold,
+    g.quorumPercent,
+  ]);
+  const granted = ["PROPOSER_ROLE", "CANCELLER_ROLE"].map((role) =>
+    m.call(timelock, "grantRole", [keccak256(toBytes(role)), governor], { id: `timelock_${role.toLowerCase()}` }),
+  );
+  m.call(timelock, "renounceRole", [zeroHash, deployer], { id: "timelock_admin", after: granted });
+  return { governor, timelock };
 }
 
 /** The part of the durations that the escrow keeps. */

@@ -25,8 +25,8 @@ export type Durations = Windows & {
 export type ProtocolSettings = {
   /** Sends every transaction; owns the contracts until the last step. */
   deployer: Address;
-  /** Owner of all contracts afterwards. */
-  owner: Address;
+  /** Owner of all contracts afterwards; null for the timelock, as in every real deployment. Tests put a key of their own here. */
+  owner: Address | null;
   guardian: Address;
   /** First holder of the whole SVC supply. */
   serviceTokenHolder: Address;
@@ -36,7 +36,28 @@ export type ProtocolSettings = {
   feeBps: number;
   /** Millionths of an SVC. */
   minimumStake: bigint;
+  /** What a slash takes, millionths of an SVC; at most the minimum stake, worth more than any job. */
+  slashAmount: bigint;
+  /** First arbiters of disputes. */
+  arbiters: readonly Address[];
+  /** Votes that make a ruling; more than half of the arbiters. */
+  arbiterQuorum: number;
+  governance: Governance;
   durations: Durations;
+};
+
+/** How SVC holders decide; the governor can change all of it by a vote, except who executes. */
+export type Governance = {
+  /** Seconds between a proposal and its vote. */
+  votingDelay: number;
+  /** Seconds a vote lasts. */
+  votingPeriod: number;
+  /** Base units of SVC whose votes are needed to propose. */
+  proposalThreshold: bigint;
+  /** Share of the supply that must take part. */
+  quorumPercent: number;
+  /** Seconds between the queueing of a decision and its execution. */
+  timelockDelay: number;
 };
 
 const DAY = 86_400;
@@ -54,8 +75,18 @@ export const DEFAULT_DURATIONS: Durations = {
   retirementNotice: 14 * DAY,
 };
 
+export const DEFAULT_GOVERNANCE: Governance = {
+  votingDelay: DAY,
+  votingPeriod: 5 * DAY,
+  proposalThreshold: 10n ** 24n,
+  quorumPercent: 4,
+  timelockDelay: 2 * DAY,
+};
+
 export const DEFAULT_FEE_BPS = 1_000;
 /** 1,000 SVC. */
 export const DEFAULT_MINIMUM_STAKE = 1_000_000_000n;
+/** 500 SVC: half of the minimum stake, so that a worker slashed once can still be slashed in full. */
+export const DEFAULT_SLASH_AMOUNT = 500_000_000n;
 /** 1,000,000,000 SVC of 18 decimals. */
 export const SERVICE_TOKEN_SUPPLY = 10n ** 27n;

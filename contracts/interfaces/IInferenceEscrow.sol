@@ -3,9 +3,19 @@ pragma solidity 0.8.37;
 
 import {IBatchExecutor} from "./IBatchExecutor.sol";
 import {ICreditLedger} from "./ICreditLedger.sol";
+import {IDisputes} from "./IDisputes.sol";
 import {IJobLifecycle} from "./IJobLifecycle.sol";
 import {IProtocolAdmin} from "./IProtocolAdmin.sol";
+import {ISpendingLimits} from "./ISpendingLimits.sol";
 import {ISettlement} from "./ISettlement.sol";
 
 /// @title The whole escrow as one contract presents it
-interface IInferenceEscrow is ISettlement, IJobLifecycle, ICreditLedger, IProtocolAdmin, IBatchExecutor {}
+interface IInferenceEscrow is
+    IDisputes,
+    ISettlement,
+    IJobLifecycle,
+    ISpendingLimits,
+    ICreditLedger,
+    IProtocolAdmin,
+    IBatchExecutor
+{}

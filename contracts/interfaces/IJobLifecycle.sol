@@ -87,9 +87,9 @@ interface IJobLifecycle {
     /// @param maxCredits Reverts if the price is higher.
     /// @param validUntil Reverts when mined at or after this time.
     function lock(
-        bytes16 jobId,
         address wallet,
         uint16 model,
+        bytes16 jobId,
         uint32 maxTokens,
         uint32 maxCredits,
         uint40 validUntil

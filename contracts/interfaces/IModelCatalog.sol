@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {LockTerms} from "../libraries/Packed.sol";
+
 /// @notice Price class of a model.
 enum Tier {
     Lite,
@@ -68,6 +70,8 @@ interface IModelCatalog {
     function termsOf(
         uint16 model
     ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens);
+    /// @notice The same in one word, as the escrow asks for it; zero if not active.
+    function activeTerms(uint16 model) external view returns (LockTerms);
     /// @notice Number of models ever listed; ids are 1 … count.
     function modelCount() external view returns (uint16);
     /// @notice One model; reverts if unknown.

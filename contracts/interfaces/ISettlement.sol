@@ -63,15 +63,15 @@ interface ISettlement {
     ///      gateway's own call says what its Assignment would say. The gateway attests by this call that the text whose
     ///      SHA-256 is `completion.proofHash` was delivered: with any other hash the signature fails.
     /// @param completion What the worker signed.
+    /// @param countedTokens Output tokens the gateway counted.
     /// @param byWorker The worker's signature.
     /// @param attempt The attempt under which the worker was assigned.
-    /// @param countedTokens Output tokens the gateway counted.
     /// @param wallet Owner of the job (spares a storage read; checked).
     function complete(
         Completion calldata completion,
+        uint32 countedTokens,
         Signature calldata byWorker,
         uint8 attempt,
-        uint32 countedTokens,
         address wallet
     ) external;
 

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Signature} from "../libraries/JobTypes.sol";
+import {Payee} from "../libraries/Packed.sol";
 
 /// @notice A worker as it stands now. Stake is counted in millionths of an SVC (10^12 base units).
 struct WorkerView {
@@ -45,6 +46,21 @@ interface IWorkerRegistry {
         uint56 stake,
         address receiver
     );
+    /// @notice A worker lost stake for a job; the amount went to the treasury.
+    /// @param amount Stake taken, millionths of an SVC.
+    /// @param stake Stake left.
+    /// @param equivocation Two Completions for one job; otherwise a panel's ruling on a fraudulent proof.
+    event WorkerSlashed(
+        uint32 indexed worker,
+        address indexed signer,
+        bytes16 indexed jobId,
+        uint32 sequence,
+        uint56 amount,
+        uint56 stake,
+        bool equivocation
+    );
+    /// @notice The amount of a slash was changed.
+    event SlashAmountSet(uint32 sequence, uint56 slashAmount);
     /// @notice The minimum stake was changed.
     event MinimumStakeSet(uint32 sequence, uint56 minimumStake);
 
@@ -62,6 +78,8 @@ interface IWorkerRegistry {
     error Registry_InvalidModel(uint16 model);
     error Registry_InvalidReceiver(address receiver);
     error Registry_InvalidConfiguration();
+    error Registry_NotTheEscrow(address caller);
+    error Registry_AlreadySlashed(bytes16 jobId);
 
     /// @notice Registers `signer` with the caller as owner and, if not zero, a first stake.
     /// @param enrollment EIP-712 signature by `signer` of Enrollment{owner} under the domain {"WorkerRegistry", "1"}: nobody
@@ -90,9 +108,23 @@ interface IWorkerRegistry {
     /// @notice Sets the minimum stake of an active worker. Owner of the registry only.
     function setMinimumStake(uint56 minimumStake) external;
 
+    /// @notice Sets what a slash takes; more than zero, at most the minimum stake. Owner of the registry only.
+    function setSlashAmount(uint56 slashAmount) external;
+    /// @notice Slashes the worker of a job, once a job. Escrow only. Unbonding stake is taken too.
+    /// @return full Whether the whole slash amount was there.
+    function slash(bytes16 jobId, bool equivocation) external returns (bool full);
+
+    /// @notice The worker that was slashed for a job, 0 if none was, and whether the whole slash amount was there.
+    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full);
+    /// @notice What a slash takes, millionths of an SVC.
+    function slashAmount() external view returns (uint56);
+    /// @notice Id and payout address of a worker in one word, as the escrow asks for it; zero if unknown.
+    function payableTo(address signer) external view returns (Payee);
+    /// @notice The same for a worker that may take a job of `model` now; else zero.
+    function eligiblePayee(address signer, uint16 model) external view returns (Payee);
     /// @notice Id and payout address of a worker; id 0 if unknown.
     function payeeOf(address signer) external view returns (uint32 worker, address payout);
-    /// @notice The same for a worker that may take a job of `model` now: bonded, at or above the minimum stake, hosting it.
+    /// @notice Id and payout address, and whether the worker may take a job of `model` now.
     function eligiblePayeeOf(
         address signer,
         uint16 model

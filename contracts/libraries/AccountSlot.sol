@@ -21,6 +21,10 @@ library AccountSlots {
     uint256 private constant FLAGS = 224;
     uint256 private constant OPEN_DISPUTES = 232;
 
+    /// @notice Bits of `flags`.
+    uint8 internal constant FROZEN = 1;
+    uint8 internal constant LIMITED = 2;
+
     function id(AccountSlot account) internal pure returns (uint32) {
         return uint32(AccountSlot.unwrap(account));
     }
@@ -37,6 +41,26 @@ library AccountSlots {
         return uint32(AccountSlot.unwrap(account) >> SEQUENCE);
     }
 
+    function dailyLimit(AccountSlot account) internal pure returns (uint32) {
+        return uint32(AccountSlot.unwrap(account) >> DAILY_LIMIT);
+    }
+
+    function spentToday(AccountSlot account) internal pure returns (uint32) {
+        return uint32(AccountSlot.unwrap(account) >> SPENT_TODAY);
+    }
+
+    function spentDay(AccountSlot account) internal pure returns (uint16) {
+        return uint16(AccountSlot.unwrap(account) >> SPENT_DAY);
+    }
+
+    function flags(AccountSlot account) internal pure returns (uint8) {
+        return uint8(AccountSlot.unwrap(account) >> FLAGS);
+    }
+
+    function openDisputes(AccountSlot account) internal pure returns (uint8) {
+        return uint8(AccountSlot.unwrap(account) >> OPEN_DISPUTES);
+    }
+
     /// @notice A new account without credits.
     function opened(uint32 id_) internal pure returns (AccountSlot) {
         return AccountSlot.wrap(id_);
@@ -47,6 +71,32 @@ library AccountSlots {
         return AccountSlot.wrap(others | (uint256(free_) << FREE) | (uint256(escrowed_) << ESCROWED));
     }
 
+    /// @notice The account after `locked` credits left escrow and `back` of them became free.
+    function released(AccountSlot account, uint256 locked, uint256 back) internal pure returns (AccountSlot) {
+        // An account never gives more than it has in escrow; were that ever wrong, nothing may happen.
+        assert(locked <= account.escrowed() && back <= locked);
+        // Free and escrowed credits together fit 40 bits (checked at each deposit): neither leaves its field.
+        unchecked {
+            return AccountSlot.wrap(AccountSlot.unwrap(account) + (back << FREE) - (locked << ESCROWED));
+        }
+    }
+
+    function withSpent(AccountSlot account, uint16 day, uint32 spent) internal pure returns (AccountSlot) {
+        uint256 others = AccountSlot.unwrap(account) & ~(uint256(type(uint48).max) << SPENT_TODAY);
+        return AccountSlot.wrap(others | (uint256(spent) << SPENT_TODAY) | (uint256(day) << SPENT_DAY));
+    }
+
+    function withLimits(AccountSlot account, uint8 flags_, uint32 dailyLimit_) internal pure returns (AccountSlot) {
+        uint256 fields = (uint256(type(uint8).max) << FLAGS) | (uint256(type(uint32).max) << DAILY_LIMIT);
+        uint256 others = AccountSlot.unwrap(account) & ~fields;
+        return AccountSlot.wrap(others | (uint256(flags_) << FLAGS) | (uint256(dailyLimit_) << DAILY_LIMIT));
+    }
+
+    function withOpenDisputes(AccountSlot account, uint8 open) internal pure returns (AccountSlot) {
+        uint256 others = AccountSlot.unwrap(account) & ~(uint256(type(uint8).max) << OPEN_DISPUTES);
+        return AccountSlot.wrap(others | (uint256(open) << OPEN_DISPUTES));
+    }
+
     /// @notice The account with its event counter one higher.
     function counted(AccountSlot account) internal pure returns (AccountSlot) {
         uint256 others = AccountSlot.unwrap(account) & ~(uint256(type(uint32).max) << SEQUENCE);
@@ -55,18 +105,17 @@ library AccountSlots {
 
     /// @notice All fields, for readers off chain.
     function unpack(AccountSlot account) internal pure returns (Account memory) {
-        uint256 word = AccountSlot.unwrap(account);
         return
             Account({
                 id: account.id(),
                 free: account.free(),
                 escrowed: account.escrowed(),
                 sequence: account.sequence(),
-                dailyLimit: uint32(word >> DAILY_LIMIT),
-                spentToday: uint32(word >> SPENT_TODAY),
-                spentDay: uint16(word >> SPENT_DAY),
-                flags: uint8(word >> FLAGS),
-                openDisputes: uint8(word >> OPEN_DISPUTES)
+                dailyLimit: account.dailyLimit(),
+                spentToday: account.spentToday(),
+                spentDay: account.spentDay(),
+                flags: account.flags(),
+                openDisputes: account.openDisputes()
             });
     }
 }

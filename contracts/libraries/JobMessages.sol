@@ -16,6 +16,10 @@ library JobMessages {
         "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
     );
 
+    /// @dev Half the order of secp256k1: above it lies each signature's malleable twin.
+    uint256 private constant HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
+    uint256 private constant HIGHEST_BIT_CLEARED = type(uint256).max >> 1;
+
     function hash(Assignment calldata a) internal pure returns (bytes32) {
         return keccak256(abi.encode(ASSIGNMENT_TYPEHASH, a.jobId, a.worker, a.attempt, a.acknowledgeBy));
     }
@@ -33,7 +37,17 @@ library JobMessages {
 
     /// @notice Signer of `structHash` under `domain`. Reverts with OpenZeppelin's ECDSA errors for a malformed or
     ///         high-s signature; never returns the zero address.
-    function recover(bytes32 structHash, bytes32 domain, Signature calldata signature) internal pure returns (address) {
-        return ECDSA.recover(MessageHashUtils.toTypedDataHash(domain, structHash), signature.r, signature.vs);
+    /// @dev What ECDSA.recover(hash, r, vs) does, without its error values on the way: 150 gas less for each signature.
+    function recover(
+        bytes32 structHash,
+        bytes32 domain,
+        Signature calldata signature
+    ) internal pure returns (address signer) {
+        uint256 vs = uint256(signature.vs);
+        uint256 s = vs & HIGHEST_BIT_CLEARED;
+        if (s > HALF_ORDER) revert ECDSA.ECDSAInvalidSignatureS(bytes32(s));
+        bytes32 digest = MessageHashUtils.toTypedDataHash(domain, structHash);
+        signer = ecrecover(digest, uint8(27 + (vs >> 255)), signature.r, bytes32(s));
+        if (signer == address(0)) revert ECDSA.ECDSAInvalidSignature();
     }
 }

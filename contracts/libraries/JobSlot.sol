@@ -97,9 +97,22 @@ library JobSlots {
         return JobStatus(JobSlot.unwrap(job) >> STATUS);
     }
 
+    /// @notice Whether the job is in this state; cheaper than to compare `status`, which checks its range.
+    function isIn(JobSlot job, JobStatus status_) internal pure returns (bool) {
+        return JobSlot.unwrap(job) >> STATUS == uint8(status_);
+    }
+
+    /// @notice Whether the job waits for an answer: Locked or Acknowledged.
     function isOpen(JobSlot job) internal pure returns (bool) {
-        JobStatus status_ = job.status();
-        return status_ == JobStatus.Locked || status_ == JobStatus.Acknowledged;
+        return job.isIn(JobStatus.Locked) || job.isIn(JobStatus.Acknowledged);
+    }
+
+    /// @notice The deadline as a time, Unix seconds.
+    function dueAt(JobSlot job) internal pure returns (uint256) {
+        // 40 and 32 bits.
+        unchecked {
+            return uint256(job.lockedAt()) + job.deadline();
+        }
     }
 
     /// @notice The job in the hands of `worker_`: Acknowledged.
@@ -120,6 +133,18 @@ library JobSlots {
 
     function withDeadline(JobSlot job, uint32 deadline_) internal pure returns (JobSlot) {
         return _set(job, DEADLINE, type(uint32).max, deadline_);
+    }
+
+    /// @notice The job with the deadline at `time`, which is after the lock and, by the bounds of the windows, within 32 bits of it.
+    function withDueAt(JobSlot job, uint256 time) internal pure returns (JobSlot) {
+        unchecked {
+            return job.withDeadline(uint32(time - job.lockedAt()));
+        }
+    }
+
+    /// @notice The job in nobody's hands; the attempt stays used.
+    function withoutWorker(JobSlot job) internal pure returns (JobSlot) {
+        return _set(job, WORKER, type(uint32).max, 0).to(JobStatus.Locked);
     }
 
     /// @notice All fields, for readers off chain.

@@ -23,6 +23,14 @@ enum FailureReason {
     Cancelled // the lock was mined after its request had been refused
 }
 
+/// @notice The panel's answer to a dispute.
+enum Ruling {
+    None, // no ruling: open, or expired
+    WorkerAtFault, // refund, slash
+    GatewayAtFault, // refund, no slash
+    Rejected // the charge stands
+}
+
 /// @notice One job in one storage slot. Written at the lock, rewritten at each transition, never deleted.
 struct Job {
     uint32 account; // id of the paying account
@@ -50,6 +58,17 @@ struct Account {
     uint16 spentDay; // days since 1970-01-01 of `spentToday`
     uint8 flags; // bit 0: frozen; bit 1: daily limit in force
     uint8 openDisputes; // gateway-opened disputes that are not ruled yet
+}
+
+/// @notice A dispute, at most one a job. Written when it is opened.
+struct Dispute {
+    uint40 openedAt; // 0: none
+    uint32 arbiterSet; // the arbiters who rule on it
+    uint32 bond; // credits the wallet put up
+    bool byGateway;
+    bool fromProven; // the escrow still holds the money
+    bool resolved;
+    Ruling ruling; // None while open, and after it expired
 }
 
 /// @notice The gateway's signed offer of a job to one worker (EIP-712).

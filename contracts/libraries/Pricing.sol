@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 /// @title Price of a completion in whole credits
@@ -14,9 +13,7 @@ library Pricing {
     ///         but never below the flat price.
     /// @dev Reverts if the price does not fit 32 bits.
     function quote(uint32 tokens, uint16 creditsPerRequest, uint16 creditsPer1kTokens) internal pure returns (uint32) {
-        if (tokens <= FLAT_TOKENS) return creditsPerRequest;
-        uint256 byTokens = Math.ceilDiv(uint256(tokens) * creditsPer1kTokens, 1000);
-        return SafeCast.toUint32(Math.max(byTokens, creditsPerRequest));
+        return SafeCast.toUint32(_price(tokens, creditsPerRequest, creditsPer1kTokens));
     }
 
     /// @notice What a finished job costs: its price, and never more than the `locked` credits.
@@ -26,9 +23,16 @@ library Pricing {
         uint16 creditsPer1kTokens,
         uint32 locked
     ) internal pure returns (uint32) {
-        if (tokens <= FLAT_TOKENS) return creditsPerRequest < locked ? creditsPerRequest : locked;
-        uint256 byTokens = Math.ceilDiv(uint256(tokens) * creditsPer1kTokens, 1000);
-        // min() brings the value back into 32 bits: `locked` is one of its operands.
-        return uint32(Math.min(Math.max(byTokens, creditsPerRequest), locked));
+        uint256 price = _price(tokens, creditsPerRequest, creditsPer1kTokens);
+        return price < locked ? uint32(price) : locked;
+    }
+
+    function _price(uint256 tokens, uint256 perRequest, uint256 per1k) private pure returns (uint256) {
+        if (tokens <= FLAT_TOKENS) return perRequest;
+        // 32 bits times 16 bits: nothing can overflow.
+        unchecked {
+            uint256 byTokens = (tokens * per1k + 999) / 1000;
+            return byTokens > perRequest ? byTokens : perRequest;
+        }
     }
 }

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IModelCatalog, ModelListing, ModelView, Tier} from "../interfaces/IModelCatalog.sol";
+import {LockTerms, packLockTerms} from "../libraries/Packed.sol";
 
 /// @title Models, tiers, prices and retirement
 contract ModelCatalog is IModelCatalog, Ownable {
@@ -88,14 +89,23 @@ contract ModelCatalog is IModelCatalog, Ownable {
     function termsOf(
         uint16 model
     ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens) {
+        LockTerms terms = activeTerms(model);
+        // A listed model has a price.
+        active = terms.creditsPerRequest() != 0;
+        return (active, Tier(terms.tier()), terms.creditsPerRequest(), terms.creditsPer1kTokens());
+    }
+
+    /// @inheritdoc IModelCatalog
+    function activeTerms(uint16 model) public view returns (LockTerms) {
         // `_isRetired` and `_pricesNow` written out: each lock asks this, and here the slot is read once.
         Terms storage terms = _terms[model];
         (uint40 retiresAt, uint40 changeAt) = (terms.retiresAt, terms.pricesChangeAt);
-        if (terms.createdAt == 0 || (retiresAt != 0 && block.timestamp >= retiresAt)) return (false, Tier.Lite, 0, 0);
-        bool changed = changeAt != 0 && block.timestamp >= changeAt;
-        creditsPerRequest = changed ? terms.nextPerRequest : terms.perRequest;
-        creditsPer1kTokens = changed ? terms.nextPer1k : terms.per1k;
-        return (true, terms.tier, creditsPerRequest, creditsPer1kTokens);
+        if (terms.createdAt == 0 || (retiresAt != 0 && block.timestamp >= retiresAt)) return LockTerms.wrap(0);
+        uint8 tier = uint8(terms.tier);
+        if (changeAt != 0 && block.timestamp >= changeAt) {
+            return packLockTerms(terms.nextPerRequest, terms.nextPer1k, tier);
+        }
+        return packLockTerms(terms.perRequest, terms.per1k, tier);
     }
 
     /// @inheritdoc IModelCatalog

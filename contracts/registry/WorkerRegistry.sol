@@ -7,9 +7,12 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
+import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
+import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
 import {IWorkerRegistry, WorkerView} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Signature} from "../libraries/JobTypes.sol";
+import {packPayee, Payee} from "../libraries/Packed.sol";
 
 /// @title Stake, endpoint and hosted models of workers
 /// @notice Holds the stake token. Only the escrow, set once, can slash.
@@ -28,6 +31,11 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         string endpoint;
     }
 
+    struct Slash {
+        uint32 worker; // 0: none
+        bool full;
+    }
+
     /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
     uint256 public constant STAKE_UNIT = 1e12;
     uint256 private constant ENDPOINT_LIMIT = 200;
@@ -41,6 +49,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     uint56 public override minimumStake;
     /// @inheritdoc IWorkerRegistry
+    uint56 public override slashAmount;
+    /// @inheritdoc IWorkerRegistry
     uint32 public override workerCount;
     uint32 private _configSequence;
     /// @notice The escrow whose jobs the workers do; may slash. Set once.
@@ -50,6 +60,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     mapping(uint32 id => address signer) private _signers;
     /// @dev Hosted models from number 16 on; the first ones stand in slot 0 of the worker, where a job needs no second read.
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
+    mapping(bytes16 jobId => Slash) private _slashes;
 
     /// @notice The escrow was set.
     event EscrowSet(address indexed escrow);
@@ -58,11 +69,13 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         address owner_,
         IERC20 stakeToken,
         uint56 minimumStake_,
+        uint56 slashAmount_,
         uint40 unbondingPeriod_
     ) Ownable(owner_) EIP712("WorkerRegistry", "1") {
         STAKE_TOKEN = stakeToken;
         unbondingPeriod = unbondingPeriod_;
         _setMinimumStake(minimumStake_);
+        _setSlashAmount(slashAmount_);
     }
 
     /// @dev The worker, when the caller owns it.
@@ -83,6 +96,29 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function setMinimumStake(uint56 minimumStake_) external onlyOwner {
         _setMinimumStake(minimumStake_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function setSlashAmount(uint56 slashAmount_) external onlyOwner {
+        _setSlashAmount(slashAmount_);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function slash(bytes16 jobId, bool equivocation) external returns (bool full) {
+        if (msg.sender != escrow) revert Registry_NotTheEscrow(msg.sender);
+        if (_slashes[jobId].worker != 0) revert Registry_AlreadySlashed(jobId);
+        // The job names its worker: nobody, the escrow included, can point a slash at anyone else.
+        address signer = _signers[IJobLifecycle(msg.sender).jobOf(jobId).worker];
+        Worker storage worker = _workers[signer];
+        if (worker.id == 0) revert Registry_UnknownWorker(signer);
+        full = worker.stake >= slashAmount;
+        uint48 amount = full ? uint48(slashAmount) : worker.stake;
+        worker.stake -= amount;
+        _slashes[jobId] = Slash({worker: worker.id, full: full});
+        emit WorkerSlashed(worker.id, signer, jobId, _next(worker), amount, worker.stake, equivocation);
+        if (amount != 0) {
+            STAKE_TOKEN.safeTransfer(IProtocolAdmin(msg.sender).treasury(), uint256(amount) * STAKE_UNIT);
+        }
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -176,6 +212,18 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
+    function payableTo(address signer) external view returns (Payee) {
+        Worker storage worker = _workers[signer];
+        return packPayee(worker.payout, worker.id);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function eligiblePayee(address signer, uint16 model) external view returns (Payee payee) {
+        Worker storage worker = _workers[signer];
+        if (_isEligible(worker, model)) payee = packPayee(worker.payout, worker.id);
+    }
+
+    /// @inheritdoc IWorkerRegistry
     function payeeOf(address signer) external view returns (uint32 id, address payout) {
         Worker storage worker = _workers[signer];
         return (worker.id, worker.payout);
@@ -186,11 +234,13 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         address signer,
         uint16 model
     ) external view returns (uint32 id, address payout, bool eligible) {
-        // `_isActive` written out: each job asks this, and here the slot is read once.
         Worker storage worker = _workers[signer];
-        (uint48 stake, uint16 bits) = (worker.stake, worker.bits);
-        (id, payout) = (worker.id, worker.payout);
-        eligible = id != 0 && bits & UNBONDING == 0 && stake >= minimumStake && _hosts(id, bits, model);
+        return (worker.id, worker.payout, _isEligible(worker, model));
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full) {
+        return (_slashes[jobId].worker, _slashes[jobId].full);
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -219,6 +269,12 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
 
     function _isActive(Worker storage worker) private view returns (bool) {
         return worker.id != 0 && !_isUnbonding(worker) && worker.stake >= minimumStake;
+    }
+
+    /// @dev `_isActive` written out: each job asks this, and here the slot is read once.
+    function _isEligible(Worker storage worker, uint16 model) private view returns (bool) {
+        (uint32 id, uint48 stake, uint16 bits) = (worker.id, worker.stake, worker.bits);
+        return id != 0 && bits & UNBONDING == 0 && stake >= minimumStake && _hosts(id, bits, model);
     }
 
     function _isUnbonding(Worker storage worker) private view returns (bool) {
@@ -283,9 +339,16 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     function _setMinimumStake(uint56 minimumStake_) private {
-        if (minimumStake_ == 0) revert Registry_InvalidConfiguration();
+        if (minimumStake_ == 0 || minimumStake_ < slashAmount) revert Registry_InvalidConfiguration();
         minimumStake = minimumStake_;
         emit MinimumStakeSet(++_configSequence, minimumStake_);
+    }
+
+    /// @dev At most the minimum stake, so that it fits the 48 bits of a stake as far as any worker can be active.
+    function _setSlashAmount(uint56 slashAmount_) private {
+        if (slashAmount_ == 0 || slashAmount_ > minimumStake) revert Registry_InvalidConfiguration();
+        slashAmount = slashAmount_;
+        emit SlashAmountSet(++_configSequence, slashAmount_);
     }
 
     /// @dev A payout can never be where tokens are lost.

@@ -19,6 +19,11 @@ export const inferenceEscrowAbi = [
     "type": "address"
    },
    {
+    "internalType": "contract IArbitrationPanel",
+    "name": "panel",
+    "type": "address"
+   },
+   {
     "internalType": "address",
     "name": "owner_",
     "type": "address"
@@ -193,23 +198,115 @@ export const inferenceEscrowAbi = [
     "type": "uint256"
    }
   ],
-  "name": "BoundedTransfer_OutOfGas",
-  "type": "error"
- },
- {
-  "inputs": [],
-  "name": "ECDSAInvalidSignature",
+  "name": "BoundedCall_OutOfGas",
   "type": "error"
  },
  {
   "inputs": [
    {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Dispute_AlreadyOpened",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Dispute_InvalidRuling",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Dispute_NoDebt",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Dispute_NoEquivocation",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Dispute_NotAParty",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Dispute_NotThePanel",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Dispute_SameHash",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   }
+  ],
+  "name": "Dispute_TooMany",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
     "internalType": "uint256",
-    "name": "length",
+    "name": "owed",
     "type": "uint256"
    }
   ],
-  "name": "ECDSAInvalidSignatureLength",
+  "name": "Dispute_TreasuryEmpty",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "ECDSAInvalidSignature",
   "type": "error"
  },
  {
@@ -557,6 +654,43 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "spentToday",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "dailyLimit",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "required",
+    "type": "uint256"
+   }
+  ],
+  "name": "Limits_DailyLimitReached",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   }
+  ],
+  "name": "Limits_Frozen",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
     "name": "owner",
     "type": "address"
    }
@@ -696,6 +830,55 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "payee",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "paid",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "owed",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "free",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "escrowed",
+    "type": "uint40"
+   }
+  ],
+  "name": "Compensated",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
     "internalType": "uint32",
     "name": "account",
     "type": "uint32"
@@ -732,6 +915,55 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Deposited",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "enum JobStatus",
+    "name": "status",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "returned",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "free",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "escrowed",
+    "type": "uint40"
+   }
+  ],
+  "name": "DisputeResolved",
   "type": "event"
  },
  {
@@ -863,6 +1095,85 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "JobAcknowledged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "worker",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "receivedHash",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "workerHash",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "byGateway",
+    "type": "bool"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "credits",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "bond",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "arbiterSet",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "ruleBefore",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "free",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "escrowed",
+    "type": "uint40"
+   }
+  ],
+  "name": "JobDisputed",
   "type": "event"
  },
  {
@@ -1163,6 +1474,49 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "indexed": true,
+    "internalType": "uint32",
+    "name": "account",
+    "type": "uint32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "limited",
+    "type": "bool"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "dailyLimit",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "frozen",
+    "type": "bool"
+   }
+  ],
+  "name": "LimitsSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
     "internalType": "address",
     "name": "previousOwner",
     "type": "address"
@@ -1315,6 +1669,43 @@ export const inferenceEscrowAbi = [
   "type": "event"
  },
  {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "worker",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "firstHash",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "secondHash",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "enum JobStatus",
+    "name": "status",
+    "type": "uint8"
+   }
+  ],
+  "name": "WorkerEquivocated",
+  "type": "event"
+ },
+ {
   "inputs": [],
   "name": "CATALOG",
   "outputs": [
@@ -1322,6 +1713,32 @@ export const inferenceEscrowAbi = [
     "internalType": "contract IModelCatalog",
     "name": "",
     "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "DISPUTE_BOND",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "",
+    "type": "uint32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "DISPUTE_LIMIT",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
    }
   ],
   "stateMutability": "view",
@@ -1361,6 +1778,19 @@ export const inferenceEscrowAbi = [
     "internalType": "uint40",
     "name": "",
     "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "PANEL",
+  "outputs": [
+   {
+    "internalType": "contract IArbitrationPanel",
+    "name": "",
+    "type": "address"
    }
   ],
   "stateMutability": "view",
@@ -1575,6 +2005,19 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "collectDebt",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "components": [
      {
       "internalType": "bytes16",
@@ -1607,6 +2050,11 @@ export const inferenceEscrowAbi = [
     "type": "tuple"
    },
    {
+    "internalType": "uint32",
+    "name": "countedTokens",
+    "type": "uint32"
+   },
+   {
     "components": [
      {
       "internalType": "bytes32",
@@ -1629,11 +2077,6 @@ export const inferenceEscrowAbi = [
     "type": "uint8"
    },
    {
-    "internalType": "uint32",
-    "name": "countedTokens",
-    "type": "uint32"
-   },
-   {
     "internalType": "address",
     "name": "wallet",
     "type": "address"
@@ -1642,6 +2085,30 @@ export const inferenceEscrowAbi = [
   "name": "complete",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "debtOf",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bool",
+    "name": "toWorker",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {
@@ -1688,6 +2155,62 @@ export const inferenceEscrowAbi = [
   "name": "depositWithPermit",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "disputeOf",
+  "outputs": [
+   {
+    "components": [
+     {
+      "internalType": "uint40",
+      "name": "openedAt",
+      "type": "uint40"
+     },
+     {
+      "internalType": "uint32",
+      "name": "arbiterSet",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "bond",
+      "type": "uint32"
+     },
+     {
+      "internalType": "bool",
+      "name": "byGateway",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "fromProven",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "resolved",
+      "type": "bool"
+     },
+     {
+      "internalType": "enum Ruling",
+      "name": "ruling",
+      "type": "uint8"
+     }
+    ],
+    "internalType": "struct Dispute",
+    "name": "",
+    "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {
@@ -1755,6 +2278,19 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "execute",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "expire",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -1988,11 +2524,6 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
-    "internalType": "bytes16",
-    "name": "jobId",
-    "type": "bytes16"
-   },
-   {
     "internalType": "address",
     "name": "wallet",
     "type": "address"
@@ -2001,6 +2532,11 @@ export const inferenceEscrowAbi = [
     "internalType": "uint16",
     "name": "model",
     "type": "uint16"
+   },
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
    },
    {
     "internalType": "uint32",
@@ -2019,6 +2555,68 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "lock",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "receivedHash",
+    "type": "bytes32"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes16",
+      "name": "jobId",
+      "type": "bytes16"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "proofHash",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "promptTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint40",
+      "name": "completedAt",
+      "type": "uint40"
+     }
+    ],
+    "internalType": "struct Completion",
+    "name": "completion",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "byWorker",
+    "type": "tuple"
+   }
+  ],
+  "name": "openDispute",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2076,6 +2674,112 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "components": [
+     {
+      "internalType": "bytes16",
+      "name": "jobId",
+      "type": "bytes16"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "proofHash",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "promptTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint40",
+      "name": "completedAt",
+      "type": "uint40"
+     }
+    ],
+    "internalType": "struct Completion",
+    "name": "first",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "firstByWorker",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes16",
+      "name": "jobId",
+      "type": "bytes16"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "proofHash",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "promptTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint40",
+      "name": "completedAt",
+      "type": "uint40"
+     }
+    ],
+    "internalType": "struct Completion",
+    "name": "second",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "secondByWorker",
+    "type": "tuple"
+   }
+  ],
+  "name": "proveEquivocation",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -2089,6 +2793,24 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [],
   "name": "renounceOwnership",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   }
+  ],
+  "name": "rule",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2133,6 +2855,29 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "setGuardian",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bool",
+    "name": "limited",
+    "type": "bool"
+   },
+   {
+    "internalType": "uint32",
+    "name": "dailyLimit",
+    "type": "uint32"
+   },
+   {
+    "internalType": "bool",
+    "name": "frozen",
+    "type": "bool"
+   }
+  ],
+  "name": "setLimits",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2608,6 +3353,25 @@ export const modelCatalogAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint16",
+    "name": "model",
+    "type": "uint16"
+   }
+  ],
+  "name": "activeTerms",
+  "outputs": [
+   {
+    "internalType": "LockTerms",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "components": [
      {
       "internalType": "string",
@@ -2922,6 +3686,11 @@ export const workerRegistryAbi = [
     "type": "uint56"
    },
    {
+    "internalType": "uint56",
+    "name": "slashAmount_",
+    "type": "uint56"
+   },
+   {
     "internalType": "uint40",
     "name": "unbondingPeriod_",
     "type": "uint40"
@@ -2933,17 +3702,6 @@ export const workerRegistryAbi = [
  {
   "inputs": [],
   "name": "ECDSAInvalidSignature",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint256",
-    "name": "length",
-    "type": "uint256"
-   }
-  ],
-  "name": "ECDSAInvalidSignatureLength",
   "type": "error"
  },
  {
@@ -2982,6 +3740,17 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "OwnableUnauthorizedAccount",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Registry_AlreadySlashed",
   "type": "error"
  },
  {
@@ -3068,6 +3837,17 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "Registry_NotOwner",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Registry_NotTheEscrow",
   "type": "error"
  },
  {
@@ -3338,6 +4118,25 @@ export const workerRegistryAbi = [
   "anonymous": false,
   "inputs": [
    {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint56",
+    "name": "slashAmount",
+    "type": "uint56"
+   }
+  ],
+  "name": "SlashAmountSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
     "indexed": true,
     "internalType": "uint32",
     "name": "worker",
@@ -3508,6 +4307,55 @@ export const workerRegistryAbi = [
   "type": "event"
  },
  {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint32",
+    "name": "worker",
+    "type": "uint32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint56",
+    "name": "amount",
+    "type": "uint56"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint56",
+    "name": "stake",
+    "type": "uint56"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "equivocation",
+    "type": "bool"
+   }
+  ],
+  "name": "WorkerSlashed",
+  "type": "event"
+ },
+ {
   "inputs": [],
   "name": "STAKE_TOKEN",
   "outputs": [
@@ -3620,6 +4468,30 @@ export const workerRegistryAbi = [
     "type": "uint16"
    }
   ],
+  "name": "eligiblePayee",
+  "outputs": [
+   {
+    "internalType": "Payee",
+    "name": "payee",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "internalType": "uint16",
+    "name": "model",
+    "type": "uint16"
+   }
+  ],
   "name": "eligiblePayeeOf",
   "outputs": [
    {
@@ -3675,6 +4547,25 @@ export const workerRegistryAbi = [
     "internalType": "address",
     "name": "",
     "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   }
+  ],
+  "name": "payableTo",
+  "outputs": [
+   {
+    "internalType": "Payee",
+    "name": "",
+    "type": "uint256"
    }
   ],
   "stateMutability": "view",
@@ -3855,6 +4746,19 @@ export const workerRegistryAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint56",
+    "name": "slashAmount_",
+    "type": "uint56"
+   }
+  ],
+  "name": "setSlashAmount",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "uint32",
     "name": "id",
     "type": "uint32"
@@ -3866,6 +4770,67 @@ export const workerRegistryAbi = [
     "internalType": "address",
     "name": "",
     "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "bool",
+    "name": "equivocation",
+    "type": "bool"
+   }
+  ],
+  "name": "slash",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "full",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "slashAmount",
+  "outputs": [
+   {
+    "internalType": "uint56",
+    "name": "",
+    "type": "uint56"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "slashOf",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "worker",
+    "type": "uint32"
+   },
+   {
+    "internalType": "bool",
+    "name": "full",
+    "type": "bool"
    }
   ],
   "stateMutability": "view",
@@ -4016,6 +4981,11 @@ export const protocolTreasuryAbi = [
     "internalType": "address",
     "name": "owner_",
     "type": "address"
+   },
+   {
+    "internalType": "contract IERC20",
+    "name": "stablecoin",
+    "type": "address"
    }
   ],
   "stateMutability": "nonpayable",
@@ -4053,6 +5023,66 @@ export const protocolTreasuryAbi = [
   ],
   "name": "SafeERC20FailedOperation",
   "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "escrow",
+    "type": "address"
+   }
+  ],
+  "name": "Treasury_InvalidEscrow",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Treasury_NotTheEscrow",
+  "type": "error"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   }
+  ],
+  "name": "CompensationPaid",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "escrow",
+    "type": "address"
+   }
+  ],
+  "name": "EscrowSet",
+  "type": "event"
  },
  {
   "anonymous": false,
@@ -4106,6 +5136,50 @@ export const protocolTreasuryAbi = [
  },
  {
   "inputs": [],
+  "name": "STABLECOIN",
+  "outputs": [
+   {
+    "internalType": "contract IERC20",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   }
+  ],
+  "name": "compensate",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "escrow",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "owner",
   "outputs": [
    {
@@ -4120,7 +5194,7 @@ export const protocolTreasuryAbi = [
  {
   "inputs": [
    {
-    "internalType": "contract IERC20",
+    "internalType": "address",
     "name": "token",
     "type": "address"
    },
@@ -4151,6 +5225,19 @@ export const protocolTreasuryAbi = [
   "inputs": [
    {
     "internalType": "address",
+    "name": "escrow_",
+    "type": "address"
+   }
+  ],
+  "name": "setEscrow",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
     "name": "newOwner",
     "type": "address"
    }
@@ -4159,6 +5246,3051 @@ export const protocolTreasuryAbi = [
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
+ }
+] as const;
+
+export const arbitrationPanelAbi = [
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "owner_",
+    "type": "address"
+   },
+   {
+    "internalType": "address[]",
+    "name": "arbiters",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint8",
+    "name": "quorum",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "constructor"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "owner",
+    "type": "address"
+   }
+  ],
+  "name": "OwnableInvalidOwner",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "OwnableUnauthorizedAccount",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "address",
+    "name": "arbiter",
+    "type": "address"
+   }
+  ],
+  "name": "Panel_AlreadyVoted",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Panel_InvalidArbiters",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "escrow",
+    "type": "address"
+   }
+  ],
+  "name": "Panel_InvalidEscrow",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Panel_InvalidRuling",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Panel_NotAnArbiter",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Panel_NotOpen",
+  "type": "error"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint32",
+    "name": "set",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "address[]",
+    "name": "arbiters",
+    "type": "address[]"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "quorum",
+    "type": "uint8"
+   }
+  ],
+  "name": "ArbitersSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "escrow",
+    "type": "address"
+   }
+  ],
+  "name": "EscrowSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "previousOwner",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "newOwner",
+    "type": "address"
+   }
+  ],
+  "name": "OwnershipTransferred",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "arbiter",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "votes",
+    "type": "uint8"
+   }
+  ],
+  "name": "Voted",
+  "type": "event"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint32",
+    "name": "set",
+    "type": "uint32"
+   }
+  ],
+  "name": "arbitersOf",
+  "outputs": [
+   {
+    "internalType": "address[]",
+    "name": "arbiters",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint8",
+    "name": "quorum",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "currentSet",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "",
+    "type": "uint32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "escrow",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "owner",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "renounceOwnership",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "arbiters",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint8",
+    "name": "quorum",
+    "type": "uint8"
+   }
+  ],
+  "name": "setArbiters",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "escrow_",
+    "type": "address"
+   }
+  ],
+  "name": "setEscrow",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "newOwner",
+    "type": "address"
+   }
+  ],
+  "name": "transferOwnership",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   }
+  ],
+  "name": "vote",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   }
+  ],
+  "name": "votesFor",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ }
+] as const;
+
+export const protocolGovernorAbi = [
+ {
+  "inputs": [
+   {
+    "internalType": "contract IVotes",
+    "name": "token",
+    "type": "address"
+   },
+   {
+    "internalType": "contract TimelockController",
+    "name": "timelock",
+    "type": "address"
+   },
+   {
+    "internalType": "uint48",
+    "name": "delay",
+    "type": "uint48"
+   },
+   {
+    "internalType": "uint32",
+    "name": "period",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint256",
+    "name": "threshold",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "quorumPercent",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "constructor"
+ },
+ {
+  "inputs": [],
+  "name": "CheckpointUnorderedInsertion",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "ERC6372InconsistentClock",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "FailedCall",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   }
+  ],
+  "name": "GovernorAlreadyCastVote",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorAlreadyQueuedProposal",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "GovernorDisabledDeposit",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "proposer",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "votes",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "threshold",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorInsufficientProposerVotes",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "targets",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "calldatas",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "values",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorInvalidProposalLength",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "quorumNumerator",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "quorumDenominator",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorInvalidQuorumFraction",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   }
+  ],
+  "name": "GovernorInvalidSignature",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "GovernorInvalidVoteParams",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "GovernorInvalidVoteType",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "votingPeriod",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorInvalidVotingPeriod",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorNonexistentProposal",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "GovernorOnlyExecutor",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorProposalQueueingFailed",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "GovernorProposalQueueingNotRequired",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "proposer",
+    "type": "address"
+   }
+  ],
+  "name": "GovernorRestrictedProposer",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "GovernorUnableToCancel",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "enum IGovernor.ProposalState",
+    "name": "current",
+    "type": "uint8"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "expectedStates",
+    "type": "bytes32"
+   }
+  ],
+  "name": "GovernorUnexpectedProposalState",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "currentNonce",
+    "type": "uint256"
+   }
+  ],
+  "name": "InvalidAccountNonce",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "InvalidShortString",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "bits",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   }
+  ],
+  "name": "SafeCastOverflowedUintDowncast",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "string",
+    "name": "str",
+    "type": "string"
+   }
+  ],
+  "name": "StringTooLong",
+  "type": "error"
+ },
+ {
+  "anonymous": false,
+  "inputs": [],
+  "name": "EIP712DomainChanged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "ProposalCanceled",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "address",
+    "name": "proposer",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "indexed": false,
+    "internalType": "string[]",
+    "name": "signatures",
+    "type": "string[]"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "voteStart",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "voteEnd",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "string",
+    "name": "description",
+    "type": "string"
+   }
+  ],
+  "name": "ProposalCreated",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "ProposalExecuted",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "etaSeconds",
+    "type": "uint256"
+   }
+  ],
+  "name": "ProposalQueued",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "oldProposalThreshold",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "newProposalThreshold",
+    "type": "uint256"
+   }
+  ],
+  "name": "ProposalThresholdSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "oldQuorumNumerator",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "newQuorumNumerator",
+    "type": "uint256"
+   }
+  ],
+  "name": "QuorumNumeratorUpdated",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "address",
+    "name": "oldTimelock",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "address",
+    "name": "newTimelock",
+    "type": "address"
+   }
+  ],
+  "name": "TimelockChange",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "weight",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "string",
+    "name": "reason",
+    "type": "string"
+   }
+  ],
+  "name": "VoteCast",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "weight",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "string",
+    "name": "reason",
+    "type": "string"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes",
+    "name": "params",
+    "type": "bytes"
+   }
+  ],
+  "name": "VoteCastWithParams",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "oldVotingDelay",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "newVotingDelay",
+    "type": "uint256"
+   }
+  ],
+  "name": "VotingDelaySet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "oldVotingPeriod",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "newVotingPeriod",
+    "type": "uint256"
+   }
+  ],
+  "name": "VotingPeriodSet",
+  "type": "event"
+ },
+ {
+  "inputs": [],
+  "name": "BALLOT_TYPEHASH",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "CLOCK_MODE",
+  "outputs": [
+   {
+    "internalType": "string",
+    "name": "",
+    "type": "string"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "COUNTING_MODE",
+  "outputs": [
+   {
+    "internalType": "string",
+    "name": "",
+    "type": "string"
+   }
+  ],
+  "stateMutability": "pure",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "EXTENDED_BALLOT_TYPEHASH",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "descriptionHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "cancel",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   }
+  ],
+  "name": "castVote",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   },
+   {
+    "internalType": "bytes",
+    "name": "signature",
+    "type": "bytes"
+   }
+  ],
+  "name": "castVoteBySig",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "internalType": "string",
+    "name": "reason",
+    "type": "string"
+   }
+  ],
+  "name": "castVoteWithReason",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "internalType": "string",
+    "name": "reason",
+    "type": "string"
+   },
+   {
+    "internalType": "bytes",
+    "name": "params",
+    "type": "bytes"
+   }
+  ],
+  "name": "castVoteWithReasonAndParams",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint8",
+    "name": "support",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "voter",
+    "type": "address"
+   },
+   {
+    "internalType": "string",
+    "name": "reason",
+    "type": "string"
+   },
+   {
+    "internalType": "bytes",
+    "name": "params",
+    "type": "bytes"
+   },
+   {
+    "internalType": "bytes",
+    "name": "signature",
+    "type": "bytes"
+   }
+  ],
+  "name": "castVoteWithReasonAndParamsBySig",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "clock",
+  "outputs": [
+   {
+    "internalType": "uint48",
+    "name": "",
+    "type": "uint48"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "eip712Domain",
+  "outputs": [
+   {
+    "internalType": "bytes1",
+    "name": "fields",
+    "type": "bytes1"
+   },
+   {
+    "internalType": "string",
+    "name": "name",
+    "type": "string"
+   },
+   {
+    "internalType": "string",
+    "name": "version",
+    "type": "string"
+   },
+   {
+    "internalType": "uint256",
+    "name": "chainId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "address",
+    "name": "verifyingContract",
+    "type": "address"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "extensions",
+    "type": "uint256[]"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "descriptionHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "execute",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "payable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "descriptionHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "getProposalId",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "timepoint",
+    "type": "uint256"
+   }
+  ],
+  "name": "getVotes",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "timepoint",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "params",
+    "type": "bytes"
+   }
+  ],
+  "name": "getVotesWithParams",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   },
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "hasVoted",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "descriptionHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "hashProposal",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "pure",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "name",
+  "outputs": [
+   {
+    "internalType": "string",
+    "name": "",
+    "type": "string"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "owner",
+    "type": "address"
+   }
+  ],
+  "name": "nonces",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC1155BatchReceived",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC1155Received",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC721Received",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalDeadline",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalEta",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalNeedsQueuing",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalProposer",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalSnapshot",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "proposalThreshold",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "proposalVotes",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "againstVotes",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "forVotes",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "abstainVotes",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "string",
+    "name": "description",
+    "type": "string"
+   }
+  ],
+  "name": "propose",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "calldatas",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "descriptionHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "queue",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "timepoint",
+    "type": "uint256"
+   }
+  ],
+  "name": "quorum",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "quorumDenominator",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "timepoint",
+    "type": "uint256"
+   }
+  ],
+  "name": "quorumNumerator",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "quorumNumerator",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "data",
+    "type": "bytes"
+   }
+  ],
+  "name": "relay",
+  "outputs": [],
+  "stateMutability": "payable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "newProposalThreshold",
+    "type": "uint256"
+   }
+  ],
+  "name": "setProposalThreshold",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint48",
+    "name": "newVotingDelay",
+    "type": "uint48"
+   }
+  ],
+  "name": "setVotingDelay",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint32",
+    "name": "newVotingPeriod",
+    "type": "uint32"
+   }
+  ],
+  "name": "setVotingPeriod",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "proposalId",
+    "type": "uint256"
+   }
+  ],
+  "name": "state",
+  "outputs": [
+   {
+    "internalType": "enum IGovernor.ProposalState",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes4",
+    "name": "interfaceId",
+    "type": "bytes4"
+   }
+  ],
+  "name": "supportsInterface",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "timelock",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "token",
+  "outputs": [
+   {
+    "internalType": "contract IERC5805",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "newQuorumNumerator",
+    "type": "uint256"
+   }
+  ],
+  "name": "updateQuorumNumerator",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "contract TimelockController",
+    "name": "newTimelock",
+    "type": "address"
+   }
+  ],
+  "name": "updateTimelock",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "version",
+  "outputs": [
+   {
+    "internalType": "string",
+    "name": "",
+    "type": "string"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "votingDelay",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "votingPeriod",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "stateMutability": "payable",
+  "type": "receive"
+ }
+] as const;
+
+export const protocolTimelockAbi = [
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "delay",
+    "type": "uint256"
+   },
+   {
+    "internalType": "address[]",
+    "name": "proposers",
+    "type": "address[]"
+   },
+   {
+    "internalType": "address[]",
+    "name": "executors",
+    "type": "address[]"
+   },
+   {
+    "internalType": "address",
+    "name": "admin",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "constructor"
+ },
+ {
+  "inputs": [],
+  "name": "AccessControlBadConfirmation",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "neededRole",
+    "type": "bytes32"
+   }
+  ],
+  "name": "AccessControlUnauthorizedAccount",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "FailedCall",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "delay",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "minDelay",
+    "type": "uint256"
+   }
+  ],
+  "name": "TimelockInsufficientDelay",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "targets",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "payloads",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "values",
+    "type": "uint256"
+   }
+  ],
+  "name": "TimelockInvalidOperationLength",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "TimelockUnauthorizedCaller",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "predecessorId",
+    "type": "bytes32"
+   }
+  ],
+  "name": "TimelockUnexecutedPredecessor",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "operationId",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "expectedStates",
+    "type": "bytes32"
+   }
+  ],
+  "name": "TimelockUnexpectedOperationState",
+  "type": "error"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "uint256",
+    "name": "index",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes",
+    "name": "data",
+    "type": "bytes"
+   }
+  ],
+  "name": "CallExecuted",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   }
+  ],
+  "name": "CallSalt",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "uint256",
+    "name": "index",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes",
+    "name": "data",
+    "type": "bytes"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "delay",
+    "type": "uint256"
+   }
+  ],
+  "name": "CallScheduled",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "Cancelled",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "oldDuration",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "newDuration",
+    "type": "uint256"
+   }
+  ],
+  "name": "MinDelayChange",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "previousAdminRole",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "newAdminRole",
+    "type": "bytes32"
+   }
+  ],
+  "name": "RoleAdminChanged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "sender",
+    "type": "address"
+   }
+  ],
+  "name": "RoleGranted",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "sender",
+    "type": "address"
+   }
+  ],
+  "name": "RoleRevoked",
+  "type": "event"
+ },
+ {
+  "inputs": [],
+  "name": "CANCELLER_ROLE",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "DEFAULT_ADMIN_ROLE",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "EXECUTOR_ROLE",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "PROPOSER_ROLE",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "cancel",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "payload",
+    "type": "bytes"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   }
+  ],
+  "name": "execute",
+  "outputs": [],
+  "stateMutability": "payable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "payloads",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   }
+  ],
+  "name": "executeBatch",
+  "outputs": [],
+  "stateMutability": "payable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "getMinDelay",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "getOperationState",
+  "outputs": [
+   {
+    "internalType": "enum TimelockController.OperationState",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   }
+  ],
+  "name": "getRoleAdmin",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "getTimestamp",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "grantRole",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "hasRole",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "data",
+    "type": "bytes"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   }
+  ],
+  "name": "hashOperation",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "pure",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "payloads",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   }
+  ],
+  "name": "hashOperationBatch",
+  "outputs": [
+   {
+    "internalType": "bytes32",
+    "name": "",
+    "type": "bytes32"
+   }
+  ],
+  "stateMutability": "pure",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "isOperation",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "isOperationDone",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "isOperationPending",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "id",
+    "type": "bytes32"
+   }
+  ],
+  "name": "isOperationReady",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC1155BatchReceived",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC1155Received",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "",
+    "type": "bytes"
+   }
+  ],
+  "name": "onERC721Received",
+  "outputs": [
+   {
+    "internalType": "bytes4",
+    "name": "",
+    "type": "bytes4"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "address",
+    "name": "callerConfirmation",
+    "type": "address"
+   }
+  ],
+  "name": "renounceRole",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "role",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "address",
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "revokeRole",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "target",
+    "type": "address"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   },
+   {
+    "internalType": "bytes",
+    "name": "data",
+    "type": "bytes"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "uint256",
+    "name": "delay",
+    "type": "uint256"
+   }
+  ],
+  "name": "schedule",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address[]",
+    "name": "targets",
+    "type": "address[]"
+   },
+   {
+    "internalType": "uint256[]",
+    "name": "values",
+    "type": "uint256[]"
+   },
+   {
+    "internalType": "bytes[]",
+    "name": "payloads",
+    "type": "bytes[]"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "predecessor",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "salt",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "uint256",
+    "name": "delay",
+    "type": "uint256"
+   }
+  ],
+  "name": "scheduleBatch",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes4",
+    "name": "interfaceId",
+    "type": "bytes4"
+   }
+  ],
+  "name": "supportsInterface",
+  "outputs": [
+   {
+    "internalType": "bool",
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "newDelay",
+    "type": "uint256"
+   }
+  ],
+  "name": "updateDelay",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "stateMutability": "payable",
+  "type": "receive"
  }
 ] as const;
 

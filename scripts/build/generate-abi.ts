@@ -9,6 +9,9 @@ const CONTRACTS = {
   modelCatalog: "registry/ModelCatalog",
   workerRegistry: "registry/WorkerRegistry",
   protocolTreasury: "treasury/ProtocolTreasury",
+  arbitrationPanel: "arbitration/ArbitrationPanel",
+  protocolGovernor: "governance/ProtocolGovernor",
+  protocolTimelock: "governance/ProtocolTimelock",
   serviceToken: "governance/ServiceToken",
   testStablecoin: "testing/TestStablecoin",
 };

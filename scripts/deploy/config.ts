@@ -5,8 +5,9 @@ import { z } from "zod";
 import {
   DEFAULT_DURATIONS,
   DEFAULT_FEE_BPS,
+  DEFAULT_GOVERNANCE,
   DEFAULT_MINIMUM_STAKE,
-  type Durations,
+  DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "../../contracts/ignition/settings.ts";
 
@@ -14,6 +15,15 @@ import {
 export const DEV_CHAIN_ID = 31337;
 /** First account of the mnemonic that every development chain funds. Public: worthless elsewhere. */
 const DEV_DEPLOYER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+
+/** Accounts of the same mnemonic in the roles that a real deployment must name. Their keys are public. */
+const DEV_SERVICE_TOKEN_HOLDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"; // third
+const DEV_GUARDIAN = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"; // seventh
+const DEV_ARBITERS: readonly Address[] = [
+  "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955", // eighth
+  "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f", // ninth
+  "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720", // tenth
+];
 
 /** What the person who runs the script can correct; shown without a stack trace. */
 export class ConfigError extends Error {
@@ -36,7 +46,11 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
   if (!/^0x[0-9a-fA-F]{64}$/.test(deployerKey))
     throw new ConfigError("DEPLOYER_PRIVATE_KEY must be 0x and 64 hex digits");
   const deployer = privateKeyToAccount(deployerKey as Hex).address;
-  const owner = address(env, "OWNER_ADDRESS") ?? deployer;
+  const owner = address(env, "OWNER_ADDRESS");
+  if (owner !== null && !dev) {
+    throw new ConfigError(`OWNER_ADDRESS is for tests: on chain ${chainId} the timelock owns everything`);
+  }
+  const arbiters = addresses(env, "ARBITER_ADDRESSES", dev ? DEV_ARBITERS : null);
   const stablecoin = address(env, "STABLECOIN_ADDRESS");
   if (stablecoin === null && !dev) {
     throw new ConfigError(
@@ -46,13 +60,17 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
   const settings: ProtocolSettings = {
     deployer,
     owner,
-    guardian: address(env, "GUARDIAN_ADDRESS") ?? owner,
-    serviceTokenHolder: dev ? deployer : owner,
+    guardian: role(env, "GUARDIAN_ADDRESS", dev ? (owner ?? DEV_GUARDIAN) : null),
+    serviceTokenHolder: role(env, "SERVICE_TOKEN_HOLDER_ADDRESS", dev ? DEV_SERVICE_TOKEN_HOLDER : null),
     stablecoin,
-    gateways: gateways(env),
+    gateways: addresses(env, "GATEWAY_ADDRESSES", null),
     feeBps: feeBps(env),
     minimumStake: DEFAULT_MINIMUM_STAKE,
-    durations: durations(env, dev),
+    slashAmount: DEFAULT_SLASH_AMOUNT,
+    arbiters,
+    arbiterQuorum: arbiterQuorum(env, arbiters.length),
+    governance: { ...DEFAULT_GOVERNANCE, ...governanceTimes(env, dev) },
+    durations: { ...DEFAULT_DURATIONS, ...devSeconds(env, "DEPLOY_WINDOWS", DEFAULT_DURATIONS, dev) },
   };
   return { deployerKey: deployerKey as Hex, settings };
 }
@@ -73,12 +91,29 @@ function parseAddress(value: string, name: string): Address {
   return getAddress(value);
 }
 
-function gateways(env: Env): Address[] {
-  const list = required(env, "GATEWAY_ADDRESSES")
+function role(env: Env, name: string, fallback: Address | null): Address {
+  const given = address(env, name) ?? fallback;
+  if (given === null) throw new ConfigError(`${name} is required`);
+  return given;
+}
+
+function addresses(env: Env, name: string, fallback: readonly Address[] | null): readonly Address[] {
+  if (!env[name] && fallback !== null) return fallback;
+  const list = required(env, name)
     .split(",")
-    .map((value) => parseAddress(value.trim(), "GATEWAY_ADDRESSES"));
-  if (new Set(list).size !== list.length) throw new ConfigError("GATEWAY_ADDRESSES names an address twice");
+    .map((value) => parseAddress(value.trim(), name));
+  if (new Set(list).size !== list.length) throw new ConfigError(`${name} names an address twice`);
   return list;
+}
+
+function arbiterQuorum(env: Env, arbiters: number): number {
+  const text = env["ARBITER_QUORUM"];
+  if (!text) return Math.floor(arbiters / 2) + 1;
+  const quorum = Number(text);
+  if (!/^\d+$/.test(text) || quorum > arbiters || 2 * quorum <= arbiters) {
+    throw new ConfigError(`ARBITER_QUORUM must be more than half of the ${arbiters} arbiters and at most all of them`);
+  }
+  return quorum;
 }
 
 function feeBps(env: Env): number {
@@ -90,20 +125,30 @@ function feeBps(env: Env): number {
   return Number(text);
 }
 
-function durations(env: Env, dev: boolean): Durations {
-  const text = env["DEPLOY_WINDOWS"];
-  if (!text) return DEFAULT_DURATIONS;
-  if (!dev) throw new ConfigError(`DEPLOY_WINDOWS is for tests: it is accepted on chain ${DEV_CHAIN_ID} only`);
+function governanceTimes(env: Env, dev: boolean) {
+  const { votingDelay, votingPeriod, timelockDelay } = DEFAULT_GOVERNANCE;
+  return devSeconds(env, "DEPLOY_GOVERNANCE", { votingDelay, votingPeriod, timelockDelay }, dev);
+}
+
+/** Some of the seconds named by `defaults`, from JSON, on a development chain only. */
+function devSeconds<T extends Record<string, number>>(
+  env: Env,
+  variable: string,
+  defaults: T,
+  dev: boolean,
+): Partial<T> {
+  const text = env[variable];
+  if (!text) return {};
+  if (!dev) throw new ConfigError(`${variable} is for tests: it is accepted on chain ${DEV_CHAIN_ID} only`);
   const seconds = z.number().int().min(0).max(0xffffffff);
-  const names = Object.keys(DEFAULT_DURATIONS) as (keyof Durations)[];
-  const schema = z.strictObject(Object.fromEntries(names.map((name) => [name, seconds.optional()])));
+  const schema = z.strictObject(Object.fromEntries(Object.keys(defaults).map((name) => [name, seconds.optional()])));
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    throw new ConfigError("DEPLOY_WINDOWS is not JSON");
+    throw new ConfigError(`${variable} is not JSON`);
   }
   const parsed = schema.safeParse(json);
-  if (!parsed.success) throw new ConfigError(`DEPLOY_WINDOWS: ${z.prettifyError(parsed.error)}`);
-  return { ...DEFAULT_DURATIONS, ...(parsed.data as Partial<Durations>) };
+  if (!parsed.success) throw new ConfigError(`${variable}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data as Partial<T>;
 }

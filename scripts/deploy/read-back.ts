@@ -3,7 +3,14 @@ import { type Address, isAddressEqual, type PublicClient } from "viem";
 import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
 import type { ProtocolSettings } from "../../contracts/ignition/settings.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolTreasuryAbi,
+  workerRegistryAbi,
+} from "../../protocol/generated/abi.ts";
+import { wrongGrants } from "./roles.ts";
 
 type Finding = { what: string; is: unknown; wanted: unknown };
 
@@ -20,12 +27,17 @@ export async function checkWiring(client: PublicClient, contracts: Contracts): P
 
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
-  const [token, catalog, workers, stake, back] = await Promise.all([
+  const panel = { address: contracts.ArbitrationPanel, abi: arbitrationPanelAbi } as const;
+  const treasury = { address: contracts.ProtocolTreasury, abi: protocolTreasuryAbi } as const;
+  const [token, catalog, workers, arbitration, stake, back, panelBack, treasuryBack] = await Promise.all([
     client.readContract({ ...escrow, functionName: "token" }),
     client.readContract({ ...escrow, functionName: "CATALOG" }),
     client.readContract({ ...escrow, functionName: "REGISTRY" }),
+    client.readContract({ ...escrow, functionName: "PANEL" }),
     client.readContract({ ...registry, functionName: "STAKE_TOKEN" }),
     client.readContract({ ...registry, functionName: "escrow" }),
+    client.readContract({ ...panel, functionName: "escrow" }),
+    client.readContract({ ...treasury, functionName: "escrow" }),
   ]);
   const wiring: [string, Address, Address][] = [
     ["the escrow's token", token, contracts.Stablecoin],
@@ -33,6 +45,9 @@ export async function checkWiring(client: PublicClient, contracts: Contracts): P
     ["the escrow's registry", workers, contracts.WorkerRegistry],
     ["the registry's stake token", stake, contracts.ServiceToken],
     ["the registry's escrow", back, contracts.InferenceEscrow],
+    ["the escrow's panel", arbitration, contracts.ArbitrationPanel],
+    ["the panel's escrow", panelBack, contracts.InferenceEscrow],
+    ["the treasury's escrow", treasuryBack, contracts.InferenceEscrow],
   ];
   report(
     wiring.filter(([, is, wanted]) => !isAddressEqual(is, wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
@@ -58,47 +73,37 @@ export async function checkSettings(
   client: PublicClient,
   contracts: Contracts,
   settings: ProtocolSettings,
+  startBlock: bigint,
 ): Promise<void> {
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
-  const owned = {
-    escrow: contracts.InferenceEscrow,
-    catalog: contracts.ModelCatalog,
-    registry: contracts.WorkerRegistry,
-    treasury: contracts.ProtocolTreasury,
-  };
+  const registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
   const { priceNotice, retirementNotice, unbonding, ...windows } = settings.durations;
-  const [treasury, guardian, fee, windowsRead, models, minimumStake, unbondingRead, ...owners] = await Promise.all([
+  const [treasury, fee, windowsRead, models, minimumStake, slashAmount, unbondingRead] = await Promise.all([
     client.readContract({ ...escrow, functionName: "treasury" }),
-    client.readContract({ ...escrow, functionName: "guardian" }),
     client.readContract({ ...escrow, functionName: "feeBps" }),
     client.readContract({ ...escrow, functionName: "windows" }),
     client.readContract({ address: contracts.ModelCatalog, abi: modelCatalogAbi, functionName: "modelCount" }),
-    client.readContract({ address: contracts.WorkerRegistry, abi: workerRegistryAbi, functionName: "minimumStake" }),
-    client.readContract({ address: contracts.WorkerRegistry, abi: workerRegistryAbi, functionName: "unbondingPeriod" }),
-    // `owner` is the same function everywhere.
-    ...Object.values(owned).map((address) => client.readContract({ ...escrow, address, functionName: "owner" })),
+    client.readContract({ ...registry, functionName: "minimumStake" }),
+    client.readContract({ ...registry, functionName: "slashAmount" }),
+    client.readContract({ ...registry, functionName: "unbondingPeriod" }),
   ]);
   const facts: [string, unknown, unknown][] = [
     ["treasury", treasury, contracts.ProtocolTreasury],
-    ["guardian", guardian, settings.guardian],
     ["fee", fee, settings.feeBps],
     ["number of models", models, LAUNCH_MODELS.length],
     ["minimum stake", minimumStake, settings.minimumStake],
+    ["slash amount", slashAmount, settings.slashAmount],
     ["unbonding period", unbondingRead, unbonding],
     ...Object.entries(windows).map(([name, value]): [string, unknown, unknown] => [
       `window ${name}`,
       windowsRead[name as keyof typeof windows],
       value,
     ]),
-    ...Object.keys(owned).map((name, i): [string, unknown, unknown] => [
-      `owner of the ${name}`,
-      owners[i],
-      settings.owner,
-    ]),
   ];
   const text = (value: unknown) => String(value).toLowerCase();
   const missing = await unknownGateways(client, contracts.InferenceEscrow, settings.gateways);
   facts.push(["unknown gateways", missing.join(", "), ""]);
+  facts.push(["rights", (await wrongGrants(client, contracts, startBlock, settings)).join(", "), ""]);
   report(
     facts.filter(([, is, wanted]) => text(is) !== text(wanted)).map(([what, is, wanted]) => ({ what, is, wanted })),
   );

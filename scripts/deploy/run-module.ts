@@ -36,6 +36,10 @@ export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun)
       ModelCatalog: await address(contracts.catalog),
       WorkerRegistry: await address(contracts.registry),
       ProtocolTreasury: await address(contracts.treasury),
+      ArbitrationPanel: await address(contracts.panel),
+      ProtocolGovernor: await address(contracts.governor),
+      ProtocolTimelock: await address(contracts.timelock),
+      DisputeLogic: await address(contracts.disputeLogic),
       ServiceToken: await address(contracts.serviceToken),
       Stablecoin: await address(contracts.stablecoin),
     };

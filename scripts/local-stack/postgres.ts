@@ -10,7 +10,7 @@ import { databaseUser } from "./postgres-user.ts";
 
 /** Starts the database, or finds the one that DATABASE_URL names. */
 export async function startPostgres(context: StackContext): Promise<{ says: string; url: string }> {
-  if (context.options.databaseUrl) return await useGiven(context.options.databaseUrl);
+  if (context.options.databaseUrl) return await connectGiven(context.options.databaseUrl);
 
   const { ports, secrets, supervisor, options } = context;
   const report = (line: string): void => context.report("database", line);
@@ -51,7 +51,7 @@ export async function startPostgres(context: StackContext): Promise<{ says: stri
 const settings = (values: Record<string, string | number>): string[] =>
   Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
-async function useGiven(url: string): Promise<{ says: string; url: string }> {
+async function connectGiven(url: string): Promise<{ says: string; url: string }> {
   try {
     const version = await query(url, "SHOW server_version");
     return { says: `PostgreSQL ${version}, from DATABASE_URL`, url };

@@ -7,8 +7,8 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-/** anvil's and Hardhat's first account; it holds the SVC supply of a development chain. */
-const DEV_OWNER: Hex = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+/** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
+const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
 const DEV_CHAIN_ID = 31337;
 
 const key = z.custom<Hex>(

@@ -28,7 +28,7 @@ export class NoGas extends Error {
 }
 
 /** Gas of a batch: ITEM_GAS must be left before every item, and no item of a worker uses more than the ceiling. */
-const ITEM_GAS = 650_000n;
+const ITEM_GAS = 700_000n;
 const ITEM_CEILING = 300_000n;
 const BASE_GAS = 100_000n;
 const RECEIPT_MS = 30_000;

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { windowsOf } from "../../../contracts/ignition/protocol.ts";
 import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare } from "../support/fresh.ts";
 
 const DAY = 86_400;
@@ -30,13 +31,13 @@ describe("The fee", () => {
   });
 
   it("is 20 % at most, from the first day on", async () => {
-    const { escrow, token, catalog, registry, owner, treasury } = await freshBare();
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
     await escrow.scheduleFee(2_000);
     await expect(escrow.scheduleFee(2_001))
       .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
       .withArgs(2_001, 2_000);
-    const factory = await ethers.getContractFactory("InferenceEscrow");
-    await expect(factory.deploy(token, catalog, registry, owner, owner, treasury, 2_001, WINDOWS))
+    const factory = await escrowFactory();
+    await expect(factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 2_001, WINDOWS))
       .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
       .withArgs(2_001, 2_000);
   });
@@ -58,43 +59,43 @@ describe("The time windows", () => {
   const LONGEST = 90_150;
 
   it("must be shorter, added up, than the unbonding of a stake", async () => {
-    const { escrow, token, catalog, owner, svc, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, owner, svc, treasury } = await freshBare();
+    const factory = await escrowFactory();
     for (const [unbonding, good] of [
       [LONGEST, false],
       [LONGEST + 1, true],
     ] as const) {
-      const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, unbonding]);
-      const deploying = factory.deploy(token, catalog, registry, owner, owner, treasury, 0, WINDOWS);
+      const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, unbonding]);
+      const deploying = factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, WINDOWS);
       if (good) await deploying;
       else await expect(deploying).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
     }
   });
 
   it("count whichever way of punishment is the longest", async () => {
-    const { escrow, token, catalog, owner, svc, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, owner, svc, treasury } = await freshBare();
+    const factory = await escrowFactory();
     const cases = [
       [{ ...WINDOWS, equivocation: 200_000 }, 200_000],
       // Settled in the last second, disputed in the last: 150 + 60 + 30 + 86,400 beats a finalization of 10 s.
       [{ ...WINDOWS, finalization: 10 }, 86_640],
     ] as const;
     for (const [windows, longest] of cases) {
-      const tight = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, longest]);
+      const tight = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, longest]);
       await expect(
-        factory.deploy(token, catalog, tight, owner, owner, treasury, 0, windows),
+        factory.deploy(token, catalog, tight, panel, owner, owner, treasury, 0, windows),
       ).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
-      const enough = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, longest + 1]);
-      await factory.deploy(token, catalog, enough, owner, owner, treasury, 0, windows);
+      const enough = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, longest + 1]);
+      await factory.deploy(token, catalog, enough, panel, owner, owner, treasury, 0, windows);
     }
   });
 
   it("leave time to answer and to be mined", async () => {
-    const { escrow, token, catalog, registry, owner, treasury } = await freshBare();
-    const factory = await ethers.getContractFactory("InferenceEscrow");
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    const factory = await escrowFactory();
     for (const name of ["completion", "inclusion"] as const) {
       await expect(
-        factory.deploy(token, catalog, registry, owner, owner, treasury, 0, { ...WINDOWS, [name]: 0 }),
+        factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, { ...WINDOWS, [name]: 0 }),
       ).to.be.revertedWithCustomError(escrow, "Admin_InvalidWindows");
     }
   });

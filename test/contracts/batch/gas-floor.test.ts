@@ -63,7 +63,7 @@ describe("Gas of a batch", () => {
     await hostile.setBehaviour(await treasury.getAddress(), Behaviour.BurnGas);
     const job = await lockJob(world);
     const batch = [await items(world).complete(job)];
-    const attempts = await sweep(world, batch, range(640_000, 720_000, 1_777), async () => {
+    const attempts = await sweep(world, batch, range(690_000, 770_000, 1_777), async () => {
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
       expect(await escrow.claimableOf(worker.payout)).to.equal(540_000);
     });

@@ -1,15 +1,21 @@
 import { expect } from "chai";
-import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE } from "../../../contracts/ignition/settings.ts";
 import { ConfigError, type Env, readConfig, readTarget } from "../../../scripts/deploy/config.ts";
 import { someAddress } from "../support/actors.ts";
 
 const KEY = `0x${"11".repeat(32)}`;
 const KEY_ADDRESS = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A";
 const GATEWAYS = `${someAddress("a")},${someAddress("b")}`;
+const ROLES: Env = {
+  GUARDIAN_ADDRESS: someAddress("guardian"),
+  SERVICE_TOKEN_HOLDER_ADDRESS: someAddress("holder"),
+  ARBITER_ADDRESSES: ["x", "y", "z", "w"].map(someAddress).join(),
+};
 const MAINNET: Env = {
   GATEWAY_ADDRESSES: GATEWAYS,
   DEPLOYER_PRIVATE_KEY: KEY,
   STABLECOIN_ADDRESS: someAddress("coin"),
+  ...ROLES,
 };
 
 function errorOf(env: Env, chainId: number): string {
@@ -25,40 +31,60 @@ function errorOf(env: Env, chainId: number): string {
 describe("Settings of a deployment", () => {
   it("need nothing but gateways on the development chain", () => {
     const { settings } = readConfig({ GATEWAY_ADDRESSES: GATEWAYS }, 31337);
-    const first = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     expect(settings).to.deep.equal({
-      deployer: first,
-      owner: first,
-      guardian: first,
-      serviceTokenHolder: first,
+      deployer: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+      owner: null,
+      guardian: "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+      serviceTokenHolder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
       stablecoin: null,
       gateways: [someAddress("a"), someAddress("b")],
       feeBps: 1_000,
       minimumStake: 1_000_000_000n,
+      slashAmount: 500_000_000n,
+      arbiters: [
+        "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+        "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+        "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+      ],
+      arbiterQuorum: 2,
+      governance: DEFAULT_GOVERNANCE,
       durations: DEFAULT_DURATIONS,
     });
   });
 
   it("take key and stablecoin from the environment everywhere else, by name", () => {
     expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS }, 1)).to.contain("DEPLOYER_PRIVATE_KEY is required");
-    expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain(
+    expect(errorOf({ ...ROLES, GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain(
       "STABLECOIN_ADDRESS is required",
     );
     const { settings } = readConfig(MAINNET, 1);
     expect([settings.deployer, settings.stablecoin]).to.deep.equal([KEY_ADDRESS, someAddress("coin")]);
   });
 
-  it("give governance the SVC supply where money is real, the deployer on the development chain", () => {
-    const owner = someAddress("owner");
-    expect(readConfig({ ...MAINNET, OWNER_ADDRESS: owner }, 1).settings).to.include({
-      owner,
-      guardian: owner,
-      serviceTokenHolder: owner,
-    });
-    expect(readConfig({ ...MAINNET, OWNER_ADDRESS: owner }, 31337).settings.serviceTokenHolder).to.equal(KEY_ADDRESS);
-    expect(readConfig({ ...MAINNET, GUARDIAN_ADDRESS: someAddress("guardian") }, 1).settings.guardian).to.equal(
-      someAddress("guardian"),
-    );
+  it("name guardian, first holder of SVC and arbiters everywhere else", () => {
+    for (const name of Object.keys(ROLES)) {
+      expect(errorOf({ ...MAINNET, [name]: undefined }, 1)).to.contain(`${name} is required`);
+    }
+    const { settings } = readConfig(MAINNET, 1);
+    expect(settings).to.include({ guardian: someAddress("guardian"), serviceTokenHolder: someAddress("holder") });
+    expect(settings.arbiters).to.have.length(4);
+  });
+
+  it("make more than half of the arbiters a quorum", () => {
+    expect(readConfig(MAINNET, 1).settings.arbiterQuorum).to.equal(3);
+    expect(readConfig({ ...MAINNET, ARBITER_QUORUM: "4" }, 1).settings.arbiterQuorum).to.equal(4);
+    for (const quorum of ["2", "5", "x"])
+      expect(errorOf({ ...MAINNET, ARBITER_QUORUM: quorum }, 1)).to.contain("ARBITER_QUORUM");
+  });
+
+  it("have another owner than the timelock, and shorter votes, on the development chain only", () => {
+    const env = { ...MAINNET, OWNER_ADDRESS: someAddress("owner"), DEPLOY_GOVERNANCE: '{"votingPeriod": 60}' };
+    const { settings } = readConfig(env, 31337);
+    expect(settings.owner).to.equal(someAddress("owner"));
+    expect(settings.governance).to.deep.equal({ ...DEFAULT_GOVERNANCE, votingPeriod: 60 });
+    expect(readConfig(MAINNET, 1).settings.owner).to.equal(null);
+    expect(errorOf(env, 1)).to.contain("OWNER_ADDRESS is for tests");
+    expect(errorOf({ ...env, OWNER_ADDRESS: undefined }, 1)).to.contain("DEPLOY_GOVERNANCE is for tests");
   });
 
   it("shorten windows on the development chain only", () => {

@@ -5,17 +5,33 @@ import { ethers } from "../support/chain.ts";
 import { deployBare } from "../support/world.ts";
 
 describe("The deployment module", () => {
-  it("hands every contract over to the owner and leaves the deployer nothing", async () => {
-    const owner = someAddress("governance");
+  it("hands every contract over to the timelock and leaves the deployer nothing", async () => {
     const [deployer] = await ethers.getSigners();
-    const { escrow, catalog, registry, treasury, svc, guardian } = await deployBare({
-      owner,
-      serviceTokenHolder: owner,
-    });
-    const owners = await Promise.all([escrow.owner(), catalog.owner(), registry.owner(), treasury.owner()]);
-    expect(owners).to.deep.equal([owner, owner, owner, owner]);
-    expect(await svc.balanceOf(deployer?.address ?? "")).to.equal(0);
+    const holder = someAddress("holder");
+    const world = await deployBare({ owner: null, serviceTokenHolder: holder });
+    const { escrow, catalog, registry, treasury, panel, timelock, governor, svc, guardian } = world;
+    const owned = [escrow, catalog, registry, treasury, panel];
+    const owners = await Promise.all(owned.map((contract) => contract.owner()));
+    expect(new Set(owners)).to.deep.equal(new Set([await timelock.getAddress()]));
+    expect(await governor.timelock()).to.equal(await timelock.getAddress());
     expect(await escrow.guardian()).to.equal(guardian.address);
+    expect(await svc.balanceOf(holder)).to.equal(await svc.totalSupply());
+
+    // AccessControl cannot list its members: its events can.
+    const held = new Map<string, string>();
+    const logs = await timelock.queryFilter(timelock.filters.RoleGranted());
+    for (const { args } of logs) held.set(`${args.role} ${args.account}`, args.account);
+    for (const { args } of await timelock.queryFilter(timelock.filters.RoleRevoked()))
+      held.delete(`${args.role} ${args.account}`);
+    const roles = async (name: "PROPOSER_ROLE" | "CANCELLER_ROLE" | "EXECUTOR_ROLE" | "DEFAULT_ADMIN_ROLE") =>
+      await timelock[name]();
+    expect([...held.keys()]).to.have.members([
+      `${await roles("DEFAULT_ADMIN_ROLE")} ${await timelock.getAddress()}`,
+      `${await roles("PROPOSER_ROLE")} ${await governor.getAddress()}`,
+      `${await roles("CANCELLER_ROLE")} ${await governor.getAddress()}`,
+      `${await roles("EXECUTOR_ROLE")} ${ethers.ZeroAddress}`,
+    ]);
+    expect([...held.values()]).not.to.include(deployer?.address);
   });
 
   it("wires the contracts to each other", async () => {

@@ -24,7 +24,7 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
   const lock = await send(
     world,
     pairs.map(({ client }, i) =>
-      code.encodeFunctionData("lock", [ids[i] ?? "", client.address, MODEL, LOCK_TOKENS, 80, 2 ** 40 - 1]),
+      code.encodeFunctionData("lock", [client.address, MODEL, ids[i] ?? "", LOCK_TOKENS, 80, 2 ** 40 - 1]),
     ),
   );
   const jobs: Job[] = [];

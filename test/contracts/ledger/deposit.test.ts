@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { windowsOf } from "../../../contracts/ignition/protocol.ts";
 import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
 import { ethers } from "../support/chain.ts";
+import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { buyCredits } from "../support/world.ts";
 
@@ -100,7 +101,7 @@ describe("deposit", () => {
     await token.connect(stranger).approve(escrow, 2n * most * UNITS);
     await escrow.connect(stranger).deposit(most);
     const id = "0x0000000000000000000000000000aaaa";
-    await escrow.connect(gateway).lock(id, stranger.address, 1, 5_000, 100, most);
+    await escrow.connect(gateway).lock(stranger.address, 1, id, 5_000, 100, most);
     await expect(escrow.connect(stranger).deposit(100))
       .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
       .withArgs(40, most + 100n);
@@ -109,10 +110,12 @@ describe("deposit", () => {
   });
 
   it("accepts only a token of six decimals", async () => {
-    const { escrow, catalog, registry, owner, treasury } = await freshBare();
+    const { escrow, panel, catalog, registry, owner, treasury } = await freshBare();
     const token = await ethers.deployContract("EighteenDecimals");
-    const factory = await ethers.getContractFactory("InferenceEscrow");
-    await expect(factory.deploy(token, catalog, registry, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)))
+    const factory = await escrowFactory();
+    await expect(
+      factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)),
+    )
       .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
       .withArgs(await token.getAddress());
   });

@@ -21,7 +21,7 @@ describe("The registry's configuration", () => {
     await expect(registry.setMinimumStake(0)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
     await expect(registry.setMinimumStake(MINIMUM + 1n))
       .to.emit(registry, "MinimumStakeSet")
-      .withArgs(2, MINIMUM + 1n);
+      .withArgs(3, MINIMUM + 1n);
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
     await registry.setMinimumStake(MINIMUM);
     expect((await registry.workerAt(worker.id)).active).to.equal(true);
@@ -30,7 +30,7 @@ describe("The registry's configuration", () => {
   it("names the escrow once and for all", async () => {
     const { registry, stranger, owner, svc } = await freshWorld();
     await expect(registry.setEscrow(stranger)).to.be.revertedWithCustomError(registry, "Registry_InvalidConfiguration");
-    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1]);
+    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
     await expect(other.setEscrow(ethers.ZeroAddress)).to.be.revertedWithCustomError(
       registry,
       "Registry_InvalidConfiguration",

@@ -101,6 +101,16 @@ describe("Payouts", () => {
       .and.lessThan(Number((high - low) / step));
   });
 
+  it("asks by name for the gas of a transfer that it could not hand on", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const args = await completeArgs(world, await lockJob(world));
+    await expect(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n })).to.be.revertedWithCustomError(
+      escrow,
+      "BoundedCall_OutOfGas",
+    );
+  });
+
   it("cannot be re-entered by the token", async () => {
     const world = await freshHostileWorld();
     const { escrow, hostile, worker } = world;

@@ -27,7 +27,7 @@ contract JobHandler is LedgerHandler {
         if (wallets[wallet].free < credits) return;
         bytes16 jobId = bytes16(keccak256(abi.encode(jobs.length)));
         VM.prank(gateway);
-        escrow.lock(jobId, wallet, uint16(model), uint32(maxTokens), uint32(credits), type(uint40).max);
+        escrow.lock(wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max);
         wallets[wallet].free -= credits;
         wallets[wallet].escrowed += credits;
         ghosts[jobId].wallet = wallet;
@@ -66,7 +66,7 @@ contract JobHandler is LedgerHandler {
         counted = within(counted, 0, 10_000);
         Signature memory signature = signCompletion(ghost.workerKey, ghost.completion);
         VM.prank(gateway);
-        escrow.complete(ghost.completion, signature, attempt, uint32(counted), ghost.wallet);
+        escrow.complete(ghost.completion, uint32(counted), signature, attempt, ghost.wallet);
         uint256 signedTokens = ghost.completion.completionTokens;
         _settled(jobId, job, counted < signedTokens ? counted : signedTokens);
         done["complete"] += 1;

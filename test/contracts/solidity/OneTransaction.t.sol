@@ -61,10 +61,10 @@ contract OneTransactionTest is Protocol {
         bytes16 jobId = bytes16(uint128(7));
         Completion memory completion = Completion(jobId, keccak256("answer"), 1, 600, uint40(block.timestamp));
         bytes[] memory items = new bytes[](2);
-        items[0] = abi.encodeCall(escrow.lock, (jobId, WALLET, 1, 600, 40, type(uint40).max));
+        items[0] = abi.encodeCall(escrow.lock, (WALLET, 1, jobId, 600, 40, type(uint40).max));
         items[1] = abi.encodeCall(
             escrow.complete,
-            (completion, signCompletion(WORKER_KEY, completion), 1, 600, WALLET)
+            (completion, 600, signCompletion(WORKER_KEY, completion), 1, WALLET)
         );
         VM.prank(gateway);
         escrow.execute(items);

@@ -16,6 +16,16 @@ contract PricingTest {
         require(Pricing.quote(tokens, perRequest, per1k) == perRequest, "not flat");
     }
 
+    /// The step lies between 500 and 501 tokens, however dear a token is.
+    function testFuzz_stepBehind500(uint16 perRequest, uint16 per1k) external pure {
+        require(Pricing.quote(500, perRequest, per1k) == perRequest, "500");
+        require(Pricing.charge(500, perRequest, per1k, type(uint32).max) == perRequest, "charge 500");
+        uint256 thousandths = uint256(501) * per1k;
+        uint32 price = Pricing.quote(501, perRequest, per1k);
+        require(price >= perRequest && uint256(price) * 1000 >= thousandths, "501");
+        require(Pricing.charge(501, perRequest, per1k, type(uint32).max) == price, "charge 501");
+    }
+
     /// Above, it is the smallest whole price that covers tokens × per1k / 1000, unless the request's price is higher.
     function testFuzz_smallestPriceThatCovers(uint32 tokens, uint16 perRequest, uint16 per1k) external view {
         tokens = uint32(within(tokens, 501, type(uint32).max));
@@ -73,6 +83,8 @@ contract PricingTest {
     /// The examples of the design: max 40/20.
     function test_examples() external pure {
         require(Pricing.quote(500, 40, 20) == 40, "500");
+        require(Pricing.quote(500, 1, 1000) == 1, "500 of a dear model");
+        require(Pricing.quote(501, 1, 1000) == 501, "501 of a dear model");
         require(Pricing.quote(700, 40, 20) == 40, "700");
         require(Pricing.quote(2000, 40, 20) == 40, "2000");
         require(Pricing.quote(2001, 40, 20) == 41, "2001");

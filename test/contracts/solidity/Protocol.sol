@@ -2,6 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {InferenceEscrow} from "../../../contracts/escrow/InferenceEscrow.sol";
+import {IArbitrationPanel} from "../../../contracts/interfaces/IArbitrationPanel.sol";
 import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
 import {IModelCatalog, ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "../../../contracts/interfaces/IWorkerRegistry.sol";
@@ -27,6 +29,7 @@ abstract contract Protocol {
     IERC20 public svc;
     IModelCatalog public catalog;
     IWorkerRegistry public registry;
+    IArbitrationPanel public panel;
     IInferenceEscrow public escrow;
     address public gateway;
     address public constant TREASURY = address(0x7EA5);
@@ -45,18 +48,23 @@ abstract contract Protocol {
         );
         svc = IERC20(create("ServiceToken", abi.encode(address(this), 1e27)));
         catalog = IModelCatalog(create("ModelCatalog", abi.encode(address(this), 1 days, 14 days)));
-        registry = IWorkerRegistry(create("WorkerRegistry", abi.encode(address(this), svc, STAKE, 2 days)));
-        bytes memory args = abi.encode(
+        registry = IWorkerRegistry(create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, 2 days)));
+        address[] memory arbiters = new address[](1);
+        arbiters[0] = address(this);
+        panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbiters, 1)));
+        // Compiled here once more, unlike the others: the runner links a library only to what it compiles.
+        escrow = new InferenceEscrow(
             token,
             catalog,
             registry,
+            panel,
             address(this),
             address(this),
             TREASURY,
             1_000,
             windows
         );
-        escrow = IInferenceEscrow(create("InferenceEscrow", args));
+        panel.setEscrow(address(escrow));
         IRegistryDeployment(address(registry)).setEscrow(address(escrow));
         gateway = VM.addr(GATEWAY_KEY);
         escrow.addGateway(gateway);

@@ -9,7 +9,7 @@ export function items(world: World) {
   const code = world.escrow.interface;
   return {
     lock: (id = jobId()) =>
-      code.encodeFunctionData("lock", [id, world.client.address, MODEL, LOCK_TOKENS, 80, 2 ** 40 - 1]),
+      code.encodeFunctionData("lock", [world.client.address, MODEL, id, LOCK_TOKENS, 80, 2 ** 40 - 1]),
     acknowledge: async (job: Job) => code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job))]),
     complete: async (job: Job, options: CompleteOptions = {}) =>
       code.encodeFunctionData("complete", [...(await completeArgs(world, job, options))]),

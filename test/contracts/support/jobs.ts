@@ -38,7 +38,7 @@ export function sendLock(world: World, options: LockOptions = {}) {
   const wallet = options.wallet ?? world.client.address;
   return world.escrow
     .connect(options.gateway ?? world.gateway)
-    .lock(id, wallet, model, maxTokens, maxCredits, validUntil);
+    .lock(wallet, model, id, maxTokens, maxCredits, validUntil);
 }
 
 /** A locked job: 80 credits of the client on a max model. */
@@ -98,7 +98,7 @@ export async function completeArgs(world: World, job: Job, options: CompleteOpti
   const signature =
     options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
   const { attempt = 1, countedTokens = completion.completionTokens, wallet = world.client.address } = options;
-  return [completion, signature, attempt, countedTokens, wallet] as const;
+  return [completion, countedTokens, signature, attempt, wallet] as const;
 }
 
 /** The gateway's fast path. */

@@ -5,7 +5,9 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import { protocolModule } from "../../../contracts/ignition/protocol.ts";
 import {
   DEFAULT_DURATIONS,
+  DEFAULT_GOVERNANCE,
   DEFAULT_MINIMUM_STAKE,
+  DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "../../../contracts/ignition/settings.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../../protocol/messages.ts";
@@ -32,6 +34,7 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     await ethers.getSigners();
   if (!deployer || !guardian || !gateway || !otherGateway || !stranger || !client || !workerOwner)
     throw new Error("too few accounts");
+  const arbiters = others.slice(-3);
   const settings: ProtocolSettings = {
     deployer: getAddress(deployer.address),
     owner: getAddress(deployer.address),
@@ -41,6 +44,10 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     gateways: [getAddress(gateway.address), getAddress(otherGateway.address)],
     feeBps: 1_000,
     minimumStake: DEFAULT_MINIMUM_STAKE,
+    slashAmount: DEFAULT_SLASH_AMOUNT,
+    arbiters: arbiters.map(({ address }) => getAddress(address)),
+    arbiterQuorum: 2,
+    governance: DEFAULT_GOVERNANCE,
     durations: DEFAULT_DURATIONS,
     ...overrides,
   };
@@ -55,9 +62,13 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     client,
     workerOwner,
     others,
+    arbiters,
     token: await ethers.getContractAt("TestStablecoin", deployed.stablecoin),
     svc: await ethers.getContractAt("ServiceToken", deployed.serviceToken),
     treasury: await ethers.getContractAt("ProtocolTreasury", deployed.treasury),
+    panel: await ethers.getContractAt("ArbitrationPanel", deployed.panel),
+    governor: await ethers.getContractAt("ProtocolGovernor", deployed.governor),
+    timelock: await ethers.getContractAt("ProtocolTimelock", deployed.timelock),
     catalog: await ethers.getContractAt("ModelCatalog", deployed.catalog),
     registry: await ethers.getContractAt("WorkerRegistry", deployed.registry),
     escrow: await ethers.getContractAt("InferenceEscrow", deployed.escrow),

@@ -33,6 +33,9 @@ export async function deploy(rpcUrl: string, file: string): Promise<Deployment> 
     DEPLOYMENT_FILE: file,
     GATEWAY_ADDRESSES: privateKeyToAddress(GATEWAY),
     DEPLOY_WINDOWS: JSON.stringify(windows),
+    // One key does what governance and the first holder of SVC would do.
+    OWNER_ADDRESS: privateKeyToAddress(DEPLOYER),
+    SERVICE_TOKEN_HOLDER_ADDRESS: privateKeyToAddress(DEPLOYER),
   };
   await promisify(execFile)(process.execPath, ["scripts/deploy.ts"], { cwd: ROOT, env });
   return parseDeployment(readFileSync(file, "utf8"), file);

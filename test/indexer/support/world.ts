@@ -104,7 +104,7 @@ export class World {
     const validUntil = (await this.now()) + 1_000;
     return {
       id,
-      call: this.call("InferenceEscrow", "lock", id, this.client.address, model, maxTokens, 1_000, validUntil),
+      call: this.call("InferenceEscrow", "lock", this.client.address, model, id, maxTokens, 1_000, validUntil),
     };
   }
 
@@ -135,9 +135,9 @@ export class World {
       "InferenceEscrow",
       "complete",
       completion,
+      completionTokens,
       signature,
       attempt,
-      completionTokens,
       this.client.address,
     );
   }

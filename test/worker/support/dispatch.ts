@@ -70,7 +70,7 @@ export async function lockJob(chain: TestChain, worker: TestWorker, options: Job
   const job = await prepare(chain, worker, options);
   const model = await chain.modelNumber(worker.models[0] as string);
   const tokens = options.lockedTokens ?? job.request.max_tokens;
-  const args = [job.assignment.jobId, client.address, model, tokens, 0xffffffff, 0xffffffffff] as const;
+  const args = [client.address, model, job.assignment.jobId, tokens, 0xffffffff, 0xffffffffff] as const;
   await chain.send(gateway, "lock", args);
   return job;
 }
@@ -141,9 +141,9 @@ export function complete(chain: TestChain, job: Job, { completed }: Pick<Streame
   const { completion, signature } = completed;
   const args = [
     completion,
+    completion.completionTokens,
     compactSignature(signature),
     job.assignment.attempt,
-    completion.completionTokens,
     client.address,
   ] as const;
   return chain.send(gateway, "complete", args);
