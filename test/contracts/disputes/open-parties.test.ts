@@ -1,7 +1,15 @@
 /** Who may open a dispute, and what is written down about it. */
 import { expect } from "chai";
 import { nextBlockAt, now } from "../support/chain.ts";
-import { ARBITRATION, BOND, OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
+import {
+  ARBITRATION,
+  BOND,
+  OTHER_HASH,
+  provenJob,
+  sendDispute,
+  settledJob,
+  storedDispute,
+} from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { PROOF_HASH } from "../support/jobs.ts";
 import { buyCredits, CLIENT_CREDITS, type World } from "../support/world.ts";
@@ -36,7 +44,7 @@ for (const { from, enter, free, escrowed } of origins) {
           free,
           escrowed,
         );
-      expect((await escrow.disputeOf(job.id)).toObject()).to.deep.equal({
+      expect(await storedDispute(world, job)).to.deep.equal({
         openedAt: BigInt(at),
         arbiterSet: 1n,
         bond: 0n,
