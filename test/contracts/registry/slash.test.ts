@@ -6,6 +6,7 @@ import { disputedJob, Ruling, sendRuling } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { stakeTermsInForce, topUp } from "../support/stake.ts";
 import { STAKE_UNIT, type World } from "../support/world.ts";
 
 const MINIMUM = 1_000_000_000n;
@@ -73,22 +74,24 @@ describe("A slash", () => {
     }
   });
 
-  for (const [name, stake, taken, full] of [
-    ["exactly the amount is left", SLASH, SLASH, true],
-    ["a millionth more is left", SLASH + 1n, SLASH, true],
-    ["a millionth less is left", SLASH - 1n, SLASH - 1n, false],
+  for (const [name, slash, added, full] of [
+    ["exactly the amount is left", SLASH, 0n, true],
+    ["a millionth more is left", SLASH, 1n, true],
+    ["a millionth less is left", SLASH + 1n, 1n, false],
   ] as const) {
     it(`takes ${full ? "the amount" : "what there is"} when ${name}`, async () => {
       const world = await freshWorld();
       const { registry, worker } = world;
+      await stakeTermsInForce(world, MINIMUM, slash);
       const [first, second] = [await acknowledgedJob(world), await acknowledgedJob(world)];
       const mine = await asEscrow(world);
-      await registry.setSlashAmount(MINIMUM - stake);
       await mine.slash(first.id, false);
-      await registry.setSlashAmount(SLASH);
+      await topUp(world, added);
+      const left = MINIMUM - slash + added;
+      const taken = full ? slash : left;
       await expect(mine.slash(second.id, false))
         .to.emit(registry, "WorkerSlashed")
-        .withArgs(worker.id, worker.key.address, second.id, 5, taken, stake - taken, false);
+        .withArgs(worker.id, worker.key.address, second.id, added === 0n ? 5 : 6, taken, left - taken, false);
       expect((await registry.slashOf(second.id)).full).to.equal(full);
     });
   }
@@ -110,46 +113,20 @@ describe("A slash", () => {
     await expect(sendComplete(world, open)).to.emit(escrow, "JobSettled");
   });
 
-  it("leaves a worker that stands above the minimum in work, to the millionth", async () => {
-    const world = await freshWorld();
-    const { registry, svc, worker, owner } = world;
-    await svc.connect(owner).approve(registry, SLASH * STAKE_UNIT);
-    await registry.connect(owner).addStake(worker.key.address, SLASH);
-    const mine = await asEscrow(world);
-    await mine.slash((await acknowledgedJob(world)).id, false);
-    expect((await registry.workerAt(worker.id)).active).to.equal(true);
-    await registry.setSlashAmount(1);
-    await mine.slash((await acknowledgedJob(world)).id, false);
-    expect((await registry.workerAt(worker.id)).active).to.equal(false);
-  });
-});
-
-describe("The amount of a slash", () => {
-  it("is more than nothing and at most the minimum stake, from either side", async () => {
-    const { registry } = await freshWorld();
-    for (const amount of [0n, MINIMUM + 1n]) {
-      await expect(registry.setSlashAmount(amount)).to.be.revertedWithCustomError(
-        registry,
-        "Registry_InvalidConfiguration",
-      );
-    }
-    await expect(registry.setSlashAmount(MINIMUM)).to.emit(registry, "SlashAmountSet").withArgs(3, MINIMUM);
-    expect(await registry.slashAmount()).to.equal(MINIMUM);
-    await expect(registry.setMinimumStake(MINIMUM - 1n)).to.be.revertedWithCustomError(
-      registry,
-      "Registry_InvalidConfiguration",
-    );
-    await expect(registry.setSlashAmount(1)).to.emit(registry, "SlashAmountSet").withArgs(4, 1);
-    await expect(registry.setMinimumStake(1)).to.emit(registry, "MinimumStakeSet").withArgs(5, 1);
-  });
-
-  it("is the one of the moment of the slash", async () => {
-    const world = await freshWorld();
-    const { registry, worker } = world;
-    const job = await disputedJob(world);
-    await registry.setSlashAmount(7);
-    await sendRuling(world, job, Ruling.WorkerAtFault);
-    expect((await registry.workerAt(worker.id)).stake).to.equal(MINIMUM - 7n);
-    expect((await registry.slashOf(job.id)).full).to.equal(true);
-  });
+  for (const [added, active] of [
+    [SLASH, true],
+    [SLASH - 1n, false],
+  ] as const) {
+    it(`leaves ${active ? "at" : "out of"} work who stands ${active ? "at" : "a millionth below"} the minimum then`, async () => {
+      const world = await freshWorld();
+      const { escrow, registry, worker } = world;
+      await topUp(world, added);
+      await (await asEscrow(world)).slash((await acknowledgedJob(world)).id, false);
+      const { stake, active: isActive } = await registry.workerAt(worker.id);
+      expect([stake, isActive]).to.deep.equal([MINIMUM + added - SLASH, active]);
+      const next = await lockJob(world);
+      if (active) await sendAcknowledge(world, next);
+      else await expect(sendAcknowledge(world, next)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    });
+  }
 });

@@ -6,6 +6,7 @@ import { OTHER_HASH, Ruling, sendDispute, sendEquivocation, sendVote, settledJob
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, completionOf, lockJob, sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
+import { stakeTermsInForce } from "../support/stake.ts";
 import { deployWorld, STAKE_UNIT, type World } from "../support/world.ts";
 
 const MINIMUM = 1_000_000_000n;
@@ -59,7 +60,7 @@ describe("A worker that unbonds ahead of a slash", () => {
   it("with nothing left after the slashes is released without a payment, and can start anew", async () => {
     const world = await freshWorld();
     const { registry, svc, worker, workerOwner } = world;
-    await registry.setSlashAmount(MINIMUM);
+    await stakeTermsInForce(world, MINIMUM, MINIMUM);
     const job = await settledJob(world);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);
     const { unbondsAt } = await registry.workerAt(worker.id);
@@ -71,7 +72,7 @@ describe("A worker that unbonds ahead of a slash", () => {
       .withArgs(worker.key.address);
   });
 
-  it("cannot leave before the last slashable second even where unbonding is as short as it can be", async () => {
+  it("cannot leave, and no new terms of stake arrive, before the last slashable second even where unbonding is as short as it can be", async () => {
     const world = await networkHelpers.loadFixture(tightWorld);
     const { escrow, registry, worker, workerOwner, gateway, stranger, client, arbiters } = world;
     // Lock, acknowledgement and unbonding in one block: the earliest second in which a job holder can start to leave.
@@ -87,6 +88,7 @@ describe("A worker that unbonds ahead of a slash", () => {
           .lock(client.address, 1, job.id, 4_000, 80, 2 ** 40 - 1, { ...gas, gasPrice: 9n * 10n ** 9n }),
         await escrow.connect(stranger).acknowledge(...acknowledging, { ...gas, gasPrice: 8n * 10n ** 9n }),
         await registry.connect(workerOwner).startUnbonding(worker.key.address, { ...gas, gasPrice: 7n * 10n ** 9n }),
+        await registry.scheduleStakeTerms(MINIMUM, 1n, { ...gas, gasPrice: 6n * 10n ** 9n }),
       ];
       await mineAt(at);
       for (const tx of sent) expect((await tx.wait())?.status).to.equal(1);
