@@ -49,6 +49,7 @@ function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: 
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
+  request.receivedAt = performance.now();
   response.setHeader("x-request-id", request.requestId);
   next();
 };
