@@ -199,6 +199,6 @@ test("the stake of the worker is the registry's", async () => {
   const { pool, world } = stage;
   const onChain = await world.read<{ stake: bigint }>("WorkerRegistry", "workerAt", 1);
   expect((await getWorker(pool, world.worker.address))?.stake).toBe(onChain.stake);
-  const [config] = await stage.sql("SELECT slash_amount, arbiter_set, arbiter_quorum FROM index.protocol_config");
-  expect(config).toEqual({ slash_amount: "400000000", arbiter_set: "2", arbiter_quorum: 1 });
+  const [config] = await stage.sql("SELECT arbiter_set, arbiter_quorum FROM index.protocol_config");
+  expect(config).toEqual({ arbiter_set: "2", arbiter_quorum: 1 });
 });
