@@ -2,8 +2,8 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { signingAccount } from "../protocol/secp256k1.ts";
 import { Keys } from "./accounts/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
@@ -62,8 +62,8 @@ export class Gateway {
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
     this.workers = new WorkerPool(this.directory, this.metrics, logger);
-    const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
-    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
+    const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
+    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
 
   get stopping(): boolean {
@@ -75,7 +75,7 @@ export class Gateway {
     const { config, logger, rpc, head, pool } = this;
     const { contracts, chainId } = config.deployment;
     const escrow = contracts.InferenceEscrow;
-    const account = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY);
+    const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
     await this.#checkChain(account.address);
     await this.#takeSigner(account.address);
     await head.start();
