@@ -9,6 +9,7 @@ import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
+import { watchIndexPace } from "./chain/index-pace.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
@@ -48,6 +49,7 @@ export class Gateway {
   output!: RequestHandler;
   #recovery: Recovery | undefined;
   #stopHousekeeping: () => void = () => {};
+  #stopPacing: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -99,6 +101,13 @@ export class Gateway {
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
+    this.#stopPacing = watchIndexPace(
+      pool,
+      head,
+      config.SENDS_PER_SECOND,
+      (perSecond) => this.pipeline.setSendRate(perSecond),
+      logger,
+    );
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
@@ -142,6 +151,7 @@ export class Gateway {
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
     this.#stopHousekeeping();
+    this.#stopPacing();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     this.directory.stop();
