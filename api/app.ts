@@ -11,6 +11,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { webApp } from "./web/app.ts";
 
 /** Largest request body. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
@@ -36,6 +37,7 @@ export function createApp(gateway: Gateway): Express {
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);
   app.use("/docs", docsRoutes());
+  app.use("/app", webApp(gateway));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));

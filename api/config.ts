@@ -23,6 +23,11 @@ const schema = z.object({
   APP_URL: z.url().optional(),
   DOCS_URL: z.url().optional(),
   EXPLORER_URL: z.url().optional(),
+  /** A node that browser wallets may be told to use for the chain; RPC_URL itself is never shown, but on a development chain. */
+  PUBLIC_RPC_URL: z.url().optional(),
+  /** How a wallet names the chain, and the currency of its gas. */
+  CHAIN_NAME: z.string().optional(),
+  CHAIN_CURRENCY: z.string().default("ETH"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   /** Requests a second from one address; more get 429. */
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
