@@ -59,6 +59,7 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("api", 240),
   vitest("worker", 150),
   vitest("e2e", 220),
+  vitest("web", 150),
 ];
 
 /** Artifacts and generated types: what the linters read and the suites deploy. Runs first, whatever is asked for. */
