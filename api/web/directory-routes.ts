@@ -1,8 +1,10 @@
 import { type RequestHandler, Router } from "express";
 import { showAddress } from "../http/request.ts";
-import { listModels, listWorkers } from "../index/index.ts";
+import { listModels, listSlashes, listWorkers } from "../index/index.ts";
 import type { Reader } from "../index/query.ts";
 import { isoTime } from "../jobs/view.ts";
+
+const SLASHES_SHOWN = 10;
 
 /** What everyone may see of the catalog and the pool: `GET /models`, `GET /workers`. Stakes are in millionths of an SVC. */
 export function directoryRoutes(reader: Reader): Router {
@@ -29,8 +31,9 @@ export function directoryRoutes(reader: Reader): Router {
 
   const workers: RequestHandler = async (_request, response) => {
     const [rows, catalog] = await Promise.all([listWorkers(reader), listModels(reader)]);
+    const slashes = await Promise.all(rows.map((row) => listSlashes(reader, row.signer, SLASHES_SHOWN)));
     const names = new Map(catalog.map((model) => [model.number, model.id]));
-    const data = rows.map((row) => ({
+    const data = rows.map((row, index) => ({
       number: row.number,
       address: showAddress(row.signer),
       owner: showAddress(row.owner),
@@ -41,6 +44,13 @@ export function directoryRoutes(reader: Reader): Router {
       unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
       registered_at: isoTime(row.registeredAt),
       models: row.models.map((number) => names.get(number) ?? `model ${number}`),
+      slashes: (slashes[index] ?? []).map((slash) => ({
+        job_id: slash.jobId,
+        amount: slash.amount.toString(),
+        slashed_at: isoTime(slash.blockTime),
+        reason: slash.reason,
+        tx: slash.txHash,
+      })),
     }));
     response.json({ data });
   };
