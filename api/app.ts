@@ -11,6 +11,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** Largest request body. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
@@ -34,6 +35,7 @@ export function createApp(gateway: Gateway): Express {
   v1.get("/jobs/:job_id/output", gateway.output);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
+  v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
   app.use("/docs", docsRoutes());
 
