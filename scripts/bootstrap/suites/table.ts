@@ -13,7 +13,7 @@ export type Suite = {
 };
 
 const bin = (file: string): string => `node_modules/${file}`;
-const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol"];
+const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol", "test/verify/contracts/*.sol"];
 
 const lint: Suite = {
   name: "lint",
@@ -55,6 +55,7 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("indexer", 165),
   vitest("api", 140),
   vitest("worker", 90),
+  vitest("verify", 60),
   vitest("e2e", 145),
 ];
 
