@@ -123,8 +123,7 @@ export class EvidenceReader {
       equivocation,
     );
     const from = await chain.firstBlockAt(lockedAt);
-    const over = await chain.firstBlockAt(lockedAt + longest + 1);
-    const end = over <= chain.head ? over : chain.head;
+    const end = (await chain.firstBlockAt(lockedAt + longest + 1)) - 1n;
     const topic = jobTopic(jobId);
     const read = async (first: bigint, last: bigint) => [
       ...(await this.events({ address: [escrow, panel], topics: [null, topic] }, first, last)),
