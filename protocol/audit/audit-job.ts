@@ -6,7 +6,8 @@ import { checkBalances } from "./check-balances.ts";
 import { checkDispute } from "./check-dispute.ts";
 import { checkReturn, checkStored, isOpen } from "./check-end.ts";
 import { checkLock } from "./check-lock.ts";
-import { checkProof, checkSettlement } from "./check-settlement.ts";
+import { checkProof } from "./check-proof.ts";
+import { checkSettlement } from "./check-settlement.ts";
 import { type Check, Checks, type JobEvidence } from "./evidence.ts";
 import { jobStory } from "./story.ts";
 

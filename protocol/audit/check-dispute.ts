@@ -116,7 +116,10 @@ function checkRuling(
 
   const charge = BigInt(settled?.args.credits ?? 0);
   const fee = charge * BigInt(locked.args.feeBps);
-  const full = slashed !== null && slashed.args.amount === slashAmountAt(evidence.configuration, slashed);
+  const full =
+    slashed !== null &&
+    slashed.args.amount ===
+      slashAmountAt(evidence.configuration, slashed, evidence.timeOf(slashed.block), evidence.timeOf);
   const first = compensated.find(({ tx }) => tx === resolved.tx);
   const demanded = (first?.args.paid ?? 0n) + (first?.args.owed ?? 0n);
   let due = 0n;
@@ -134,4 +137,3 @@ function checkRuling(
   );
   checkCompensations(checks, compensated, evidence);
 }
-

@@ -85,4 +85,3 @@ const shown = (payouts: readonly Payout[]) =>
     : payouts
         .map(({ units, payee, deferred }) => `${units} units ${deferred ? "deferred for" : "to"} ${payee}`)
         .join(", ");
-

@@ -49,7 +49,7 @@ export function checkSlash(checks: Checks, { slashed, resolved, equivocated }: J
     return;
   }
   const { amount, stake, signer } = slashed.args;
-  const asked = slashAmountAt(evidence.configuration, slashed);
+  const asked = slashAmountAt(evidence.configuration, slashed, evidence.timeOf(slashed.block), evidence.timeOf);
   const had = amount + stake;
   const short = asked !== null && had < asked;
   const due = short ? had : asked;

@@ -47,4 +47,3 @@ export function jobProblems(story: JobStory, { events, escrow }: RangeEvidence):
   }
   return problems;
 }
-

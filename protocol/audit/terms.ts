@@ -94,8 +94,19 @@ export function payoutAt(events: readonly AnyEvent[], signer: Address, place: Pl
 }
 
 /** What a slash took at `place`, millionths of an SVC. */
-export function slashAmountAt(events: readonly AnyEvent[], place: Place): bigint | null {
-  return lastBefore(eventsOf(events, "registry", "SlashAmountSet"), place)?.args.slashAmount ?? null;
+export function slashAmountAt(
+  events: readonly AnyEvent[],
+  place: Place,
+  time: number,
+  timeOf: (block: bigint) => number,
+): bigint | null {
+  let amount: Announced<bigint> | null = null;
+  for (const { args, block, logIndex } of eventsOf(events, "registry", "StakeTermsScheduled")) {
+    if (!isBefore({ block, logIndex }, place)) break;
+    if (amount === null) amount = new Announced(args.slashAmount);
+    else amount.announce(args.slashAmount, args.effectiveAt, timeOf(block));
+  }
+  return amount?.at(time) ?? null;
 }
 
 /** Arbiters and quorum of a set. */

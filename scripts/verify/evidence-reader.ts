@@ -23,7 +23,7 @@ import type { LogFilter } from "./log-reader.ts";
 const CONFIGURATION = [
   ...(["FeeScheduled", "TreasurySet", "GatewayAdded"] as const).map((name) => eventTopic("escrow", name)),
   ...(["ModelListed", "PricesScheduled", "RetirementScheduled"] as const).map((name) => eventTopic("catalog", name)),
-  ...(["WorkerRegistered", "PayoutSet", "SlashAmountSet"] as const).map((name) => eventTopic("registry", name)),
+  ...(["WorkerRegistered", "PayoutSet", "StakeTermsScheduled"] as const).map((name) => eventTopic("registry", name)),
   eventTopic("panel", "ArbitersSet"),
 ];
 const BALANCES = BALANCE_EVENTS.map((name) => eventTopic("escrow", name));
