@@ -45,6 +45,7 @@ export function createApp(gateway: Gateway): Express {
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
+  request.receivedAt = performance.now();
   response.setHeader("x-request-id", request.requestId);
   next();
 };
