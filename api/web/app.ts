@@ -2,6 +2,7 @@ import express, { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
 import { burstLimit } from "../http/burst-limit.ts";
 import { jobRoutes } from "../routes/jobs.ts";
+import { webhookRoutes } from "../routes/webhooks.ts";
 import { JobStore } from "../store/jobs.ts";
 import { accountRoute, keyRoutes } from "./account-routes.ts";
 import { configRoute } from "./config-route.ts";
@@ -15,6 +16,7 @@ import { Sessions } from "./sessions.ts";
 import { staticFiles } from "./static.ts";
 import { usageRoute } from "./usage.ts";
 import { usageCsvRoute } from "./usage-csv.ts";
+import { deliveryRoutes, settingsRoutes } from "./webhook-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
@@ -50,6 +52,10 @@ function webApi(gateway: Gateway): Router {
   api.get("/jobs.csv", session, usageCsvRoute(jobReader));
   api.get("/jobs/:job_id/output", session, gateway.output);
   api.use("/jobs", session, jobRoutes(jobReader));
+  api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
+  api.use(["/webhooks", "/deliveries"], session);
+  api.use(deliveryRoutes(gateway.webhooks.context));
+  api.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   api.use(unknown);
   return api;
 }

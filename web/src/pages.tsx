@@ -8,6 +8,8 @@ import { Models } from "./pages/models.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Settings } from "./pages/settings.tsx";
 import { TransactionPage } from "./pages/transaction.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { Webhooks } from "./pages/webhooks.tsx";
 import { Workers } from "./pages/workers.tsx";
 import { Own, Shell } from "./shell.tsx";
 import { Failure, Page } from "./ui/page.tsx";
@@ -28,6 +30,8 @@ const router = createBrowserRouter(
         { path: "fund", element: own("Fund", "Buy and withdraw credits.", <Fund />) },
         { path: "jobs", element: own("Jobs", "See what each request cost.", <Jobs />) },
         { path: "settings", element: own("Settings", "Create and revoke your API key.", <Settings />) },
+        { path: "webhooks", element: own("Webhooks", "Have events sent to your server.", <Webhooks />) },
+        { path: "webhooks/:id", element: own("Webhook", "See what was sent.", <WebhookPage />) },
         { path: "jobs/:id", element: <JobPage /> },
         { path: "tx/:hash", element: <TransactionPage /> },
         { path: "explorer", element: <Explorer /> },

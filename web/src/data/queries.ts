@@ -6,12 +6,15 @@ import type {
   AppConfig,
   ChainJob,
   ChainTransaction,
+  Delivery,
+  DeliveryDetail,
   Job,
   JobPage,
   KeyInfo,
   Model,
   SessionInfo,
   UsageDay,
+  Webhook,
   Worker,
 } from "./types.ts";
 
@@ -115,3 +118,25 @@ export const settingsQuery = queryOptions({
   queryKey: ["own", "settings"],
   queryFn: () => call<{ low_credit_threshold: number }>("GET", "/settings"),
 });
+
+export const webhooksQuery = queryOptions({
+  queryKey: ["own", "webhooks"],
+  queryFn: () => call<{ data: Webhook[] }>("GET", "/webhooks"),
+  refetchInterval: LIVE_MS,
+});
+
+export const deliveriesQuery = (webhookId: string, filter: { status?: string; before?: string }) =>
+  queryOptions({
+    queryKey: ["own", "deliveries", webhookId, filter],
+    queryFn: () =>
+      call<{ data: Delivery[]; has_more: boolean }>("GET", `/webhooks/${webhookId}/deliveries${queryString(filter)}`),
+    refetchInterval: LIVE_MS,
+    placeholderData: keepPreviousData,
+  });
+
+export const deliveryQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["own", "delivery", id],
+    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
+    refetchInterval: LIVE_MS,
+  });

@@ -112,3 +112,40 @@ export type ChainJob = {
   proof_hash: Hex | null;
   transactions: ChainTransaction[];
 };
+
+export type Webhook = {
+  id: string;
+  url: string;
+  events: string[];
+  created_at: string;
+  status: "active" | "failed";
+  secret?: string;
+};
+
+export type DeliveryState = "pending" | "delivered" | "failed" | "skipped";
+
+export type Delivery = {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: string;
+  status: DeliveryState;
+  attempts: number;
+  next_attempt_at: string | null;
+  occurred_at: string;
+  finished_at: string | null;
+  /** Of the last attempt with a result. */
+  last_status: number | null;
+  last_error: string | null;
+};
+
+export type Attempt = {
+  number: number;
+  started_at: string;
+  duration_ms: number | null;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+};
+
+export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[] };
