@@ -16,7 +16,7 @@ export type Suite = {
 };
 
 const bin = (file: string): string => `node_modules/${file}`;
-const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol"];
+const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol", "test/verify/contracts/*.sol"];
 
 const lint: Suite = {
   name: "lint",
@@ -57,7 +57,9 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("bootstrap", 110),
   vitest("indexer", 200),
   vitest("api", 240),
+  vitest("webhooks", 150),
   vitest("worker", 150),
+  vitest("verify", 150),
   vitest("e2e", 220),
 ];
 
