@@ -25,12 +25,13 @@ async function addressesOf(world: BareWorld): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of CONTRACTS) {
     const contract = world[name];
+    const code: InstanceType<typeof ethers.Interface> = contract.interface;
     const getters: string[] = [];
-    contract.interface.forEachFunction(({ name: fn, constant, inputs, outputs }) => {
+    code.forEachFunction(({ name: fn, constant, inputs, outputs }) => {
       if (constant && inputs.length === 0 && outputs.length === 1 && outputs[0]?.type === "address") getters.push(fn);
     });
     for (const getter of getters) {
-      const data = contract.interface.encodeFunctionData(getter as never);
+      const data = code.encodeFunctionData(getter);
       const result = await ethers.provider.call({ to: await contract.getAddress(), data });
       found[`${name}.${getter}`] = ethers.AbiCoder.defaultAbiCoder().decode(["address"], result)[0] as string;
     }
