@@ -28,6 +28,8 @@ const schema = z.object({
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
   /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */
   TRUST_PROXY: z.coerce.number().int().min(0).default(0),
+  /** Development only: webhooks and workers may be at loopback addresses and without TLS. */
+  ALLOW_LOCAL_ENDPOINTS: z.stringbool().default(false),
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** How long a worker has to acknowledge an assignment. */

@@ -11,9 +11,8 @@
  * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
  *
- * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So a gateway adds
- * `access`, a signature made for this request alone; without it the worker answers only while the chain shows the job as
- * Locked. Otherwise whoever reads the chain could read the client's answer.
+ * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So an output request
+ * carries `access`, a signature made for this request alone. Otherwise whoever reads the chain could read the client's answer.
  */
 import type { Address, Hex } from "viem";
 import { z } from "zod";
@@ -98,7 +97,7 @@ export const OUTPUT_ACCESS_SECONDS = 300;
 /** Body of an output request. */
 export const outputRequestSchema = dispatchSchema
   .pick({ assignment: true, signature: true })
-  .extend({ access: outputAccessSchema.optional() });
+  .extend({ access: outputAccessSchema });
 export type OutputRequest = z.infer<typeof outputRequestSchema>;
 
 /** Body of an answered output request. */

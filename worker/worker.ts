@@ -49,7 +49,7 @@ export async function startWorker(config: Config, log: Logger): Promise<Worker> 
   const slots = new Slots(config.concurrency, config.queue);
   const checks = new AssignmentChecks(identity, reader, config);
   const runner = new JobRunner({ identity, reader, checks, store, watcher, backend, slots, log });
-  const outputs = new Outputs({ identity, reader, store, checks, isRunning: (jobId) => runner.isRunning(jobId) });
+  const outputs = new Outputs({ identity, store, checks, isRunning: (jobId) => runner.isRunning(jobId) });
 
   const windows = await reader.windows();
   await warnAboutModels(config, identity, reader, backend, log);

@@ -1,8 +1,10 @@
 import { columns, type Reader, read, view } from "./query.ts";
 import type { WorkerRow } from "./rows.ts";
 
-/** Whether worker `w` may take a job now: as the registry decides it. */
-export const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (SELECT minimum_stake FROM ${view("protocol_config")})`;
+/** Whether worker `w` may take a job now: as the registry decides it, announced terms included once their time has come. */
+export const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (
+  SELECT CASE WHEN stake_terms_change_at <= extract(epoch FROM now()) THEN next_minimum_stake ELSE minimum_stake END
+  FROM ${view("protocol_config")})`;
 
 const COLUMNS = columns<WorkerRow>({
   signer: "w.signer",

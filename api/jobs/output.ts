@@ -1,6 +1,7 @@
-import type { Hex } from "viem";
+import { getAddress, type Hex } from "viem";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { type SignedStatement, statementOf } from "../routes/completion-shapes.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { JobStore, StoredJob } from "../store/jobs.ts";
 
@@ -11,13 +12,15 @@ export type StoredAnswer = {
   proofHash: Hex;
   promptTokens: number;
   completionTokens: number;
+  /** The worker's signed Completion. */
+  statement: SignedStatement;
 };
 
 /** The kept answer of a job; null if it has none, or its time is over. */
 export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob): Promise<StoredAnswer | null> {
   const signed = job.completion;
   const encrypted = signed === null ? null : await store.output(job.jobId);
-  if (signed === null || encrypted === null) return null;
+  if (signed === null || encrypted === null || job.worker === null) return null;
   const { completion, finish_reason } = signed;
   return {
     text: cipher.decrypt(encrypted, toApiJobId(job.jobId)),
@@ -25,5 +28,6 @@ export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob
     proofHash: completion.proofHash,
     promptTokens: completion.promptTokens,
     completionTokens: Math.min(completion.completionTokens, job.countedTokens ?? completion.completionTokens),
+    statement: statementOf(getAddress(job.worker), signed),
   };
 }

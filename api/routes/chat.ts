@@ -8,7 +8,7 @@ import type { CompletedJob, JobRun } from "../jobs/run.ts";
 import { type PlannedJob, planJob, startJob } from "../jobs/start.ts";
 import type { IdempotencyStore } from "../store/idempotency.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
-import { ChunkWriter, type CompletionBase, completionObject, usageOf } from "./completion-shapes.ts";
+import { ChunkWriter, type CompletionBase, completionObject, statementOf, usageOf } from "./completion-shapes.ts";
 import { earlierAnswer, idempotencyKey, replayAnswer } from "./replay.ts";
 import { streamAnswer } from "./stream.ts";
 
@@ -121,7 +121,9 @@ async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response
     creditsRemaining: jobs.balances.known(run.input.wallet)?.free ?? 0,
   });
   const { finish_reason } = job.completed;
-  response.json(completionObject(base, run.answer.text, finish_reason, usage(job)));
+  response.json(
+    completionObject(base, run.answer.text, finish_reason, usage(job), statementOf(job.worker, job.completed)),
+  );
 }
 
 async function stream(
@@ -138,7 +140,8 @@ async function stream(
     end: async () => {
       const job = await run.completed;
       const usageChunk = body.includeUsage ? writer.usage(usage(job)) : "";
-      return `${writer.finish(job.completed.finish_reason)}${usageChunk}data: [DONE]\n\n`;
+      const last = writer.finish(job.completed.finish_reason, statementOf(job.worker, job.completed));
+      return `${last}${usageChunk}data: [DONE]\n\n`;
     },
     error: (error) => `data: ${JSON.stringify(apiErrorOf(error).body(dependencies.docsUrl))}\n\n`,
     trailers: async () => {

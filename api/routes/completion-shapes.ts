@@ -1,4 +1,6 @@
+import type { Address, Hex } from "viem";
 import type { FinishReason } from "../../protocol/dispatch.ts";
+import type { Completion } from "../../protocol/messages.ts";
 
 export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
 
@@ -13,8 +15,26 @@ export function usageOf(promptTokens: number, completionTokens: number): Usage {
   };
 }
 
-/** The chat completion object of the specification. */
-export function completionObject(base: CompletionBase, content: string, finishReason: FinishReason, usage: Usage) {
+/**
+ * The worker's own statement of the answer, as the additive field `service` of a plain reply and of a stream's last choice.
+ * `completion` is the EIP-712 message exactly as it was signed (domain: `escrowDomain`), so that a client can verify the
+ * signature, and open a dispute with it, without asking anybody. Its token count is the worker's; `usage` is what was billed.
+ */
+export type SignedStatement = { worker_address: Address; completion: Completion; signature: Hex };
+
+/** The statement of an answer's worker. */
+export function statementOf(worker: Address, signed: { completion: Completion; signature: Hex }): SignedStatement {
+  return { worker_address: worker, completion: signed.completion, signature: signed.signature };
+}
+
+/** The chat completion object of the specification, with the worker's statement. */
+export function completionObject(
+  base: CompletionBase,
+  content: string,
+  finishReason: FinishReason,
+  usage: Usage,
+  service: SignedStatement,
+) {
   return {
     id: `chatcmpl-${base.jobId}`,
     object: "chat.completion",
@@ -22,6 +42,7 @@ export function completionObject(base: CompletionBase, content: string, finishRe
     model: base.model,
     choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finishReason }],
     usage,
+    service,
   };
 }
 
@@ -47,10 +68,11 @@ export class ChunkWriter {
     return this.#event([{ index: 0, delta, finish_reason: null }]);
   }
 
-  /** The last choice: an empty delta with the reason. An empty answer still gets its first chunk. */
-  finish(reason: FinishReason): string {
+  /** The last choice: an empty delta with the reason, and the worker's statement. An empty answer still gets its first chunk. */
+  finish(reason: FinishReason, service: SignedStatement): string {
     const opening = this.#first ? this.content("") : "";
-    return opening + this.#event([{ index: 0, delta: {}, finish_reason: reason }]);
+    const choices = JSON.stringify([{ index: 0, delta: {}, finish_reason: reason }]);
+    return `${opening}data: ${this.#head},"choices":${choices},"service":${JSON.stringify(service)}}\n\n`;
   }
 
   /** `stream_options.include_usage`: a chunk without choices. */

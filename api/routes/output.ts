@@ -30,6 +30,7 @@ export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher):
       content: answer.text,
       finish_reason: answer.finishReason,
       proof_hash: toProofHash(answer.proofHash),
+      service: answer.statement,
     });
   };
 }

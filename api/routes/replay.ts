@@ -69,7 +69,7 @@ export async function replayAnswer(
   const base = { jobId, model: job.model, created: job.lockedAt ?? 0 };
   const usage = usageOf(answer.promptTokens, answer.completionTokens);
   if (!body.stream) {
-    response.json(completionObject(base, answer.text, answer.finishReason, usage));
+    response.json(completionObject(base, answer.text, answer.finishReason, usage, answer.statement));
     return;
   }
   const writer = new ChunkWriter(base);
@@ -79,7 +79,7 @@ export async function replayAnswer(
   await streamAnswer(response, text, {
     piece: (piece) => writer.content(piece),
     end: async () =>
-      `${writer.finish(answer.finishReason)}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
+      `${writer.finish(answer.finishReason, answer.statement)}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
     error: () => "",
     trailers: async () => (job.settlementTx ? { "x-service-settlement-tx": job.settlementTx } : {}),
   });

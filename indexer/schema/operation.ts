@@ -19,8 +19,13 @@ export const protocolConfig = onchainTable("protocol_config", (t) => ({
   treasury: t.hex(),
   guardian: t.hex(),
   paused: t.boolean().notNull(),
-  /** Millionths of an SVC. */
+  /** Millionths of an SVC, in force before `stakeTermsChangeAt`. */
   minimumStake: t.int8({ mode: "bigint" }),
+  slashAmount: t.int8({ mode: "bigint" }),
+  /** Announced; in force from `stakeTermsChangeAt` on. */
+  nextMinimumStake: t.int8({ mode: "bigint" }),
+  nextSlashAmount: t.int8({ mode: "bigint" }),
+  stakeTermsChangeAt: t.int8({ mode: "number" }),
   /** The escrow that the worker registry obeys. */
   registryEscrow: t.hex(),
   /** Contract name → owner. */

@@ -66,10 +66,28 @@ ponder.on("WorkerRegistry:StakeWithdrawn", async ({ event, context }) => {
   await changed(context, event, "stake_withdrawn", { stake: 0n, unbondsAt: null });
 });
 
-ponder.on("WorkerRegistry:MinimumStakeSet", async ({ event, context }) => {
-  const { sequence, minimumStake } = event.args;
-  await configure(context, () => ({ minimumStake }));
-  await record(context, event, { kind: "registry.minimum_stake_set", subject: "WorkerRegistry", ordinal: sequence });
+const NOTHING_ANNOUNCED = { nextMinimumStake: null, nextSlashAmount: null, stakeTermsChangeAt: null };
+
+// Announced terms apply by time. An announcement that is not in force when the next one is made never will be.
+ponder.on("WorkerRegistry:StakeTermsScheduled", async ({ event, context }) => {
+  const { sequence, minimumStake, slashAmount, effectiveAt } = event.args;
+  const now = Number(event.block.timestamp);
+  await configure(context, (before) => {
+    if (effectiveAt <= now) return { ...NOTHING_ANNOUNCED, minimumStake, slashAmount };
+    const inForce = before.stakeTermsChangeAt !== null && before.stakeTermsChangeAt <= now;
+    return {
+      minimumStake: inForce ? before.nextMinimumStake : before.minimumStake,
+      slashAmount: inForce ? before.nextSlashAmount : before.slashAmount,
+      nextMinimumStake: minimumStake,
+      nextSlashAmount: slashAmount,
+      stakeTermsChangeAt: effectiveAt,
+    };
+  });
+  await record(context, event, {
+    kind: "registry.stake_terms_scheduled",
+    subject: "WorkerRegistry",
+    ordinal: sequence,
+  });
 });
 
 // Set once in the life of a registry: its key needs no number.

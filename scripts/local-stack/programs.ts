@@ -76,6 +76,8 @@ export function apiEnv(context: StackContext): NodeJS.ProcessEnv {
     GATEWAY_PRIVATE_KEY: GATEWAY.privateKey,
     MASTER_KEY: secrets.masterKey,
     BASE_URL: options.baseEnv["BASE_URL"] || context.urls.api,
+    // Workers and receivers of webhooks run on this machine too.
+    ALLOW_LOCAL_ENDPOINTS: "true",
     ...options.env.api,
   };
 }

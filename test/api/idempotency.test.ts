@@ -110,6 +110,7 @@ describe("GET /v1/jobs/{job_id}/output", () => {
       content: reply.body.choices[0].message.content,
       finish_reason: "stop",
       proof_hash: `sha256:${createHash("sha256").update(reply.body.choices[0].message.content).digest("hex")}`,
+      service: reply.body.service,
     });
   });
 

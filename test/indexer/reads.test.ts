@@ -56,8 +56,17 @@ test("models and workers are as the contracts have them now", async () => {
   });
   expect(await getModel(pool, "qwen3-1.7b", now)).toMatchObject({ retired: true });
   expect(await getModel(pool, "unknown", now)).toBeNull();
-  const [config] = await stage.sql("SELECT fee_bps, next_fee_bps, paused, minimum_stake FROM index.protocol_config");
-  expect(config).toEqual({ fee_bps: 1_000, next_fee_bps: 500, paused: false, minimum_stake: "900000000" });
+  const columns = "fee_bps, next_fee_bps, paused, minimum_stake, next_minimum_stake, slash_amount, next_slash_amount";
+  const [config] = await stage.sql(`SELECT ${columns} FROM index.protocol_config`);
+  expect(config).toEqual({
+    fee_bps: 1_000,
+    next_fee_bps: 500,
+    paused: false,
+    minimum_stake: "1000000000",
+    next_minimum_stake: "900000000",
+    slash_amount: "500000000",
+    next_slash_amount: "400000000",
+  });
 });
 
 test("lists are newest first and their cursors meet", async () => {

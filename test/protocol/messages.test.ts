@@ -53,7 +53,13 @@ describe("job messages", () => {
 describe("a dispatch body", () => {
   it("is taken as it is described", () => {
     expect(dispatchSchema.parse(body)).toEqual(body);
-    expect(outputRequestSchema.parse({ assignment, signature: body.signature })).not.toHaveProperty("access");
+  });
+
+  it("asks for an output only with a signature made for that", () => {
+    const request = { assignment, signature: body.signature };
+    const access = { expiresAt: 1_700_000_000, signature: body.signature };
+    expect(outputRequestSchema.parse({ ...request, access })).toEqual({ ...request, access });
+    expect(outputRequestSchema.safeParse(request).success).toBe(false);
   });
 
   it.each([

@@ -79,15 +79,13 @@ describe("a dispatched job", () => {
     await complete(chain, job, { completed: body });
   });
 
-  it("keeps an output private once its assignment is public", async () => {
+  it("keeps an output private from everybody but its gateway, whose assignment becomes public", async () => {
     const job = await lockJob(chain, worker);
     const streamed = await dispatch(worker, job);
-    expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 200 });
+    const withoutAccess = { status: 400, body: { error: { code: "bad_request", message: "invalid: access" } } };
+    expect(await fetchOutput(chain, worker, job)).toMatchObject(withoutAccess);
     await acknowledge(chain, job, streamed.acknowledgement ?? "0x");
-    expect(await fetchOutput(chain, worker, job)).toMatchObject({
-      status: 403,
-      body: { error: { code: "not_assigned" } },
-    });
+    expect(await fetchOutput(chain, worker, job)).toMatchObject(withoutAccess);
     expect(await fetchOutput(chain, worker, job, otherGateway)).toMatchObject({ status: 403 });
     expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({
       status: 200,

@@ -66,7 +66,10 @@ it("a worker that was killed while it generated does not take the job up again",
   await broken;
   daemon = await startDaemon(chain, worker);
   expect(await dispatch(worker, job)).toMatchObject({ status: 409, refusal: "already_taken" });
-  expect(await fetchOutput(chain, worker, job)).toMatchObject({ status: 404, body: { error: { code: "no_output" } } });
+  expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({
+    status: 404,
+    body: { error: { code: "no_output" } },
+  });
 });
 
 it("a worker that was killed before settlement is paid after its restart, without its gateway", {

@@ -1,8 +1,6 @@
 import { isAddressEqual } from "viem";
 import { OUTPUT_ACCESS_SECONDS, type OutputRequest, RefusalCode, type WorkerOutput } from "../../protocol/dispatch.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Identity } from "../chain/identity.ts";
-import type { ChainReader } from "../chain/reader.ts";
 import type { CompletionRecord } from "../completions/record.ts";
 import type { CompletionStore } from "../completions/store.ts";
 import { Refusal } from "../refusal.ts";
@@ -13,7 +11,6 @@ const CLOCK_SKEW = 60;
 
 type Parts = {
   identity: Identity;
-  reader: ChainReader;
   store: CompletionStore;
   checks: AssignmentChecks;
   /** Whether a job runs here now. */
@@ -44,17 +41,9 @@ export class Outputs {
     return { text, completion, signature: byWorker, finish_reason: finishReason };
   }
 
-  /** See protocol/dispatch.ts: once acknowledged on chain, the assignment alone is no secret. */
+  /** See protocol/dispatch.ts: the assignment alone is no secret. */
   async #checkAccess({ access }: OutputRequest, record: CompletionRecord): Promise<void> {
     const { jobId } = record.completion;
-    if (access === undefined) {
-      const { job } = await this.#parts.reader.sight(jobId);
-      if (job.status === ChainStatus.Locked) return;
-      throw new Refusal(
-        RefusalCode.NotAssigned,
-        "the assignment is public by now: add `access` with a signed OutputAccess",
-      );
-    }
     const left = access.expiresAt - Date.now() / 1000;
     if (left <= 0 || left > OUTPUT_ACCESS_SECONDS + CLOCK_SKEW)
       throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");

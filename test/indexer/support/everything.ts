@@ -77,7 +77,7 @@ async function governance(world: World): Promise<void> {
   await world.send(owner, world.call("ProtocolTreasury", "pay", Stablecoin, owner.address, 1n));
   await world.send(owner, world.call("ModelCatalog", "schedulePrices", 4, 20, 10));
   await world.send(owner, world.call("ModelCatalog", "scheduleRetirement", 8, (await world.now()) + 100));
-  await world.send(owner, world.call("WorkerRegistry", "setMinimumStake", 900_000_000n));
+  await world.send(owner, world.call("WorkerRegistry", "scheduleStakeTerms", 900_000_000n, 400_000_000n));
 }
 
 async function workerLife(world: World): Promise<void> {

@@ -111,7 +111,7 @@ function take(result: Streamed, name: string, data: unknown): void {
   else throw new Error(`unknown event ${name}`);
 }
 
-/** Asks for a finished job's output; `access` signs for it afresh. */
+/** Asks for a finished job's output; `access` signs for it afresh, and without it the request is incomplete. */
 export async function fetchOutput(
   chain: TestChain,
   worker: TestWorker,
@@ -119,7 +119,7 @@ export async function fetchOutput(
   access?: HDAccount,
 ): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
   const { assignment, signature } = job;
-  const request: OutputRequest = { assignment, signature };
+  const request: Omit<OutputRequest, "access"> & Partial<OutputRequest> = { assignment, signature };
   if (access !== undefined) {
     const message = { jobId: assignment.jobId, worker: worker.address, expiresAt: Math.floor(Date.now() / 1000) + 60 };
     const domain = escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow);
