@@ -17,6 +17,12 @@ contract LifeTest {
         targets[0] = address(_life);
     }
 
+    /// @dev Nor does it call in this test's name, to which `silence` listens.
+    function excludeSenders() external view returns (address[] memory senders) {
+        senders = new address[](1);
+        senders[0] = address(this);
+    }
+
     /// One campaign for all of them: a campaign each would cost twelve times as much and see no more.
     function invariant_everyPropertyHoldsAfterEveryCall() external view {
         _life.checkTokensHeldAreOwed();
@@ -29,8 +35,9 @@ contract LifeTest {
     }
 
     /// The same actions in a fixed order: shows that the handlers reach every one of them, and every way a job can end.
+    // solhint-disable-next-line function-max-lines
     function test_everyActionAndEveryEndIsReached() external {
-        for (uint256 i = 0; i < 2_500; ++i) _step(uint256(keccak256(abi.encode("life", i))));
+        for (uint256 i = 0; i < 4_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
         _life.checkAllJobs();
         string[41] memory all = [
             "deposit",
@@ -72,7 +79,7 @@ contract LifeTest {
             "price",
             "retirement",
             "pause",
-            "slashAmount",
+            "stake terms",
             "grant"
         ];
         string memory missing = "";
@@ -96,7 +103,7 @@ contract LifeTest {
         else if (action == 14) _life.fail(a, b);
         else if (action == 15) _life.refund(a, b % 2 == 0);
         else if (action == 16) _life.proveEquivocation(a, b);
-        else if (action == 17) _life.collectDebt(a);
+        else if (action == 17) _life.collectDebt();
         else if (action == 18) _life.wait(a);
         else if (action == 19) _life.announce(a, b, c);
         else if (action == 20) _life.govern(a, b);

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+/// @notice An event, as the runner recorded it.
+struct Log {
+    bytes32[] topics;
+    bytes data;
+    address emitter;
+}
+
 /// @title The cheat codes of the test runner that these tests use
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
     function chainId(uint256 id) external;
     function getCode(string calldata contractName) external view returns (bytes memory);
+    function getRecordedLogs() external returns (Log[] memory logs);
     function parseBytes(string calldata hexText) external pure returns (bytes memory);
     function parseJsonString(string calldata json, string calldata key) external pure returns (string memory);
     function prank(address sender) external;
     function readFile(string calldata path) external view returns (string memory);
+    function recordLogs() external;
     function replace(
         string calldata text,
         string calldata from,

@@ -78,8 +78,10 @@ abstract contract Ghost is Protocol {
     uint256[WORKERS] internal stakes;
     uint256[WORKERS] internal unbondsAt;
     mapping(address treasury => uint256 units) internal slashIncome;
-    uint256 internal minimumStake = STAKE;
-    uint256 internal slashAmount = STAKE / 2;
+    /// @dev Minimum stake and slash amount, now and as announced.
+    uint256[2] internal stakeTerms = [uint256(STAKE), STAKE / 2];
+    uint256[2] internal nextStakeTerms;
+    uint256 internal stakeTermsChangeAt;
     uint256 internal fee = 1_000;
     uint256 internal nextFee;
     uint256 internal feeChangesAt;
@@ -114,6 +116,12 @@ abstract contract Ghost is Protocol {
         Price storage price = prices[model];
         if (price.changeAt != 0 && block.timestamp >= price.changeAt) return (price.nextFlat, price.nextPer1k);
         return (price.flat, price.per1k);
+    }
+
+    function _stakeTermsNow() internal view returns (uint256 minimum, uint256 slash) {
+        bool changed = stakeTermsChangeAt != 0 && block.timestamp >= stakeTermsChangeAt;
+        uint256[2] storage terms = changed ? nextStakeTerms : stakeTerms;
+        return (terms[0], terms[1]);
     }
 
     /// @dev Flat up to 500 tokens, then each begun credit of the rate, never below flat.
@@ -167,8 +175,9 @@ abstract contract Ghost is Protocol {
     function _slash(JobGhost storage job) internal returns (bool) {
         if (job.slashes != 0) return job.fullSlash;
         uint256 left = stakes[job.worker - 1];
-        job.fullSlash = left >= slashAmount;
-        uint256 amount = job.fullSlash ? slashAmount : left;
+        (, uint256 slash) = _stakeTermsNow();
+        job.fullSlash = left >= slash;
+        uint256 amount = job.fullSlash ? slash : left;
         stakes[job.worker - 1] -= amount;
         slashIncome[address(treasury)] += amount;
         job.slashes += 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {VM, within} from "../Vm.sol";
+import {within} from "../Vm.sol";
 import {DisputeHandler} from "./DisputeHandler.sol";
 
 /// @notice Governance and guardian; and shortcuts to the deeper states, which single random calls seldom reach.
@@ -42,11 +42,14 @@ abstract contract LifeHandler is DisputeHandler {
 
     /// @notice A dispute ends: by two votes, by nobody's, or by the worker's two Completions.
     function settle(uint256 which, uint256 how) external {
-        uint256 kind = how % 8;
-        if (kind == 0) return expire(which);
+        uint256 kind = how % 5;
+        if (kind == 0) {
+            expire(which);
+            return proveEquivocation(0, 4);
+        }
         if (kind == 1) return proveEquivocation(which, how);
-        vote(which, 0, how / 8);
-        vote(which, 1, how / 8);
+        vote(which, 0, how / 5);
+        vote(which, 1, how / 5);
     }
 
     function announce(uint256 kind, uint256 a, uint256 b) external {
@@ -77,7 +80,7 @@ abstract contract LifeHandler is DisputeHandler {
     }
 
     function govern(uint256 kind, uint256 a) external {
-        kind %= 7;
+        kind %= 6;
         if (kind == 0) {
             paused = a % 4 == 0;
             escrow.setPaused(paused);
@@ -87,19 +90,17 @@ abstract contract LifeHandler is DisputeHandler {
             escrow.setGatewayLocking(gateway, mayLock);
             done["gateway"] += 1;
         } else if (kind == 2) {
-            // Every now and then far above what is left of any stake.
-            slashAmount = within(a, 1, minimumStake);
-            registry.setSlashAmount(uint56(slashAmount));
-            done["slashAmount"] += 1;
+            (stakeTerms[0], stakeTerms[1]) = _stakeTermsNow();
+            nextStakeTerms[0] = within(a, 1, 2 * uint256(STAKE));
+            nextStakeTerms[1] = within(a >> 64, 1, nextStakeTerms[0]);
+            stakeTermsChangeAt = block.timestamp + UNBONDING;
+            registry.scheduleStakeTerms(uint56(nextStakeTerms[0]), uint56(nextStakeTerms[1]));
+            done["stake terms"] += 1;
         } else if (kind == 3) {
-            minimumStake = within(a, slashAmount, 2 * uint256(STAKE));
-            registry.setMinimumStake(uint56(minimumStake));
-            done["minimumStake"] += 1;
-        } else if (kind == 4) {
             arbiterSet += 1;
             panel.setArbiters(arbitersOf(arbiterSet), 2);
             done["arbiters"] += 1;
-        } else if (kind == 5) {
+        } else if (kind == 4) {
             treasury = treasuries[a % 2];
             escrow.setTreasury(address(treasury));
             done["treasury"] += 1;

@@ -20,7 +20,8 @@ abstract contract StakeHandler is LedgerHandler {
             done["cancelUnbonding"] += 1;
         }
         uint256 stake = within(more, 1, STAKE);
-        if (stakes[who] + stake < minimumStake) stake = minimumStake - stakes[who];
+        (uint256 minimum, ) = _stakeTermsNow();
+        if (stakes[who] + stake < minimum) stake = minimum - stakes[who];
         registry.addStake(signer, uint56(stake));
         stakes[who] += stake;
         done["addStake"] += 1;
@@ -54,7 +55,8 @@ abstract contract StakeHandler is LedgerHandler {
     }
 
     function _eligible(uint256 who) internal view returns (bool) {
-        return unbondsAt[who] == 0 && stakes[who] >= minimumStake;
+        (uint256 minimum, ) = _stakeTermsNow();
+        return unbondsAt[who] == 0 && stakes[who] >= minimum;
     }
 
     /// @dev No job of the worker is disputed, disputable, or within the reach of an equivocation proof.
