@@ -2,13 +2,14 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { signingAccount } from "../protocol/secp256k1.ts";
 import { Keys } from "./accounts/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
+import { watchIndexPace } from "./chain/index-pace.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
@@ -25,8 +26,9 @@ import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
-import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
+import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
 import { JobStore } from "./store/jobs.ts";
+import { WebhookService } from "./webhooks/service.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
 export class Gateway {
@@ -42,12 +44,14 @@ export class Gateway {
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
   readonly metrics = new Metrics();
+  readonly webhooks: WebhookService;
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
   output!: RequestHandler;
   #recovery: Recovery | undefined;
   #stopHousekeeping: () => void = () => {};
+  #stopPacing: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -62,8 +66,9 @@ export class Gateway {
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
     this.workers = new WorkerPool(this.directory, this.metrics, logger);
-    const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
-    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
+    this.webhooks = new WebhookService(pool, this.head, webhookSettings(config), this.metrics.registry, logger);
+    const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
+    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
 
   get stopping(): boolean {
@@ -75,7 +80,7 @@ export class Gateway {
     const { config, logger, rpc, head, pool } = this;
     const { contracts, chainId } = config.deployment;
     const escrow = contracts.InferenceEscrow;
-    const account = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY);
+    const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
     await this.#checkChain(account.address);
     await this.#takeSigner(account.address);
     await head.start();
@@ -99,6 +104,13 @@ export class Gateway {
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
+    this.#stopPacing = watchIndexPace(
+      pool,
+      head,
+      config.SENDS_PER_SECOND,
+      (perSecond) => this.pipeline.setSendRate(perSecond),
+      logger,
+    );
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
@@ -133,20 +145,24 @@ export class Gateway {
     this.metrics.observe(this);
     this.#stopHousekeeping = startHousekeeping(store, idempotency, config.OUTPUT_RETENTION_HOURS, logger);
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
+    this.webhooks.start();
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
+    const webhooksStopped = this.webhooks.stop(timeoutMs);
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
     this.#stopHousekeeping();
+    this.#stopPacing();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     this.directory.stop();
     this.head.stop();
     await this.signerLock.release();
+    await webhooksStopped;
   }
 
   #track(run: JobRun): void {
@@ -214,4 +230,20 @@ export class Gateway {
       lock: this.config.LOCK_SECONDS,
     };
   }
+}
+
+function webhookSettings(config: Config) {
+  return {
+    databaseUrl: config.DATABASE_URL,
+    masterKey: config.MASTER_KEY,
+    deployment: incarnationName(config.deployment as Incarnation),
+    allowLocalEndpoints: config.ALLOW_LOCAL_ENDPOINTS,
+    confirmations: config.WEBHOOK_CONFIRMATIONS,
+    reorgDepth: config.WEBHOOK_REORG_DEPTH,
+    concurrency: config.WEBHOOK_CONCURRENCY,
+    perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
+    timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,
+    delaysMs: config.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
+    logDays: config.WEBHOOK_LOG_DAYS,
+  };
 }
