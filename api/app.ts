@@ -34,7 +34,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);
-  app.use("/docs", docsRoutes());
+  app.use(docsRoutes(config));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));

@@ -12,6 +12,7 @@ import {
   modelListSchema,
   modelSchema,
 } from "../schemas/resources.ts";
+import { statementSchema } from "../schemas/statement.ts";
 import {
   createdWebhookSchema,
   deletedWebhookSchema,
@@ -42,6 +43,7 @@ export const RESPONSES: Record<string, z.ZodType> = {
   JobList: jobListSchema,
   Job: jobSchema,
   JobOutput: jobOutputSchema,
+  SignedStatement: statementSchema,
   Dispute: disputeSchema,
   Account: accountSchema,
   Webhook: webhookSchema,
