@@ -60,6 +60,11 @@ function toApiError(error: unknown): ApiError {
       },
     );
   }
+  if (code === NO_SUCH_CHARACTER) {
+    return new ApiError("invalid_request", "The request holds a NUL character where there can be none.", {
+      cause: error,
+    });
+  }
   if (error instanceof RpcUnreachable || isDatabaseOutage(code)) {
     return new ApiError("service_unavailable", "A part of the service is out of reach; retry in a few seconds.", {
       cause: error,
@@ -72,6 +77,9 @@ function toApiError(error: unknown): ApiError {
     { cause: error },
   );
 }
+
+/** PostgreSQL's text has no NUL: an id with one in it is a client's mistake wherever it gets to. */
+const NO_SUCH_CHARACTER = "22021";
 
 /** Connection errors of the database driver and PostgreSQL's classes 08 (connection), 53 (resources), 57P (shutdown). */
 function isDatabaseOutage(code: string | undefined): boolean {

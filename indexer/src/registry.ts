@@ -1,8 +1,12 @@
 /** WorkerRegistry: stake, endpoint, hosted models. Workers are keyed by signing key: ids depend on the order of blocks. */
 import { type Context, type Event, ponder } from "ponder:registry";
-import { hosting, worker } from "ponder:schema";
+import { hosting, slash, worker } from "ponder:schema";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import { configure } from "../lib/config.ts";
 import { type ChainEvent, place, record } from "../lib/event.ts";
+
+/** Stakes are counted in millionths of an SVC. */
+const STAKE_UNITS_PER_SVC = 1_000_000;
 
 type WorkerChange = Partial<Omit<typeof worker.$inferSelect, "signer" | "number" | "sequence">>;
 type WorkerEvent = ChainEvent & { args: { signer: `0x${string}`; sequence: number } };
@@ -87,6 +91,29 @@ ponder.on("WorkerRegistry:StakeTermsScheduled", async ({ event, context }) => {
     kind: "registry.stake_terms_scheduled",
     subject: "WorkerRegistry",
     ordinal: sequence,
+  });
+});
+
+ponder.on("WorkerRegistry:WorkerSlashed", async ({ event, context }) => {
+  const { signer, jobId, sequence, amount, stake, equivocation } = event.args;
+  const { position, blockTime, txHash } = place(event);
+  const reason = equivocation ? "equivocation" : "fraudulent_proof";
+  await context.db.update(worker, { signer }).set({ stake, sequence });
+  await context.db.insert(slash).values({ jobId, worker: signer, amount, stake, reason, position, blockTime, txHash });
+  await record(context, event, {
+    kind: "worker.slashed",
+    subject: signer,
+    ordinal: sequence,
+    worker: signer,
+    jobId,
+    derived: {
+      worker_address: signer,
+      related_job_id: toApiJobId(jobId),
+      slash_amount_svc: Number(amount) / STAKE_UNITS_PER_SVC,
+      stake_svc: Number(stake) / STAKE_UNITS_PER_SVC,
+      slash_tx: txHash,
+      reason,
+    },
   });
 });
 
