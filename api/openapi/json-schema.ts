@@ -27,7 +27,7 @@ export function componentSchemas(schemas: Record<string, z.ZodType>, io: "input"
 export function inlineSchema(schema: z.ZodType, io: "input" | "output" = "output"): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,
-    override: ({ jsonSchema }) => tidy(jsonSchema as Json),
+    override: ({ jsonSchema }) => tidy(jsonSchema as Json, io),
   });
   return json;
 }

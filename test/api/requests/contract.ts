@@ -42,6 +42,20 @@ export function contract(world: World): void {
       await document.check("get", "/v1/account", await get("/v1/account"));
     });
 
+    it("webhooks from their creation to their end", async () => {
+      const api = apiClient(world.stack);
+      const path = "/v1/webhooks";
+      const body = { url: "https://example.com/hook", events: ["job.completed", "credit.low"] };
+      const { id, secret } = await document.check("post", path, await api.request("POST", path, body));
+      expect(secret.length).toBeGreaterThan(30);
+      await document.check("post", path, await api.request("POST", path, { ...body, events: ["job.done"] }));
+      const { data } = await document.check("get", path, await api.request("GET", path));
+      expect(data).toHaveLength(1);
+      for (const _ of ["deleted", "unknown"]) {
+        await document.check("delete", `${path}/{webhook_id}`, await api.request("DELETE", `${path}/${id}`));
+      }
+    });
+
     it("errors of every status that a client can bring about", async () => {
       await document.check(...CHAT, await chatWith({}));
       await document.check(...CHAT, await chatWith(chat("none", "Hello")));
@@ -59,7 +73,7 @@ export function contract(world: World): void {
       await document.check("get", "/v1/account", await get("/v1/account", stranger));
       await world.keys.setSuspended(STRANGER, false);
       const statuses = new Set([...document.seen].map((each) => each.split(" ").at(-1)));
-      expect([...statuses].toSorted()).toEqual(["200", "400", "401", "402", "403", "404", "503"]);
+      expect([...statuses].toSorted()).toEqual(["200", "201", "400", "401", "402", "403", "404", "503"]);
     });
   });
 }
