@@ -34,6 +34,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
       const fault = order.pop() as (typeof FAULTS)[number];
       note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
       await fault.strike(world, random);
+      const { lastWords } = world.second;
+      if (lastWords !== null) {
+        note(`the second gateway ended by itself and is started again: ${lastWords}`);
+        await world.second.start();
+      }
       struck[fault.name] = (struck[fault.name] ?? 0) + 1;
       await sleep(random.int(200, 2_000));
     }

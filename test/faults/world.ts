@@ -82,6 +82,7 @@ export async function openWorld(options: { credits: number; note: (line: string)
     REPLACE_AFTER_SECONDS: "3",
     BURST_PER_SECOND: "100000",
   });
+  await rpc(running.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x3635c9adc5dea00000"]);
   await second.start();
   const pool = openStore(running);
   const receiver = await Receiver.open();

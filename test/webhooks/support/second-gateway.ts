@@ -43,6 +43,13 @@ export class SecondGateway {
     await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
   }
 
+  /** What it said last, when it has ended by itself. */
+  get lastWords(): string | null {
+    const { child, output } = this.#part ?? {};
+    if (child === undefined || (child.exitCode === null && child.signalCode === null)) return null;
+    return `exit ${child.exitCode ?? child.signalCode}: ${output?.slice(-2_000)}`;
+  }
+
   get pid(): number {
     return this.#part?.child.pid ?? Number.NaN;
   }
