@@ -119,7 +119,7 @@ class AcknowledgementRelay {
     this.#byWorker = byWorker;
     const { store, logger } = this.#context;
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
-    store.update(jobId, { state: "processing" }).catch((error) => logger.warn({ err: error }, "job state not stored"));
+    store.acknowledged(jobId).catch((error) => logger.warn({ err: error }, "job state not stored"));
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
   }

@@ -136,6 +136,16 @@ export class JobStore {
     if (change.state) this.#onState(change.state);
   }
 
+  /** The worker has acknowledged. Nobody waits for this write: a short job can be further by the time it is made. */
+  async acknowledged(jobId: Hex): Promise<void> {
+    await this.#pool.query({
+      name: "job-acknowledged",
+      text: "UPDATE job SET state = 'processing', updated_at = now() WHERE job_id = $1 AND state = 'pending'",
+      values: [toApiJobId(jobId)],
+    });
+    this.#onState("processing");
+  }
+
   /** Stores the answer and its Completion: the step before settlement, after which a crash loses nothing. */
   async storeAnswer(jobId: Hex, change: JobChange, output: Buffer | null, retentionHours: number): Promise<void> {
     await this.#pool.query({
