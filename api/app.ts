@@ -31,6 +31,7 @@ export function createApp(gateway: Gateway): Express {
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);
+  v1.post("/jobs/:job_id/dispute", gateway.dispute);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   app.use("/v1", v1);
@@ -43,6 +44,7 @@ export function createApp(gateway: Gateway): Express {
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
+  request.receivedAt = new Date();
   response.setHeader("x-request-id", request.requestId);
   next();
 };

@@ -9,6 +9,8 @@ declare global {
     interface Request {
       /** Set by the request-id middleware. */
       requestId: string;
+      /** When its head arrived; set with the id. */
+      receivedAt: Date;
       /** Set by authentication; absent before it. */
       client?: Client;
       /** The body's bytes, kept for requests with an Idempotency-Key. */
