@@ -2,6 +2,7 @@
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../../api/accounts/keys.ts";
+import { GAS_CEILING } from "../../../api/chain/operations.ts";
 import { apiClient, chat, eventually } from "../../support/api-client.ts";
 import { startTestStack } from "../../support/stack.ts";
 import { hashOf, OTHER, Scene } from "./support.ts";
@@ -67,7 +68,9 @@ describe("a client that received something else", () => {
     const settled = (await scene.api.get("/v1/jobs?status=settled")).body.data;
     expect(settled.map((each: { id: string }) => each.id)).not.toContain(id);
 
-    const { events } = await scene.chain.transaction(answer.body.dispute_tx, id);
+    const { events, receipt } = await scene.chain.transaction(answer.body.dispute_tx, id);
+    console.log("GAS", receipt.gasUsed);
+    expect(receipt.gasUsed).toBeLessThan(GAS_CEILING.openDispute);
     expect(events).toMatchObject([
       {
         eventName: "JobDisputed",
@@ -207,8 +210,25 @@ describe("nothing to dispute", () => {
   });
 });
 
+describe("a wallet with eight disputes that its service opened", () => {
+  it("has the next one refused with 409 conflict, and keeps its charge", async () => {
+    const open = async () => (await scene.chain.account(scene.client.address)).openDisputes;
+    while ((await open()) < 8) {
+      const { id } = await scene.settledJob(MODEL);
+      expect((await scene.dispute(id)).status).toBe(200);
+    }
+    const { id, text } = await scene.settledJob(MODEL);
+    const answer = await scene.dispute(id);
+    expect(answer.status).toBe(409);
+    expect(answer.body.error).toMatchObject({ code: "conflict", message: expect.stringContaining("open disputes") });
+    expect(await scene.status(id)).toBe("settled");
+    // What needs no dispute is still answered.
+    expect((await scene.dispute(id, hashOf(text))).body.dispute_opened).toBe(false);
+  });
+});
+
 it("outcomes are counted for the operator", async () => {
   const text = await (await fetch(`${scene.stack.info.base_url}/metrics`)).text();
-  for (const outcome of ["opened", "equal", "expired", "not_settled", "already_open", "not_charged"])
+  for (const outcome of ["opened", "equal", "expired", "not_settled", "already_open", "not_charged", "too_many"])
     expect(text).toMatch(new RegExp(`gateway_disputes_total\\{outcome="${outcome}"\\} [1-9]`));
 });
