@@ -12,6 +12,8 @@ import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
+import { webApp } from "./web/app.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
@@ -34,8 +36,10 @@ export function createApp(gateway: Gateway): Express {
   v1.post("/jobs/:job_id/dispute", gateway.dispute);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
+  v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
   app.use("/docs", docsRoutes());
+  app.use("/app", webApp(gateway));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));
@@ -44,7 +48,8 @@ export function createApp(gateway: Gateway): Express {
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
-  request.receivedAt = new Date();
+  request.arrivedAt = new Date();
+  request.receivedAt = performance.now();
   response.setHeader("x-request-id", request.requestId);
   next();
 };

@@ -24,7 +24,7 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   complete: 220_000n,
   fail: 70_000n,
   refund: 70_000n,
-  openDispute: 220_000n,
+  openDispute: 130_000n,
 };
 /** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
 export const BATCH_RESERVE = 800_000n;

@@ -9,8 +9,10 @@ declare global {
     interface Request {
       /** Set by the request-id middleware. */
       requestId: string;
-      /** When its head arrived; set with the id. */
-      receivedAt: Date;
+      /** When it arrived, `performance.now()`. */
+      receivedAt: number;
+      /** The same as a time. */
+      arrivedAt: Date;
       /** Set by authentication; absent before it. */
       client?: Client;
       /** The body's bytes, kept for requests with an Idempotency-Key. */

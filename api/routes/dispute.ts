@@ -22,7 +22,7 @@ export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSe
       settlementTx: job.on_chain.settlement_tx,
       worker: job.worker_address,
     });
-    const result = await desk.request({ jobId, wallet, stored, row }, receivedHash, request.receivedAt);
+    const result = await desk.request({ jobId, wallet, stored, row }, receivedHash, request.arrivedAt);
     const after = (await reader.get(job.id, wallet)).job;
     setServiceHeaders(response, { settlementTx: after.on_chain.settlement_tx, worker: after.worker_address });
     response.json({

@@ -69,7 +69,6 @@ describe("a client that received something else", () => {
     expect(settled.map((each: { id: string }) => each.id)).not.toContain(id);
 
     const { events, receipt } = await scene.chain.transaction(answer.body.dispute_tx, id);
-    console.log("GAS", receipt.gasUsed);
     expect(receipt.gasUsed).toBeLessThan(GAS_CEILING.openDispute);
     expect(events).toMatchObject([
       {
