@@ -66,7 +66,7 @@ const schema = z.object({
   LOCK_SECONDS: seconds(20),
   /** How long a dispute waits for its job's settlement before it is answered with 409. */
   DISPUTE_WAIT_SECONDS: seconds(30),
-  /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
+  /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */
   SENDS_PER_SECOND: seconds(15),
   /** Gas of one batch: well below the chain's block gas limit. */
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),
