@@ -24,11 +24,11 @@ describe("signing in", () => {
   it("opens a session for the wallet that signed", async () => {
     const { status, headers, body } = await web.signIn(account);
     expect(status).toBe(200);
-    expect(body.wallet).toBe(account.address);
+    expect(body.session.wallet).toBe(account.address);
     const cookie = headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(/HttpOnly/i);
     expect(cookie).toMatch(/SameSite=Strict/i);
-    expect((await web.get("/session")).body.wallet).toBe(account.address);
+    expect((await web.get("/session")).body.session.wallet).toBe(account.address);
   });
 
   it("takes each signed message once", async () => {
@@ -86,7 +86,7 @@ describe("signing in", () => {
 
 describe("a session", () => {
   it("is asked for by every page of one's own", async () => {
-    for (const path of ["/session", "/account", "/usage", "/key", "/jobs", "/jobs.csv"]) {
+    for (const path of ["/account", "/usage", "/key", "/jobs", "/jobs.csv"]) {
       const { status, body } = await web.get(path);
       expect([path, status, body.error?.code]).toEqual([path, 401, "not_signed_in"]);
     }

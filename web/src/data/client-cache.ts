@@ -1,15 +1,12 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFailure, isSignedOut } from "./client.ts";
-
-/** Set when a session ended by itself, so that the sign-in panel can say why it is there. */
-export const SESSION_ENDED = ["session-ended"];
+import { sessionQuery } from "./queries.ts";
 
 /** The cache of everything read. A session found to be over signs out everywhere at once. */
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
     if (!isSignedOut(error)) return;
-    client.setQueryData(["session"], null);
-    client.setQueryData(SESSION_ENDED, error.code === "session_expired");
+    client.setQueryData(sessionQuery.queryKey, { session: null, ended: error.code === "session_expired" });
     client.removeQueries({ queryKey: ["own"], type: "inactive" });
   };
   const client = new QueryClient({

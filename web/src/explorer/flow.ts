@@ -8,7 +8,6 @@ export type Party = { role: string; address: Address | null };
 /** One movement of money. Amounts in stablecoin units, so that credits and tokens compare. */
 export type Flow = { from: Party; to: Party; units: bigint; what: string; kind: "credits" | "tokens" };
 
-const inEscrow: Party = { role: "Escrow", address: null };
 const ledger = (address: Address): Party => ({ role: "Wallet's credits", address });
 const toUnits = (credits: number): bigint => BigInt(credits) * UNITS_PER_CREDIT;
 
@@ -20,12 +19,12 @@ export function flowsOf(events: readonly ShownEvent[], contracts: Record<string,
     if (event.contract === "Stablecoin" && event.name === "Transfer") flows.push(transfer(event, settled, contracts));
     if (event.contract !== "InferenceEscrow") continue;
     if (event.name === "JobSettled") settled = event;
-    flows.push(...inLedger(event));
+    flows.push(...inLedger(event, { role: "Escrow", address: event.address }));
   }
   return flows.filter((flow) => flow.units > 0n);
 }
 
-function inLedger(event: ShownEvent): Flow[] {
+function inLedger(event: ShownEvent, inEscrow: Party): Flow[] {
   const wallet = argument<Address>(event, "wallet");
   const move = (from: Party, to: Party, name: string, what: string): Flow[] => [
     { from, to, what, units: toUnits(argument<number>(event, name)), kind: "credits" },

@@ -1,9 +1,9 @@
-import { useId } from "react";
+import { getAddress } from "viem";
 import { Hash } from "../ui/copy.tsx";
 import { units } from "../ui/format.ts";
 import type { Flow, Party } from "./flow.ts";
 
-const THICKEST = 14;
+const THICKEST = 12;
 const THINNEST = 2;
 
 /** The money of a transaction as arrows, as thick as what they carry; a list with sentences for those who do not see them. */
@@ -23,6 +23,7 @@ export function MoneyFlow({ flows }: { flows: readonly Flow[] }) {
             <Arrow share={Number((flow.units * 1000n) / largest) / 1000} />
             <span className="hint">{flow.what}</span>
           </div>
+          <span className="visually-hidden">to</span>
           <Side party={flow.to} />
         </li>
       ))}
@@ -40,19 +41,22 @@ function Side({ party }: { party: Party }) {
   return (
     <div className="party">
       <span>{party.role}</span>
-      {party.address === null ? null : <Hash value={party.address} what={`address of ${party.role.toLowerCase()}`} />}
+      {party.address === null ? null : (
+        <Hash value={getAddress(party.address)} what={`address of ${party.role.toLowerCase()}`} />
+      )}
     </div>
   );
 }
 
+/** The list's order and the words around it say what the drawing says. */
 function Arrow({ share }: { share: number }) {
-  const id = useId();
-  const width = THINNEST + share * (THICKEST - THINNEST);
   return (
-    <svg className="flow-line" viewBox="0 0 200 28" preserveAspectRatio="none" role="img" aria-labelledby={id}>
-      <title id={id}>goes to</title>
-      <path d={`M0 ${14 - width / 2}H186V${14 + width / 2}H0Z`} />
-      <path d="M184 4L200 14L184 24Z" />
-    </svg>
+    <div className="flow-line" aria-hidden="true">
+      <span style={{ height: THINNEST + share * (THICKEST - THINNEST) }} />
+      <svg viewBox="0 0 14 22">
+        <title>to</title>
+        <path d="M0 0L14 11L0 22Z" />
+      </svg>
+    </div>
   );
 }

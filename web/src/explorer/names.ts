@@ -76,7 +76,18 @@ export const labelOf = (name: string): string =>
   LABELS[name] ?? name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /** What a number means, by the event's contract and the parameter's name. */
-export type Unit = "credits" | "usdg" | "svc" | "svcWei" | "time" | "percent" | "job" | "hash" | "enum" | "plain";
+export type Unit =
+  | "credits"
+  | "usdg"
+  | "svc"
+  | "svcWei"
+  | "time"
+  | "percent"
+  | "job"
+  | "hash"
+  | "enum"
+  | "model"
+  | "plain";
 
 const CREDITS = new Set([
   "credits",
@@ -103,6 +114,7 @@ export function unitOf(contract: string, name: string): Unit {
   if (name === "feeBps") return "percent";
   if (name === "jobId") return "job";
   if (name in ENUMS) return "enum";
+  if (name === "model") return "model";
   if (/Hash$/.test(name)) return "hash";
   return TIMES.test(name) ? "time" : "plain";
 }

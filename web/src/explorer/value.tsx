@@ -1,6 +1,8 @@
-import type { Address, Hex } from "viem";
+import { useQuery } from "@tanstack/react-query";
+import { type Address, getAddress, type Hex } from "viem";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, svc, units } from "../ui/format.ts";
 import type { Argument, Names, ShownEvent } from "./decode.ts";
@@ -28,11 +30,20 @@ export function Value({ event, arg, names }: { event: ShownEvent; arg: Argument;
     }
     case "hash":
       return <Hash value={toProofHash(value as Hex)} what={name} />;
+    case "model":
+      return <ModelName number={Number(value)} />;
     case "enum":
       return <>{ENUMS[name]?.[Number(value)] ?? String(value)}</>;
     default:
       return <Plain value={value} names={names} />;
   }
+}
+
+/** The catalog knows a model's name by its number. */
+function ModelName({ number }: { number: number }) {
+  const { data } = useQuery(modelsQuery);
+  const name = data?.data.find((model) => model.number === number)?.id;
+  return <>{name === undefined ? `number ${number}` : `${name} (${number})`}</>;
 }
 
 function Time({ seconds }: { seconds: number }) {
@@ -66,7 +77,7 @@ export function AddressValue({ address, names }: { address: Address; names: Name
   return (
     <>
       {name ? <span className="contract-name">{name} </span> : null}
-      <Hash value={address} what="address" />
+      <Hash value={getAddress(address)} what="address" />
     </>
   );
 }

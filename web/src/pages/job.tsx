@@ -23,7 +23,7 @@ export function JobPage() {
   const { id = "" } = useParams();
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
-  const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data });
+  const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
   return (
     <Page title="Job" about={<Hash value={id} what="job id" full />}>
       {own.data ? <OwnFacts job={own.data} /> : null}
