@@ -6,7 +6,11 @@ import { sessionQuery } from "./queries.ts";
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
     if (!isSignedOut(error)) return;
-    client.setQueryData(sessionQuery.queryKey, { session: null, ended: error.code === "session_expired" });
+    // Whoever was signed in a moment ago is told why not any more, whichever request noticed it first.
+    client.setQueryData(sessionQuery.queryKey, (before) => ({
+      session: null,
+      ended: before?.session ? true : !!before?.ended,
+    }));
     client.removeQueries({ queryKey: ["own"], type: "inactive" });
   };
   const client = new QueryClient({

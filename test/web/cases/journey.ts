@@ -2,19 +2,18 @@
 import OpenAI from "openai";
 import type { Browser } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { chainReader } from "../support/chain-reader.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
-import { Receiver } from "../webhooks/support/receiver.ts";
-import { hasBrowser, launchBrowser } from "./support/browser.ts";
-import { giveGas } from "./support/gas.ts";
-import { Visitor } from "./support/visitor.ts";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { chainReader } from "../../support/chain-reader.ts";
+import type { TestStack } from "../../support/stack.ts";
+import { Receiver } from "../../webhooks/support/receiver.ts";
+import { giveGas } from "../support/gas.ts";
+import { Visitor } from "../support/visitor.ts";
 
 const MODEL = "qwen3-1.7b";
 /** What one short request to it costs. */
 const PRICE = 2;
 
-describe.skipIf(!hasBrowser())("a person with a wallet", { timeout: 60_000 }, () => {
+export function journeyTests(given: () => { stack: TestStack; browser: Browser }): void {
   const account = privateKeyToAccount(generatePrivateKey());
   let stack: TestStack;
   let browser: Browser;
@@ -25,16 +24,14 @@ describe.skipIf(!hasBrowser())("a person with a wallet", { timeout: 60_000 }, ()
   let jobId = "";
 
   beforeAll(async () => {
-    stack = await startTestStack({ workers: [{}] });
+    ({ stack, browser } = given());
     receiver = await Receiver.open();
     await giveGas(stack, account.address);
-    browser = await launchBrowser();
     visitor = await Visitor.open(browser, stack, account);
   });
   afterAll(async () => {
-    await browser?.close();
+    await visitor?.close();
     receiver?.close();
-    await stack?.remove();
   });
 
   // Each step builds on the ones before it.
@@ -152,7 +149,7 @@ describe.skipIf(!hasBrowser())("a person with a wallet", { timeout: 60_000 }, ()
     await visitor.page.getByLabel("Answer as you received it").fill(`${answer.slice(0, -1)}?`);
     await visitor.sees("This is another text than the worker signed");
     await visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link").click();
-    await visitor.sees("Job settled: proof verified, charge paid out");
+    await visitor.sees("Escrow released: proof verified, job charged");
     const paid = visitor.page.locator(".flows li", { hasText: "Worker" });
     expect(await paid.textContent()).toContain("0.018 USDG");
     expect(await visitor.page.locator(".flows li", { hasText: "Treasury" }).textContent()).toContain("0.002 USDG");
@@ -188,7 +185,7 @@ describe.skipIf(!hasBrowser())("a person with a wallet", { timeout: 60_000 }, ()
     await stranger.go("/explorer");
     await stranger.page.getByLabel("Transaction hash or job id").fill(jobId);
     await stranger.press("Look it up");
-    await stranger.sees("Credits locked in escrow");
+    await stranger.sees("Credits locked in escrow for a job");
     expect(await stranger.page.getByText("Dispute…").count()).toBe(0);
     await stranger.page.locator("a[href*='/app/tx/']").first().click();
     await stranger.sees("Gas used");
@@ -199,7 +196,7 @@ describe.skipIf(!hasBrowser())("a person with a wallet", { timeout: 60_000 }, ()
   it("met no complaint of the browser on the way", () => {
     expect(visitor.complaints).toEqual([]);
   });
-});
+}
 
 async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   let text = "";

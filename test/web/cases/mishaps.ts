@@ -3,28 +3,22 @@ import pg from "pg";
 import type { Browser } from "playwright-core";
 import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY } from "../../scripts/local-stack/accounts.ts";
-import { depositFor } from "../support/deposit.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
-import { hasBrowser, launchBrowser } from "./support/browser.ts";
-import { type Scheme, Visitor } from "./support/visitor.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
+import { depositFor } from "../../support/deposit.ts";
+import type { TestStack } from "../../support/stack.ts";
+import { Visitor } from "../support/visitor.ts";
 
-describe.skipIf(!hasBrowser())("in a browser", { timeout: 60_000 }, () => {
+export function mishapTests(given: () => { stack: TestStack; browser: Browser }): void {
   const account = privateKeyToAccount(generatePrivateKey());
   let stack: TestStack;
   let browser: Browser;
   let visitor: Visitor;
 
   beforeAll(async () => {
-    stack = await startTestStack({ workers: [{}] });
+    ({ stack, browser } = given());
     await depositFor(stack, account, 500, DEPLOYER_KEY);
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await stack?.remove();
   });
   beforeEach(async () => {
     visitor = await Visitor.open(browser, stack, account);
@@ -176,27 +170,4 @@ describe.skipIf(!hasBrowser())("in a browser", { timeout: 60_000 }, () => {
       await visitor.sees(/There is no job/);
     });
   });
-
-  describe.each<Scheme>(["light", "dark"])("axe finds nothing serious, %s", (colorScheme) => {
-    it("on any page, wide or narrow", async () => {
-      const found: Record<string, string[]> = {};
-      for (const width of [1280, 390]) {
-        const reader = await Visitor.open(browser, stack, account, { colorScheme, width });
-        await reader.go("/");
-        await reader.press(/^Sign in with/);
-        await reader.sees("Latest jobs");
-        for (const path of ["/", "/fund", "/jobs", "/webhooks", "/settings", "/models", "/workers", "/explorer"]) {
-          await reader.go(path);
-          await reader.page.locator(".skeleton").first().waitFor({ state: "detached" });
-          const findings = await reader.findings();
-          if (findings.length > 0) found[`${path} at ${width}`] = findings;
-          // Nothing hangs over the edge of a phone.
-          const over = await reader.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
-          expect([path, width, Number(over) > 0]).toEqual([path, width, false]);
-        }
-        await reader.close();
-      }
-      expect(found).toEqual({});
-    });
-  });
-});
+}
