@@ -64,7 +64,7 @@ const schema = z.object({
   FIRST_TOKEN_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
-  /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
+  /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */
   SENDS_PER_SECOND: seconds(15),
   /** Gas of one batch: well below the chain's block gas limit. */
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),

@@ -21,6 +21,8 @@ export type AttemptInput = {
   answer: Answer;
   signal: AbortSignal;
   onFirstToken: () => void;
+  /** Must be on record before the offer leaves. */
+  recorded: Promise<void>;
 };
 
 /** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
@@ -36,6 +38,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   // The row is there before the offer leaves: after a crash the answer is fetched from this worker.
   const [signature] = await Promise.all([
     signAssignment(context, assignment),
+    input.recorded,
     context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint }),
   ]);
 
@@ -116,7 +119,7 @@ class AcknowledgementRelay {
     this.#byWorker = byWorker;
     const { store, logger } = this.#context;
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
-    store.update(jobId, { state: "processing" }).catch((error) => logger.warn({ err: error }, "job state not stored"));
+    store.acknowledged(jobId).catch((error) => logger.warn({ err: error }, "job state not stored"));
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
   }

@@ -117,6 +117,7 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
+        recorded: lock.stored,
         onFirstToken: () => {
           this.input.stages.end("first-token");
           this.#firstToken(worker.signer);

@@ -1,9 +1,10 @@
 import type { Hex } from "viem";
-import { hashTypedData, recoverAddress } from "viem";
+import { hashTypedData } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
 import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
+import { recoverSigner } from "../../protocol/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation } from "../chain/operations.ts";
 import type { Outcome } from "../chain/outcome.ts";
@@ -45,9 +46,9 @@ export async function isSignedBy(
       primaryType: "Completion",
       message: completion,
     });
-    return (await recoverAddress({ hash, signature })).toLowerCase() === worker.toLowerCase();
+    return recoverSigner(hash, signature)?.toLowerCase() === worker.toLowerCase();
   } catch {
-    // Not a point on the curve, or a value no message can hold: not a signature of anybody.
+    // A value that no message can hold: nobody has signed it.
     return false;
   }
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { count, modelId } from "./primitives.ts";
 import { usageSchema } from "./resources.ts";
+import { statementSchema } from "./statement.ts";
 
 const completionId = z
   .string()
@@ -28,6 +29,7 @@ export const completionSchema = z
       )
       .length(1),
     usage: usageSchema,
+    service: statementSchema,
   })
   .meta({ description: "A finished answer." });
 
@@ -48,6 +50,7 @@ export const chunkSchema = z
       )
       .max(1)
       .meta({ description: "Empty in the usage chunk only." }),
+    service: statementSchema.optional().meta({ description: "The worker's statement, with the `finish_reason`." }),
     usage: usageSchema.optional().meta({ description: "In the last chunk, with `stream_options.include_usage`." }),
   })
   .meta({ description: "`data` of one event of a stream; `[DONE]` follows the last one." });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
+import { statementSchema } from "./statement.ts";
 
 /** The resources of the specification as clients get them. A job that has not settled has all keys, `null` where unknown. */
 
@@ -50,6 +51,7 @@ export const jobOutputSchema = z
     content: z.string(),
     finish_reason: z.enum(["stop", "length"]),
     proof_hash: contentHash,
+    service: statementSchema,
   })
   .meta({ description: "An answer that was delivered, kept for the retention time." });
 

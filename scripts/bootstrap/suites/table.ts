@@ -58,7 +58,7 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("bootstrap", 110),
   vitest("indexer", 200),
   vitest("api", 240),
-  vitest("webhooks", 150),
+  vitest("webhooks", 240),
   vitest("worker", 150),
   vitest("verify", 150),
   vitest("e2e", 220),
