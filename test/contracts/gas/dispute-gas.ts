@@ -18,13 +18,14 @@ export async function gasOfDisputes(world: World): Promise<Record<string, number
   await world.token.mint(world.treasury, 10_000_000n);
   const byGateway = await gasOf(sendDispute(world, await settledJob(world)));
   const byWallet = await gasOf(sendDispute(world, await settledJob(world), { by: world.client }));
-  const voted = await disputedJob(world);
-  const vote = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault));
-  const workerAtFault = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault, world.arbiters[1]));
   const gatewayAtFault = await gasOf(sendRuling(world, await disputedProvenJob(world), Ruling.GatewayAtFault));
   const rejected = await gasOf(sendRuling(world, await disputedJob(world, { by: world.client }), Ruling.Rejected));
-  const equivocation = await gasOf(sendEquivocation(world, await settledJob(world), undefined));
-  const expire = await gasOf(sendExpire(world, await disputedJob(world)));
+  // The slashes come last: they leave the worker without the stake that a job needs.
+  const [voted, silent, equivocated] = [await disputedJob(world), await disputedJob(world), await settledJob(world)];
+  const vote = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault));
+  const workerAtFault = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault, world.arbiters[1]));
+  const equivocation = await gasOf(sendEquivocation(world, equivocated));
+  const expire = await gasOf(sendExpire(world, silent));
   return {
     "openDispute by the gateway": byGateway,
     "openDispute by the wallet": byWallet,
