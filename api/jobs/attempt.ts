@@ -46,7 +46,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort(), acknowledgeBy * 1000 - Date.now());
-  const relay = new AcknowledgementRelay(context, assignment, signature);
+  const relay = new AcknowledgementRelay(context, assignment);
   const release = context.workers.begin(worker);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
@@ -99,15 +99,13 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
-  readonly #signature: Hex;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor(context: JobContext, assignment: Assignment, signature: Hex) {
+  constructor(context: JobContext, assignment: Assignment) {
     this.#context = context;
     this.#assignment = assignment;
-    this.#signature = signature;
   }
 
   get isAccepted(): boolean {
@@ -144,7 +142,7 @@ class AcknowledgementRelay {
     const { pipeline, logger } = this.#context;
     let operation: Operation;
     try {
-      operation = acknowledgeOperation(this.#assignment, this.#signature, this.#byWorker as Hex);
+      operation = acknowledgeOperation(this.#assignment, this.#byWorker as Hex);
     } catch (error) {
       // 65 bytes that are no signature. The worker gets no acknowledgement from us; its answer is judged by itself.
       logger.warn({ err: error, worker: this.#assignment.worker }, "a worker sent a malformed acknowledgement");

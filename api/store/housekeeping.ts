@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { JobStore } from "./jobs.ts";
 
@@ -10,6 +11,7 @@ const KEEP_ENDED_DAYS = 7;
 export function startHousekeeping(
   jobs: JobStore,
   idempotency: IdempotencyStore,
+  disputes: DisputeStore,
   retentionHours: number,
   logger: Logger,
 ): () => void {
@@ -18,6 +20,7 @@ export function startHousekeeping(
       await jobs.eraseExpiredOutputs();
       await jobs.deleteEnded(KEEP_ENDED_DAYS);
       await idempotency.prune(retentionHours);
+      await disputes.prune(KEEP_ENDED_DAYS);
     } catch (error) {
       logger.warn({ err: error }, "expired answers and keys could not be erased; the next round tries again");
     }
