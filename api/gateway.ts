@@ -15,6 +15,7 @@ import { connectRpc, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
 import type { Config } from "./config.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
+import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
@@ -26,6 +27,7 @@ import { Cipher } from "./store/cipher.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
+import { IncidentStore } from "./store/incidents.ts";
 import { JobStore } from "./store/jobs.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
@@ -39,6 +41,7 @@ export class Gateway {
   readonly balances: Balances;
   readonly directory: Directory;
   readonly workers: WorkerPool;
+  readonly workerClient: WorkerClient;
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
   readonly metrics = new Metrics();
@@ -46,6 +49,7 @@ export class Gateway {
   jobReader!: JobReader;
   chat!: ChatDependencies;
   output!: RequestHandler;
+  readonly #incidents: IncidentStore;
   #recovery: Recovery | undefined;
   #stopHousekeeping: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
@@ -61,7 +65,13 @@ export class Gateway {
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
-    this.workers = new WorkerPool(this.directory, this.metrics, logger);
+    this.workerClient = new WorkerClient({ allowLocal: config.ALLOW_LOCAL_ENDPOINTS });
+    this.#incidents = new IncidentStore(pool, logger);
+    const { directory, metrics, workerClient: client } = this;
+    this.workers = new WorkerPool(
+      { directory, client, incidents: this.#incidents, metrics, logger },
+      { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
+    );
     const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
   }
@@ -112,6 +122,7 @@ export class Gateway {
       pipeline: this.pipeline,
       balances: this.balances,
       workers: this.workers,
+      client: this.workerClient,
       store,
       cipher: new Cipher(config.MASTER_KEY, "answers"),
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
@@ -131,7 +142,11 @@ export class Gateway {
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
     this.metrics.observe(this);
-    this.#stopHousekeeping = startHousekeeping(store, idempotency, config.OUTPUT_RETENTION_HOURS, logger);
+    this.#stopHousekeeping = startHousekeeping(
+      { jobs: store, idempotency, incidents: this.#incidents },
+      config.OUTPUT_RETENTION_HOURS,
+      logger,
+    );
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
   }
 
@@ -144,6 +159,7 @@ export class Gateway {
     this.#stopHousekeeping();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
+    await this.workerClient.close();
     this.directory.stop();
     this.head.stop();
     await this.signerLock.release();

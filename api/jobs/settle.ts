@@ -1,8 +1,6 @@
 import type { Hex } from "viem";
-import { hashTypedData, recoverAddress } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
-import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation } from "../chain/operations.ts";
@@ -30,27 +28,6 @@ export type Finished = {
 
 /** A settlement on its way. `sent`: hash of its transaction; `done`: whether it was mined as a settlement. */
 export type Settling = { credits: number; billedTokens: number; sent: Promise<Hex>; done: Promise<boolean> };
-
-/** Whether the completion is for this job and signed by this worker; the chain checks the same again. */
-export async function isSignedBy(
-  context: JobContext,
-  completion: Completion,
-  signature: Hex,
-  worker: string,
-): Promise<boolean> {
-  try {
-    const hash = hashTypedData({
-      domain: escrowDomain(context.chainId, context.escrow),
-      types: jobMessageTypes,
-      primaryType: "Completion",
-      message: completion,
-    });
-    return (await recoverAddress({ hash, signature })).toLowerCase() === worker.toLowerCase();
-  } catch {
-    // Not a point on the curve, or a value no message can hold: not a signature of anybody.
-    return false;
-  }
-}
 
 /** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. */
 export async function settle(context: JobContext, job: Finished): Promise<Settling> {

@@ -1,4 +1,4 @@
-/** Clients and workers that mean harm: whatever they send, the gateway stays up and nobody is charged wrongly. */
+/** Clients that mean harm and workers that say nothing: the gateway stays up and serves. What workers can say: test/worker/misconduct.test.ts. */
 import {
   createServer,
   request as httpRequest,
@@ -10,7 +10,6 @@ import { connect } from "node:net";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { answerHash } from "../../protocol/answer-hash.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
@@ -18,7 +17,6 @@ import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const GOOD = "qwen3-8b";
-const EVIL = "qwen3-14b";
 const BOTH = "gemma-3-27b-it";
 
 let stack: TestStack;
@@ -31,7 +29,7 @@ let evil: ReturnType<typeof privateKeyToAccount>;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    workers: [{ models: [GOOD, BOTH] }, { models: [EVIL, BOTH], start: false }],
+    workers: [{ models: [GOOD, BOTH] }, { models: [BOTH], start: false }],
     windows: { completion: 20, inclusion: 6 },
     env: { api: { ACKNOWLEDGE_SECONDS: "2", FIRST_TOKEN_SECONDS: "3" } },
   });
@@ -65,10 +63,6 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-const account = async () => {
-  const { free, escrowed } = await chain.account(stack.info.demo?.wallet as string);
-  return { free, escrowed };
-};
 const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 const domain = () => escrowDomain(stack.info.chain_id, chain.escrow);
 const acknowledge = ({ assignment }: Dispatch) =>
@@ -78,28 +72,11 @@ const acknowledge = ({ assignment }: Dispatch) =>
     primaryType: "Acknowledgement",
     message: { jobId: assignment.jobId, attempt: assignment.attempt },
   });
-async function completed({ assignment }: Dispatch, text: string, more: object = {}) {
-  const completion = {
-    jobId: assignment.jobId,
-    proofHash: answerHash(text),
-    promptTokens: 1,
-    completionTokens: 1,
-    completedAt: Math.floor(Date.now() / 1000),
-    ...more,
-  };
-  const signature = await evil.signTypedData({
-    domain: domain(),
-    types: jobMessageTypes,
-    primaryType: "Completion",
-    message: completion,
-  });
-  return { completion, signature, finish_reason: "stop" };
-}
 /** Waits until the played worker is offered jobs again after its last failure. */
-const offered = (model = EVIL) =>
+const offered = () =>
   eventually(
-    () => api.get(`/v1/models/${model}`),
-    ({ body }) => body.service?.active_workers === (model === BOTH ? 2 : 1),
+    () => api.get(`/v1/models/${BOTH}`),
+    ({ body }) => body.service?.active_workers === 2,
     30_000,
   );
 
@@ -193,81 +170,13 @@ describe("a client", () => {
 });
 
 describe("a worker", () => {
-  it("that acknowledges with garbage is not believed, and answers at its own risk", async () => {
-    await offered();
-    const before = await account();
-    play = async (offer, response) => {
-      response.write(event("acknowledged", { signature: `0x${"00".repeat(65)}` }));
-      response.write(event("delta", { content: "Hello" }));
-      await new Promise((resolve) => setTimeout(resolve, 600));
-      response.end(event("error", { code: "internal_error", message: `no ${offer.model}` }));
-    };
-    expect((await api.post("/v1/chat/completions", chat(EVIL, "Hello"))).status).toBe(503);
-    expect(await account()).toEqual(before);
-  });
-
-  it("that signs another hash than it sent is not paid", async () => {
-    await offered();
-    const before = await account();
-    play = async (offer, response) => {
-      response.write(event("acknowledged", { signature: await acknowledge(offer) }));
-      response.write(event("delta", { content: "This is what I send." }));
-      response.end(event("completed", await completed(offer, "This is what I sign.")));
-    };
-    const reply = await api.post("/v1/chat/completions", chat(EVIL, "Hello"));
-    expect(reply.status).toBe(503);
-    expect(reply.headers.get("x-service-worker")).toBe(evil.address);
-    expect(await account()).toEqual(before);
-  });
-
-  it("whose completion holds impossible numbers is not paid", async () => {
-    await offered();
-    const before = await account();
-    play = async (offer, response) => {
-      response.write(event("acknowledged", { signature: await acknowledge(offer) }));
-      response.write(event("delta", { content: "Hello" }));
-      const good = await completed(offer, "Hello");
-      response.end(event("completed", { ...good, completion: { ...good.completion, completedAt: 2 ** 45 } }));
-    };
-    expect((await api.post("/v1/chat/completions", chat(EVIL, "Hello"))).status).toBe(503);
-    expect(await account()).toEqual(before);
-  });
-
-  it("that signs an empty answer is not paid", async () => {
-    await offered();
-    const before = await account();
-    play = async (offer, response) => {
-      response.write(event("acknowledged", { signature: await acknowledge(offer) }));
-      response.end(event("completed", await completed(offer, "")));
-    };
-    expect((await api.post("/v1/chat/completions", chat(EVIL, "Hello"))).status).toBe(503);
-    expect(await account()).toEqual(before);
-  });
-
-  it("that over-reports its tokens is paid for what it delivered", async () => {
-    await offered();
-    play = async (offer, response) => {
-      response.write(event("acknowledged", { signature: await acknowledge(offer) }));
-      response.write(event("delta", { content: "Hello" }));
-      response.end(event("completed", await completed(offer, "Hello", { completionTokens: 1_000_000 })));
-    };
-    const reply = await api.post("/v1/chat/completions", chat(EVIL, "Hello", { max_tokens: 4_000 }));
-    expect(reply.status).toBe(200);
-    expect(reply.body.usage.completion_tokens).toBe(5);
-    const job = await eventually(
-      () => api.get(`/v1/jobs/${reply.headers.get("x-service-job-id")}`),
-      ({ body }) => body.status === "settled",
-    );
-    expect(job.body.credits_charged).toBe(18);
-  });
-
   // Twelve at once: however the two workers are ranked, some go to the second one.
   const atOnce = () =>
     Promise.all(Array.from({ length: 12 }, () => api.post("/v1/chat/completions", chat(BOTH, "Hello"))));
   const good = () => privateKeyToAccount(stack.workers[0]?.privateKey as Hex).address;
 
   it("that is silent holds a request no longer than its offer; the next worker answers", async () => {
-    await offered(BOTH);
+    await offered();
     let asked = 0;
     play = (_offer, response) => {
       asked += 1;
@@ -281,7 +190,7 @@ describe("a worker", () => {
   });
 
   it("that acknowledges and then says nothing is replaced as well", async () => {
-    await offered(BOTH);
+    await offered();
     let asked = 0;
     play = async (offer, response) => {
       asked += 1;
