@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import express, { type Express, type Request, type RequestHandler } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import type { Gateway } from "./gateway.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { readBody } from "./http/body.ts";
 import { burstLimit } from "./http/burst-limit.ts";
+import { cors } from "./http/cors.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
@@ -11,9 +12,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
-
-/** Largest request body. */
-export const BODY_LIMIT = 4 * 1024 * 1024;
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
@@ -26,14 +25,16 @@ export function createApp(gateway: Gateway): Express {
   app.use(healthRoutes(gateway));
 
   const v1 = express.Router();
+  v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances));
-  v1.use(express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }));
+  v1.use(readBody);
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
+  v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
   app.use("/docs", docsRoutes());
 
@@ -42,14 +43,17 @@ export function createApp(gateway: Gateway): Express {
   return app;
 }
 
-/** An Idempotency-Key stands for the bytes that were sent with it. */
-function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
-  if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
-}
-
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
+  request.receivedAt = performance.now();
   response.setHeader("x-request-id", request.requestId);
+  next();
+};
+
+/** Answers belong to one key and change: no cache may keep them. */
+const noStore: RequestHandler = (_request, response, next) => {
+  response.setHeader("cache-control", "no-store");
+  response.setHeader("x-content-type-options", "nosniff");
   next();
 };
 

@@ -5,6 +5,14 @@ import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
+const delays = z
+  .string()
+  .default("30,300,1800,7200")
+  .transform((text) => text.split(",").map(Number))
+  .refine(
+    (all) => all.length === 4 && all.every((one) => one >= 0),
+    "must be four numbers of seconds, such as 30,300,1800,7200",
+  );
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 
 const schema = z.object({
@@ -32,6 +40,19 @@ const schema = z.object({
   ALLOW_LOCAL_ENDPOINTS: z.stringbool().default(false),
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
+  /** Blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction. */
+  WEBHOOK_CONFIRMATIONS: z.coerce.number().int().min(0).default(2),
+  /** Blocks a reorganisation can replace: so many are looked at again. */
+  WEBHOOK_REORG_DEPTH: z.coerce.number().int().positive().default(64),
+  /** Deliveries that this process attempts at once, and of them to one webhook. */
+  WEBHOOK_CONCURRENCY: z.coerce.number().int().positive().default(256),
+  WEBHOOK_CONCURRENCY_EACH: z.coerce.number().int().positive().default(16),
+  /** Limit of an endpoint's answer. */
+  WEBHOOK_TIMEOUT_SECONDS: seconds(10),
+  /** From each failed attempt to the next; a webhook fails after the fifth. */
+  WEBHOOK_RETRY_SECONDS: delays,
+  /** How long ended deliveries stay in the log. */
+  WEBHOOK_LOG_DAYS: z.coerce.number().int().positive().default(30),
   /** How long a worker has to acknowledge an assignment. */
   ACKNOWLEDGE_SECONDS: seconds(10),
   /** How long an acknowledged worker may take to its first token before another one is asked. */

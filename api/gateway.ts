@@ -26,9 +26,10 @@ import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
-import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
+import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
 import { IncidentStore } from "./store/incidents.ts";
 import { JobStore } from "./store/jobs.ts";
+import { WebhookService } from "./webhooks/service.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
 export class Gateway {
@@ -45,6 +46,7 @@ export class Gateway {
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
   readonly metrics = new Metrics();
+  readonly webhooks: WebhookService;
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
@@ -72,6 +74,7 @@ export class Gateway {
       { directory, client, incidents: this.#incidents, metrics, logger },
       { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
     );
+    this.webhooks = new WebhookService(pool, this.head, webhookSettings(config), this.metrics.registry, logger);
     const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
   }
@@ -148,11 +151,13 @@ export class Gateway {
       logger,
     );
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
+    this.webhooks.start();
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
+    const webhooksStopped = this.webhooks.stop(timeoutMs);
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
@@ -163,6 +168,7 @@ export class Gateway {
     this.directory.stop();
     this.head.stop();
     await this.signerLock.release();
+    await webhooksStopped;
   }
 
   #track(run: JobRun): void {
@@ -230,4 +236,20 @@ export class Gateway {
       lock: this.config.LOCK_SECONDS,
     };
   }
+}
+
+function webhookSettings(config: Config) {
+  return {
+    databaseUrl: config.DATABASE_URL,
+    masterKey: config.MASTER_KEY,
+    deployment: incarnationName(config.deployment as Incarnation),
+    allowLocalEndpoints: config.ALLOW_LOCAL_ENDPOINTS,
+    confirmations: config.WEBHOOK_CONFIRMATIONS,
+    reorgDepth: config.WEBHOOK_REORG_DEPTH,
+    concurrency: config.WEBHOOK_CONCURRENCY,
+    perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
+    timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,
+    delaysMs: config.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
+    logDays: config.WEBHOOK_LOG_DAYS,
+  };
 }

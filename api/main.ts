@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { Gateway } from "./gateway.ts";
+import { answerMalformed } from "./http/malformed.ts";
 import { migrate, openDatabase } from "./store/database.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
@@ -55,10 +56,14 @@ async function main(): Promise<void> {
 
 function listen(gateway: Gateway): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createApp(gateway).listen(config.API_PORT, config.API_HOST, (error?: Error) => {
+    const app = createApp(gateway);
+    const server = app.listen(config.API_PORT, config.API_HOST, (error?: Error) => {
       if (error) reject(error);
       else resolve(server);
     });
+    answerMalformed(server, config.DOCS_URL, logger);
+    // An Expect that nobody knows is no reason not to answer.
+    server.on("checkExpectation", app);
     // Longer than the idle time of usual load balancers: a connection is never closed under a request on its way.
     server.keepAliveTimeout = 75_000;
     server.requestTimeout = 60_000;

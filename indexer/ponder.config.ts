@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createConfig } from "ponder";
 import { parseDeployment } from "../protocol/deployment.ts";
 import {
+  arbitrationPanelAbi,
   inferenceEscrowAbi,
   modelCatalogAbi,
   protocolTreasuryAbi,
@@ -44,6 +45,12 @@ export default createConfig({
       chain: "settlement",
       abi: protocolTreasuryAbi,
       address: contracts.ProtocolTreasury,
+      startBlock,
+    },
+    ArbitrationPanel: {
+      chain: "settlement",
+      abi: arbitrationPanelAbi,
+      address: contracts.ArbitrationPanel,
       startBlock,
     },
   },

@@ -6,6 +6,7 @@
  * Few tables on purpose: each costs every block one more query (Ponder's reorganisation log).
  */
 export * from "./schema/catalog.ts";
+export * from "./schema/disputes.ts";
 export * from "./schema/events.ts";
 export * from "./schema/jobs.ts";
 export * from "./schema/ledger.ts";

@@ -1,5 +1,11 @@
 import { type Abi, type AbiEvent, decodeErrorResult, decodeEventLog, type Hex, toEventSelector } from "viem";
-import { inferenceEscrowAbi, modelCatalogAbi, protocolTreasuryAbi, workerRegistryAbi } from "./generated/abi.ts";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolTreasuryAbi,
+  workerRegistryAbi,
+} from "./generated/abi.ts";
 
 /** A log as a node returns it, reduced to what decoding needs. */
 export type RawLog = { topics: readonly Hex[]; data: Hex };
@@ -9,7 +15,8 @@ export type DecodedEvent = { name: string; args: Record<string, unknown> };
 
 // viem searches an ABI by hashing every event of it on each call; one table made once is what a hot path needs.
 const eventsBySelector = new Map<Hex, AbiEvent>();
-for (const abi of [inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi, protocolTreasuryAbi] as readonly Abi[]) {
+const ABIS = [inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi, protocolTreasuryAbi, arbitrationPanelAbi];
+for (const abi of ABIS as readonly Abi[]) {
   for (const item of abi) if (item.type === "event") eventsBySelector.set(toEventSelector(item), item);
 }
 
@@ -22,13 +29,16 @@ export function decodeProtocolEvent(log: RawLog): DecodedEvent | null {
   return { name: item.name, args: (decoded.args ?? {}) as unknown as Record<string, unknown> };
 }
 
+// An item of a batch can end with an error of a contract that the escrow called.
+const errors = (ABIS as readonly Abi[]).flatMap((abi) => abi.filter((item) => item.type === "error"));
+
 /** A custom error of the contracts by name, with its arguments. */
 export type DecodedRevert = { name: string; args: readonly unknown[] };
 
 /** Decodes revert data; an unknown or cut one is named `Unknown` and carries the data. */
 export function decodeRevert(data: Hex): DecodedRevert {
   try {
-    const { errorName, args } = decodeErrorResult({ abi: inferenceEscrowAbi, data });
+    const { errorName, args } = decodeErrorResult({ abi: errors, data });
     return { name: errorName, args: (args ?? []) as readonly unknown[] };
   } catch {
     // Not one of ours: a token's own revert string, an empty revert, or data cut at the batch's 256 bytes.

@@ -1,5 +1,4 @@
-import { randomFillSync } from "node:crypto";
-import type { Hex } from "viem";
+import { bytesToHex, type Hex } from "viem";
 
 /** Job id on chain: `bytes16`, a UUIDv7. */
 export type ChainJobId = Hex;
@@ -9,12 +8,14 @@ const CHAIN_ID = /^0x[0-9a-f]{32}$/;
 
 /** A new UUIDv7 (RFC 9562) as `bytes16`: 48 bits of milliseconds, then 74 random bits. Unique across gateways. */
 export function newJobId(now: number = Date.now()): ChainJobId {
-  const bytes = Buffer.alloc(16);
-  randomFillSync(bytes, 6);
-  bytes.writeUIntBE(now, 0, 6);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return `0x${bytes.toString("hex")}`;
+  // Web Crypto and plain bytes: the explorer in the browser reads job ids too.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, Math.floor(now / 2 ** 32));
+  view.setUint32(2, now % 2 ** 32);
+  view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x70);
+  view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80);
+  return bytesToHex(bytes);
 }
 
 /** `0x018f…` → `job_018f…`. */

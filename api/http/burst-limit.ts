@@ -17,6 +17,8 @@ export function burstLimit(perSecond: number): RequestHandler {
     legacyHeaders: false,
     // An IPv6 client owns a whole /56: one address of it is not one client.
     keyGenerator: (request) => ipKeyGenerator(request.ip ?? "unknown", 56),
+    // Both only print a warning, for a header that any client can send; TRUST_PROXY says what is believed.
+    validate: { xForwardedForHeader: false, forwardedHeader: false },
     handler: (_request, _response, next) => {
       next(
         new ApiError("rate_limited", `More than ${perSecond} requests a second from one address; slow down.`, {

@@ -3,6 +3,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
+import { methodsOf } from "./methods.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {
@@ -24,12 +25,15 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
   };
 }
 
-/** Unknown routes below `/v1` and elsewhere. */
-export const notFound: RequestHandler = (request) => {
-  throw new ApiError(
-    "route_not_found",
-    `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}; the API is below /v1.`,
-  );
+/** Unknown routes below `/v1` and elsewhere. The specification has no 405: a wrong method is 404 too, with `Allow`. */
+export const notFound: RequestHandler = (request, response) => {
+  const path = request.originalUrl.split("?", 1)[0] as string;
+  const methods = methodsOf(path);
+  if (methods === null) {
+    throw new ApiError("route_not_found", `There is no ${request.method} ${path}; the API is below /v1.`);
+  }
+  response.setHeader("allow", methods.join(", "));
+  throw new ApiError("route_not_found", `There is no ${request.method} ${path}; its methods: ${methods.join(", ")}.`);
 };
 
 function toApiError(error: unknown): ApiError {

@@ -9,6 +9,8 @@ declare global {
     interface Request {
       /** Set by the request-id middleware. */
       requestId: string;
+      /** When it arrived, `performance.now()`. */
+      receivedAt: number;
       /** Set by authentication; absent before it. */
       client?: Client;
       /** The body's bytes, kept for requests with an Idempotency-Key. */

@@ -1,5 +1,6 @@
 /** The gateway's read side: everything a client can list, over the indexer's views. */
 export { getAccount } from "./accounts.ts";
+export { getDispute, listDisputes, listSlashes } from "./disputes.ts";
 export { beforeBlock, listEvents, listJobEvents, listWalletEvents } from "./events.ts";
 export { getHead } from "./head.ts";
 export { getJob, type JobQuery, listJobs, UnknownCursor } from "./jobs.ts";

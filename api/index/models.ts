@@ -1,6 +1,6 @@
 import { columns, type Reader, read, view } from "./query.ts";
 import type { ModelRow } from "./rows.ts";
-import { ACTIVE } from "./workers.ts";
+import { ACTIVE, seconds } from "./workers.ts";
 
 // Announced prices and retirements take effect by time, without an event: what is in force is decided when it is read.
 const COLUMNS = columns<ModelRow>({
@@ -25,7 +25,6 @@ const COLUMNS = columns<ModelRow>({
 });
 
 const SELECT = `SELECT ${COLUMNS} FROM ${view("model")} m`;
-const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
 
 /** All models ever listed, by catalog number; callers choose by `retired` and `activeWorkers`. */
 export async function listModels(reader: Reader, now: Date = new Date()): Promise<ModelRow[]> {

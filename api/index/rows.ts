@@ -4,6 +4,7 @@
  */
 import type { Address, Hex } from "viem";
 import type { JobState } from "../../protocol/job-status.ts";
+import type { RulingName } from "../../protocol/ruling.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 
 export type JobRow = {
@@ -17,9 +18,12 @@ export type JobRow = {
   /** Id of the gateway that locked it. */
   gateway: number;
   creditsLocked: number;
-  /** 0 until settled. */
+  /** What the settlement charged; 0 until then, and unchanged by what a dispute brings. */
   creditsCharged: number;
+  /** Credits that came back from the escrow. */
   creditsReturned: number;
+  /** Whole credits of the charge that the treasury gave back after a dispute or an equivocation. */
+  creditsCompensated: number;
   creditsPerRequest: number;
   creditsPer1kTokens: number;
   feeBps: number;
@@ -34,14 +38,16 @@ export type JobRow = {
   finalizeFrom: number | null;
   /** Block time of the settlement; null for any other end. */
   completedAt: number | null;
-  /** Block time of settlement, failure or refund. */
+  /** Block time of settlement, failure or refund; of the refund when a settled job is refunded later. */
   endedAt: number | null;
   escrowTx: Hex;
   acknowledgeTx: Hex | null;
   proofTx: Hex | null;
   settlementTx: Hex | null;
-  /** Transaction that gave the escrow back (failed, refunded). */
+  /** Transaction that gave the escrow back (failed, refunded), or ended a dispute in a refund. */
   returnTx: Hex | null;
+  disputedAt: number | null;
+  disputeTx: Hex | null;
   lockBlock: number;
   settlementBlock: number | null;
   /** Chain position of the lock: order of lists. */
@@ -70,6 +76,18 @@ export type AccountRow = {
   deposited: number;
   withdrawn: number;
   charged: number;
+  /** Given back by the treasury after disputes. */
+  compensated: number;
+  /** Bonds of its own disputes that were rejected. */
+  forfeited: number;
+  /** Credits a UTC day that gateways may lock; null without a limit. */
+  dailyLimit: number | null;
+  /** All locks are refused. */
+  frozen: boolean;
+  /** Disputes ever opened of its jobs. */
+  disputes: number;
+  /** Those opened by a gateway that have not ended; the contract allows eight. */
+  openDisputes: number;
   firstTopupAt: number;
   lastTopupAt: number;
   lastTopupTx: Hex;
@@ -112,6 +130,52 @@ export type WorkerRow = {
   /** Catalog numbers of hosted models, ascending. */
   models: number[];
   registeredAt: number;
+};
+
+export type DisputeRow = {
+  /** `job_…` */
+  jobId: string;
+  wallet: Address;
+  worker: Address;
+  /** What the client says it received; 32 zero bytes for "nothing". */
+  receivedHash: Hex;
+  workerHash: Hex;
+  byGateway: boolean;
+  /** Opened before the charge, while the escrow still held the money. */
+  fromProven: boolean;
+  /** Charge in dispute. */
+  credits: number;
+  /** Credits the wallet put up. */
+  bond: number;
+  arbiterSet: number;
+  votesWorkerAtFault: number;
+  votesGatewayAtFault: number;
+  votesRejected: number;
+  openedAt: number;
+  openedTx: Hex;
+  /** A ruling must be mined before this time. */
+  ruleBefore: number;
+  /** Null while arbitration is pending. */
+  ruling: RulingName | null;
+  resolvedAt: number | null;
+  resolvedTx: Hex | null;
+  /** Credits that left escrow for the wallet when it ended, the bond included. */
+  creditsReturned: number;
+  position: number;
+};
+
+export type SlashRow = {
+  /** `job_…` */
+  jobId: string;
+  worker: Address;
+  /** Taken, millionths of an SVC; 0 when nothing was left. */
+  amount: bigint;
+  /** Left, millionths of an SVC. */
+  stake: bigint;
+  reason: "fraudulent_proof" | "equivocation";
+  position: number;
+  blockTime: number;
+  txHash: Hex;
 };
 
 export type ProtocolEventRow = {

@@ -10,7 +10,15 @@ import { ApiError } from "../errors.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
 
-export type LockRequest = { jobId: Hex; wallet: Address; model: Model; maxTokens: number; credits: number };
+export type LockRequest = {
+  jobId: Hex;
+  wallet: Address;
+  model: Model;
+  maxTokens: number;
+  credits: number;
+  /** Called once the lock is in the hands of the transaction pipeline. */
+  onSubmitted?: () => void;
+};
 
 /** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
 export type Lock = { escrowTx: Hex; blockNumber: number; lockedAt: number; credits: number; free: number };
@@ -39,6 +47,7 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   });
   const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
   const { mined } = context.pipeline.submit(operation);
+  request.onSubmitted?.();
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, late(context.times.lock * 1000)]);

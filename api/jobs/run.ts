@@ -12,6 +12,7 @@ import type { CompletedEvent } from "./dispatch-stream.ts";
 import { failJob, refundJob } from "./end.ts";
 import { type Lock, lockCredits } from "./lock.ts";
 import { type Settling, settle } from "./settle.ts";
+import type { Stages } from "./stages.ts";
 import { judge } from "./verdict.ts";
 
 /** How long a client waits for the refund's transaction after a timeout. */
@@ -22,7 +23,15 @@ export const RETRY_AFTER_SECONDS = 5;
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
 
-export type JobInput = { jobId: Hex; wallet: Address; model: Model; request: ChatRequest; credits: number };
+export type JobInput = {
+  jobId: Hex;
+  wallet: Address;
+  model: Model;
+  request: ChatRequest;
+  credits: number;
+  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`. */
+  stages: Stages;
+};
 
 /** A completed job, its settlement on the way. */
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
@@ -51,11 +60,15 @@ export class JobRun {
       model: input.model,
       maxTokens: input.request.max_tokens,
       credits: input.credits,
+      onSubmitted: () => input.stages.end("prepare"),
     });
     const first = new Promise<Address>((resolve) => {
       this.#firstToken = resolve;
     });
-    this.completed = this.locked.then((lock) => this.#run(lock));
+    this.completed = this.locked.then((lock) => {
+      input.stages.end("lock");
+      return this.#run(lock);
+    });
     // An empty answer has no first token: its completion counts as one.
     this.firstToken = Promise.race([first, this.completed.then((job) => job.worker)]);
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
@@ -108,7 +121,10 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
-        onFirstToken: () => this.#firstToken(worker.signer),
+        onFirstToken: () => {
+          this.input.stages.end("first-token");
+          this.#firstToken(worker.signer);
+        },
       });
       if (result.ok) return this.#complete(lock, attempt, worker, result.completed);
       if (signal.aborted) break;

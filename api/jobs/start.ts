@@ -6,10 +6,11 @@ import type { ChatBody } from "../routes/chat-request.ts";
 import type { JobContext } from "./context.ts";
 import { insufficientCredits } from "./lock.ts";
 import { type JobInput, JobRun, noWorkers } from "./run.ts";
+import type { Stages } from "./stages.ts";
 import { tokenBudget } from "./tokens.ts";
 
 /** What a valid request comes to: its model, the limits it runs under, and the credits it locks. */
-export type PlannedJob = Omit<JobInput, "jobId">;
+export type PlannedJob = Omit<JobInput, "jobId" | "stages">;
 
 /** Resolves a validated body against the catalog. Throws what no retry can mend: unknown model, text too long. */
 export function planJob(directory: Directory, wallet: Address, body: ChatBody): PlannedJob {
@@ -32,7 +33,7 @@ export function planJob(directory: Directory, wallet: Address, body: ChatBody): 
 }
 
 /** Starts a planned job. Throws before anything is locked when no worker is there or the balance is too low. */
-export async function startJob(context: JobContext, jobId: Hex, plan: PlannedJob): Promise<JobRun> {
+export async function startJob(context: JobContext, jobId: Hex, plan: PlannedJob, stages: Stages): Promise<JobRun> {
   const { wallet, model, credits } = plan;
   if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
   const { free } = await context.balances.current(wallet);
@@ -41,5 +42,5 @@ export async function startJob(context: JobContext, jobId: Hex, plan: PlannedJob
     const now = await context.balances.read(wallet);
     if (now.free < credits) throw insufficientCredits(now.free, credits, model);
   }
-  return new JobRun(context, { jobId, ...plan });
+  return new JobRun(context, { jobId, ...plan, stages });
 }

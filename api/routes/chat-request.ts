@@ -10,7 +10,8 @@ const textPart = z.object({
 });
 const content = z
   .union([z.string(), z.array(textPart).min(1)], "must be a string")
-  .transform((value) => (typeof value === "string" ? value : value.map((part) => part.text).join("")));
+  .transform((value) => (typeof value === "string" ? value : value.map((part) => part.text).join("")))
+  .meta({ description: "The text; an array of text parts is joined.", examples: ["Say hello."] });
 
 const message = z.object(
   {
@@ -20,38 +21,55 @@ const message = z.object(
   "must be an object with role and content",
 );
 
-const number = (min: number, max: number) =>
+const number = (min: number, max: number, description: string) =>
   z
     .number(`must be a number from ${min} to ${max}`)
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`)
-    .nullish();
-const positive = z
-  .int("must be a whole number")
-  .min(1, "must be at least 1")
-  .max(0xffff_ffff, "is too large")
+    .nullish()
+    .meta({ description });
+const positive = (description: string) =>
+  z
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(0xffff_ffff, "is too large")
+    .nullish()
+    .meta({ description });
+const flag = z.boolean("must be true or false").nullish();
+const model = z.string("must be a model id; GET /v1/models lists them").min(1, "must not be empty");
+const stop = z
+  .union(
+    [z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")],
+    "must be a string or an array of strings",
+  )
   .nullish();
 
 /** Body of `POST /v1/chat/completions` (specification, "Endpoints"). Unknown fields without meaning for the answer are ignored. */
 export const chatBodySchema = z.object(
   {
-    model: z.string("must be a model id; GET /v1/models lists them").min(1, "must not be empty"),
-    messages: z.array(message, "must be an array of messages").min(1, "must hold at least one message"),
-    stream: z.boolean("must be true or false").nullish(),
-    stream_options: z.object({ include_usage: z.boolean().nullish() }, "must be an object").nullish(),
-    max_tokens: positive,
-    max_completion_tokens: positive,
-    temperature: number(0, 2),
-    top_p: number(0, 1),
-    stop: z
-      .union(
-        [z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")],
-        "must be a string or an array of strings",
-      )
+    model: model.meta({ description: "A listed model id.", examples: ["qwen3-8b"] }),
+    messages: z
+      .array(message, "must be an array of messages")
+      .min(1, "must hold at least one message")
+      .meta({ description: "The conversation, oldest first." }),
+    stream: flag.meta({ description: "`true`: Server-Sent Events. Default `false`." }),
+    stream_options: z
+      .object({ include_usage: flag.meta({ description: "A last chunk with `usage`." }) }, "must be an object")
       .nullish(),
-    frequency_penalty: number(-2, 2),
-    presence_penalty: number(-2, 2),
-    seed: z.int("must be a whole number").nullish(),
+    max_tokens: positive(
+      "Most output tokens. The credits for all of them are locked; what is not used comes back. Without it, the answer may have " +
+        "2,000 tokens, or what the context leaves, for the flat price.",
+    ),
+    max_completion_tokens: positive("Newer name of `max_tokens`, which wins."),
+    temperature: number(0, 2, "Sampling temperature; the backend's own default without it."),
+    top_p: number(0, 1, "Nucleus sampling probability."),
+    stop: stop.meta({ description: "The answer ends before the first of these texts. At most 16." }),
+    frequency_penalty: number(-2, 2, "Discourages repetition by how often a token came before."),
+    presence_penalty: number(-2, 2, "Discourages tokens that came before."),
+    seed: z
+      .int("must be a whole number")
+      .nullish()
+      .meta({ description: "Asks for the same answer again; not guaranteed with distributed inference." }),
   },
   "must be a JSON object",
 );

@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import type { JobContext } from "../jobs/context.ts";
 import type { CompletedJob, JobRun } from "../jobs/run.ts";
+import { Stages } from "../jobs/stages.ts";
 import { type PlannedJob, planJob, startJob } from "../jobs/start.ts";
 import type { IdempotencyStore } from "../store/idempotency.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
@@ -94,7 +95,7 @@ async function answer(
   };
   let run: JobRun | undefined;
   try {
-    run = await startJob(dependencies.jobs, jobId, plan);
+    run = await startJob(dependencies.jobs, jobId, plan, new Stages(response.req.receivedAt));
     dependencies.track(run);
     const lock = await run.locked;
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
@@ -121,6 +122,7 @@ async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response
     creditsRemaining: jobs.balances.known(run.input.wallet)?.free ?? 0,
   });
   const { finish_reason } = job.completed;
+  response.setHeader("server-timing", run.input.stages.header());
   response.json(
     completionObject(base, run.answer.text, finish_reason, usage(job), statementOf(job.worker, job.completed)),
   );
@@ -134,6 +136,7 @@ async function stream(
   body: ChatBody,
 ): Promise<void> {
   setServiceHeaders(response, { worker: await run.firstToken });
+  response.setHeader("server-timing", run.input.stages.header());
   const writer = new ChunkWriter(base);
   await streamAnswer(response, run.answer, {
     piece: (text) => writer.content(text),

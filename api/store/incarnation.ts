@@ -4,6 +4,11 @@ import type { Logger } from "pino";
 /** What tells one deployment on one chain from any other. */
 export type Incarnation = { chainId: number; startBlockHash: string; contracts: { InferenceEscrow: string } };
 
+/** The incarnation as one text. */
+export function incarnationName({ chainId, startBlockHash, contracts }: Incarnation): string {
+  return `${chainId}:${startBlockHash}:${contracts.InferenceEscrow.toLowerCase()}`;
+}
+
 const DEV_CHAIN_ID = 31_337;
 
 /**
@@ -11,8 +16,8 @@ const DEV_CHAIN_ID = 31_337;
  * sent to the old one must not be sent to the new one, and its unfinished jobs are gone. Keys stay. Where money is real, another deployment in the same database is refused.
  */
 export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, logger: Logger): Promise<void> {
-  const { chainId, startBlockHash, contracts } = deployment;
-  const name = `${chainId}:${startBlockHash}:${contracts.InferenceEscrow.toLowerCase()}`;
+  const { chainId } = deployment;
+  const name = incarnationName(deployment);
   const client = await pool.connect();
   try {
     await client.query("BEGIN");

@@ -3,16 +3,13 @@ pragma solidity 0.8.37;
 
 import {Debt, Deployment, EscrowState} from "../escrow/EscrowState.sol";
 import {Jobs} from "../escrow/Jobs.sol";
-import {Ledger} from "../escrow/Ledger.sol";
-import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
 import {IDisputes} from "../interfaces/IDisputes.sol";
 import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
-import {ISettlement} from "../interfaces/ISettlement.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
-import {Completion, Dispute, JobStatus, Ruling, Signature} from "../libraries/JobTypes.sol";
-import {AccountSlot} from "../libraries/AccountSlot.sol";
+import {Completion, JobStatus, Ruling, Signature} from "../libraries/JobTypes.sol";
 import {JobSlot} from "../libraries/JobSlot.sol";
 import {Compensation} from "./Compensation.sol";
+import {DisputeOpening} from "./DisputeOpening.sol";
 import {DisputeOutcome} from "./DisputeOutcome.sol";
 import {Equivocation} from "./Equivocation.sol";
 
@@ -24,13 +21,8 @@ library DisputeLogic {
     using Compensation for EscrowState;
     using DisputeOutcome for EscrowState;
     using Equivocation for EscrowState;
+    using DisputeOpening for EscrowState;
     using JobMessages for *;
-    using Ledger for EscrowState;
-
-    /// @notice Credits a wallet puts up for a dispute of its own; the gateway puts up none.
-    uint32 internal constant BOND = 100;
-    /// @notice Gateway-opened disputes an account can have at a time.
-    uint8 internal constant LIMIT = 8;
 
     /// @notice See IDisputes.openDispute.
     function open(
@@ -40,49 +32,7 @@ library DisputeLogic {
         Completion calldata completion,
         Signature calldata byWorker
     ) external {
-        bytes16 jobId = completion.jobId;
-        JobSlot job = state.jobs[jobId];
-        bool proven = job.status() == JobStatus.Proven;
-        if (!proven && job.status() != JobStatus.Settled) Jobs.wrongState(jobId, job);
-        uint256 deadline = job.dueAt();
-        if (block.timestamp >= deadline) revert IJobLifecycle.Job_TooLate(jobId, deadline, block.timestamp);
-        if (state.disputes[jobId].openedAt != 0) revert IDisputes.Dispute_AlreadyOpened(jobId);
-        if (receivedHash == completion.proofHash) revert IDisputes.Dispute_SameHash(jobId);
-        bytes32 structHash = completion.hash();
-        address worker = _signer(d, jobId, job, structHash, byWorker);
-        if (proven && state.proofs[jobId].digest != bytes28(structHash)) {
-            revert ISettlement.Settlement_OtherCompletion(jobId);
-        }
-
-        address wallet = state.wallets[job.account()];
-        (AccountSlot account, uint32 bond) = _entitle(state, jobId, job, wallet);
-        state.accounts[wallet] = account;
-        Dispute memory dispute = Dispute({
-            openedAt: uint40(block.timestamp),
-            arbiterSet: d.panel.currentSet(),
-            bond: bond,
-            byGateway: msg.sender != wallet,
-            fromProven: proven,
-            resolved: false,
-            ruling: Ruling.None
-        });
-        state.disputes[jobId] = dispute;
-        job = job.to(JobStatus.Disputed).withDueAt(block.timestamp + d.arbitration);
-        state.jobs[jobId] = job;
-        emit IDisputes.JobDisputed(
-            jobId,
-            wallet,
-            worker,
-            receivedHash,
-            completion.proofHash,
-            dispute.byGateway,
-            proven ? state.proofs[jobId].credits : job.credits(),
-            bond,
-            dispute.arbiterSet,
-            uint40(job.dueAt()),
-            account.free(),
-            account.escrowed()
-        );
+        state.open(d, receivedHash, completion, byWorker);
     }
 
     /// @notice See IDisputes.rule.
@@ -127,8 +77,8 @@ library DisputeLogic {
         bytes32 firstHash = first.hash();
         bytes32 secondHash = second.hash();
         if (second.jobId != jobId || firstHash == secondHash) revert IDisputes.Dispute_NoEquivocation(jobId);
-        address worker = _signer(d, jobId, job, firstHash, firstByWorker);
-        _signer(d, jobId, job, secondHash, secondByWorker);
+        address worker = DisputeOpening.requireWorker(d, jobId, job, firstHash, firstByWorker);
+        DisputeOpening.requireWorker(d, jobId, job, secondHash, secondByWorker);
 
         bool punished = d.registry.slash(jobId, true);
         emit IDisputes.WorkerEquivocated(
@@ -149,39 +99,8 @@ library DisputeLogic {
         if (paid == 0) revert IDisputes.Dispute_TreasuryEmpty(jobId, debt.units);
     }
 
-    /// @dev The wallet's account after its bond or its count, when the caller may open the dispute.
-    function _entitle(
-        EscrowState storage state,
-        bytes16 jobId,
-        JobSlot job,
-        address wallet
-    ) private view returns (AccountSlot account, uint32 bond) {
-        account = state.accounts[wallet];
-        if (msg.sender == wallet) {
-            uint40 free = account.free();
-            if (free < BOND) revert ICreditLedger.Ledger_InsufficientCredits(wallet, free, BOND);
-            return (account.withBalance(free - BOND, account.escrowed() + BOND), BOND);
-        }
-        if (state.gateways[msg.sender].id != job.gateway()) revert IDisputes.Dispute_NotAParty(jobId, msg.sender);
-        uint8 openDisputes = account.openDisputes();
-        if (openDisputes == LIMIT) revert IDisputes.Dispute_TooMany(wallet);
-        return (account.withOpenDisputes(openDisputes + 1), 0);
-    }
-
     function _disputed(EscrowState storage state, bytes16 jobId) private view returns (JobSlot job) {
         job = state.jobs[jobId];
         if (job.status() != JobStatus.Disputed) Jobs.wrongState(jobId, job);
-    }
-
-    /// @dev Signer of a Completion, when it is the job's worker.
-    function _signer(
-        Deployment calldata d,
-        bytes16 jobId,
-        JobSlot job,
-        bytes32 structHash,
-        Signature calldata byWorker
-    ) private view returns (address signer) {
-        signer = structHash.recover(d.domain, byWorker);
-        if (d.registry.payableTo(signer).id() != job.worker()) revert IJobLifecycle.Job_NotTheWorker(jobId, signer);
     }
 }

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {DisputeLogic} from "../disputes/DisputeLogic.sol";
+import {DisputeOpening} from "../disputes/DisputeOpening.sol";
 import {IArbitrationPanel} from "../interfaces/IArbitrationPanel.sol";
 import {IDisputes} from "../interfaces/IDisputes.sol";
 import {Completion, Dispute, Ruling, Signature} from "../libraries/JobTypes.sol";
@@ -12,9 +13,9 @@ import {Settlement} from "./Settlement.sol";
 /// @notice The doors to DisputeLogic, which runs on this contract's state. Nothing is decided here.
 abstract contract Disputes is IDisputes, Settlement {
     /// @notice Credits a wallet puts up for a dispute of its own; the gateway puts up none.
-    uint32 public constant DISPUTE_BOND = DisputeLogic.BOND;
+    uint32 public constant DISPUTE_BOND = DisputeOpening.BOND;
     /// @notice Gateway-opened disputes an account can have at a time.
-    uint8 public constant DISPUTE_LIMIT = DisputeLogic.LIMIT;
+    uint8 public constant DISPUTE_LIMIT = DisputeOpening.LIMIT;
 
     /// @notice The arbitration panel.
     IArbitrationPanel public immutable PANEL;

@@ -3,122 +3,49 @@ pragma solidity 0.8.37;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ICreditLedger} from "../interfaces/ICreditLedger.sol";
-import {IJobLifecycle} from "../interfaces/IJobLifecycle.sol";
-import {IProtocolAdmin} from "../interfaces/IProtocolAdmin.sol";
 import {IWorkerRegistry, WorkerView} from "../interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "../libraries/JobMessages.sol";
 import {Signature} from "../libraries/JobTypes.sol";
 import {packPayee, Payee} from "../libraries/Packed.sol";
+import {StakeTerms} from "./StakeTerms.sol";
+import {WorkerHosting} from "./WorkerHosting.sol";
+import {WorkerStakes} from "./WorkerStakes.sol";
 
-/// @title Stake, endpoint and hosted models of workers
-/// @notice Holds the stake token. Only the escrow, set once, can slash.
-contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
-    using SafeERC20 for IERC20;
-
-    /// @dev Slot 0 is all that a job's calls read; `owner` and below are read by the worker's own calls only.
-    struct Worker {
-        address payout;
-        uint32 id; // 0: unknown
-        uint48 stake; // millionths of an SVC; up to 281 million SVC
-        uint16 bits; // bit 0: unbonding; bits 1 to 15: hosts the model of that number
-        address owner;
-        uint40 unbondsAt;
-        uint32 sequence;
-        string endpoint;
-    }
-
-    struct Slash {
-        uint32 worker; // 0: none
-        bool full;
-    }
-
-    /// @notice Base units of one stake unit: a millionth of an 18-decimal SVC.
-    uint256 public constant STAKE_UNIT = 1e12;
+/// @title Registration of workers, and what the escrow asks about them
+/// @notice Holds the stake token. Only the escrow, set once, can slash. Read it room by room:
+///         WorkerStorage → StakeTerms → WorkerStakes, WorkerHosting → WorkerRegistry.
+contract WorkerRegistry is WorkerStakes, WorkerHosting, EIP712 {
     uint256 private constant ENDPOINT_LIMIT = 200;
-    uint16 private constant UNBONDING = 1;
-    uint16 private constant HOT_MODELS = 16;
     bytes32 private constant ENROLLMENT_TYPEHASH = keccak256("Enrollment(address owner)");
-
-    IERC20 public immutable STAKE_TOKEN;
-    /// @inheritdoc IWorkerRegistry
-    uint40 public immutable override unbondingPeriod;
-    /// @inheritdoc IWorkerRegistry
-    uint56 public override minimumStake;
-    /// @inheritdoc IWorkerRegistry
-    uint56 public override slashAmount;
-    /// @inheritdoc IWorkerRegistry
-    uint32 public override workerCount;
-    uint32 private _configSequence;
-    /// @notice The escrow whose jobs the workers do; may slash. Set once.
-    address public escrow;
-
-    mapping(address signer => Worker) private _workers;
-    mapping(uint32 id => address signer) private _signers;
-    /// @dev Hosted models from number 16 on; the first ones stand in slot 0 of the worker, where a job needs no second read.
-    mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
-    mapping(bytes16 jobId => Slash) private _slashes;
 
     /// @notice The escrow was set.
     event EscrowSet(address indexed escrow);
 
+    /// @param owner_ Governance.
+    /// @param stakeToken SVC, 18 decimals.
+    /// @param minimumStake_ Stake of an active worker, millionths of an SVC.
+    /// @param slashAmount_ What a slash takes, millionths of an SVC.
+    /// @param unbondingPeriod_ Seconds; the escrow's constructor checks that it outlasts every window.
     constructor(
         address owner_,
         IERC20 stakeToken,
         uint56 minimumStake_,
         uint56 slashAmount_,
         uint40 unbondingPeriod_
-    ) Ownable(owner_) EIP712("WorkerRegistry", "1") {
-        STAKE_TOKEN = stakeToken;
-        unbondingPeriod = unbondingPeriod_;
-        _setMinimumStake(minimumStake_);
-        _setSlashAmount(slashAmount_);
-    }
-
-    /// @dev The worker, when the caller owns it.
-    modifier onlyWorkerOwner(address signer) {
-        Worker storage worker = _workers[signer];
-        if (worker.id == 0) revert Registry_UnknownWorker(signer);
-        if (worker.owner != msg.sender) revert Registry_NotOwner(signer, msg.sender);
-        _;
-    }
+    )
+        Ownable(owner_)
+        StakeTerms(unbondingPeriod_, minimumStake_, slashAmount_)
+        WorkerStakes(stakeToken)
+        EIP712("WorkerRegistry", "1")
+    {}
 
     /// @notice Names the escrow, once. Owner only, at deployment.
     function setEscrow(address escrow_) external onlyOwner {
-        if (escrow != address(0) || escrow_ == address(0)) revert Registry_InvalidConfiguration();
+        if (escrow != address(0) || escrow_ == address(0)) revert Registry_InvalidEscrow(escrow_);
         escrow = escrow_;
         emit EscrowSet(escrow_);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function setMinimumStake(uint56 minimumStake_) external onlyOwner {
-        _setMinimumStake(minimumStake_);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function setSlashAmount(uint56 slashAmount_) external onlyOwner {
-        _setSlashAmount(slashAmount_);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function slash(bytes16 jobId, bool equivocation) external returns (bool full) {
-        if (msg.sender != escrow) revert Registry_NotTheEscrow(msg.sender);
-        if (_slashes[jobId].worker != 0) revert Registry_AlreadySlashed(jobId);
-        // The job names its worker: nobody, the escrow included, can point a slash at anyone else.
-        address signer = _signers[IJobLifecycle(msg.sender).jobOf(jobId).worker];
-        Worker storage worker = _workers[signer];
-        if (worker.id == 0) revert Registry_UnknownWorker(signer);
-        full = worker.stake >= slashAmount;
-        uint48 amount = full ? uint48(slashAmount) : worker.stake;
-        worker.stake -= amount;
-        _slashes[jobId] = Slash({worker: worker.id, full: full});
-        emit WorkerSlashed(worker.id, signer, jobId, _next(worker), amount, worker.stake, equivocation);
-        if (amount != 0) {
-            STAKE_TOKEN.safeTransfer(IProtocolAdmin(msg.sender).treasury(), uint256(amount) * STAKE_UNIT);
-        }
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -150,12 +77,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
-    function addStake(address signer, uint56 stake) external {
-        if (_workers[signer].id == 0) revert Registry_UnknownWorker(signer);
-        _addStake(signer, stake);
-    }
-
-    /// @inheritdoc IWorkerRegistry
     function setPayout(address signer, address payout) external onlyWorkerOwner(signer) {
         _checkPayout(payout);
         Worker storage worker = _workers[signer];
@@ -169,46 +90,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         Worker storage worker = _workers[signer];
         worker.endpoint = endpoint;
         emit EndpointSet(worker.id, signer, _next(worker), endpoint);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function setHosting(address signer, uint16[] calldata models, bool hosted) external onlyWorkerOwner(signer) {
-        _setHosting(signer, models, hosted);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function startUnbonding(address signer) external onlyWorkerOwner(signer) {
-        Worker storage worker = _workers[signer];
-        if (_isUnbonding(worker)) revert Registry_Unbonding(signer);
-        if (worker.stake == 0) revert Registry_NoStake(signer);
-        worker.bits |= UNBONDING;
-        worker.unbondsAt = uint40(block.timestamp) + unbondingPeriod;
-        emit UnbondingStarted(worker.id, signer, _next(worker), worker.unbondsAt);
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function cancelUnbonding(address signer) external onlyWorkerOwner(signer) {
-        Worker storage worker = _workers[signer];
-        if (!_isUnbonding(worker)) revert Registry_NotUnbonding(signer);
-        worker.bits &= ~UNBONDING;
-        worker.unbondsAt = 0;
-        emit UnbondingCancelled(worker.id, signer, _next(worker));
-    }
-
-    /// @inheritdoc IWorkerRegistry
-    function withdrawStake(address signer, address receiver) external onlyWorkerOwner(signer) {
-        if (receiver == address(0) || receiver == address(this)) revert Registry_InvalidReceiver(receiver);
-        Worker storage worker = _workers[signer];
-        if (!_isUnbonding(worker)) revert Registry_NotUnbonding(signer);
-        if (block.timestamp < worker.unbondsAt) {
-            revert Registry_StillBonded(signer, worker.unbondsAt, block.timestamp);
-        }
-        uint56 stake = worker.stake;
-        worker.stake = 0;
-        worker.bits &= ~UNBONDING;
-        worker.unbondsAt = 0;
-        emit StakeWithdrawn(worker.id, signer, _next(worker), stake, receiver);
-        STAKE_TOKEN.safeTransfer(receiver, uint256(stake) * STAKE_UNIT);
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -239,11 +120,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
-    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full) {
-        return (_slashes[jobId].worker, _slashes[jobId].full);
-    }
-
-    /// @inheritdoc IWorkerRegistry
     function signerOf(uint32 id) external view returns (address) {
         return _signers[id];
     }
@@ -261,100 +137,22 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
                 payout: worker.payout,
                 stake: worker.stake,
                 unbondsAt: worker.unbondsAt,
-                active: _isActive(worker),
+                active: !_isUnbonding(worker) && worker.stake >= _minimumStake(),
                 endpoint: worker.endpoint,
                 models: _hostedModels(worker)
             });
     }
 
-    function _isActive(Worker storage worker) private view returns (bool) {
-        return worker.id != 0 && !_isUnbonding(worker) && worker.stake >= minimumStake;
-    }
-
-    /// @dev `_isActive` written out: each job asks this, and here the slot is read once.
+    /// @dev Each job asks this; the slot is read once.
     function _isEligible(Worker storage worker, uint16 model) private view returns (bool) {
         (uint32 id, uint48 stake, uint16 bits) = (worker.id, worker.stake, worker.bits);
-        return id != 0 && bits & UNBONDING == 0 && stake >= minimumStake && _hosts(id, bits, model);
-    }
-
-    function _isUnbonding(Worker storage worker) private view returns (bool) {
-        return worker.bits & UNBONDING != 0;
-    }
-
-    function _hosts(uint32 id, uint16 bits, uint16 model) private view returns (bool) {
-        if (model < HOT_MODELS) return model != 0 && (bits >> model) & 1 == 1;
-        return (_hosting[id][model >> 8] >> (model & 0xff)) & 1 == 1;
-    }
-
-    function _addStake(address signer, uint56 added) private {
-        Worker storage worker = _workers[signer];
-        if (added == 0) revert Registry_ZeroStake();
-        if (_isUnbonding(worker)) revert Registry_Unbonding(signer);
-        worker.stake = SafeCast.toUint48(uint256(worker.stake) + added);
-        emit StakeAdded(worker.id, signer, _next(worker), added, worker.stake);
-        STAKE_TOKEN.safeTransferFrom(msg.sender, address(this), uint256(added) * STAKE_UNIT);
-    }
-
-    function _setHosting(address signer, uint16[] calldata models, bool hosted) private {
-        Worker storage worker = _workers[signer];
-        for (uint256 i = 0; i < models.length; ++i) {
-            uint16 model = models[i];
-            if (model == 0) revert Registry_InvalidModel(model);
-            if (model < HOT_MODELS) {
-                uint16 hot = uint16(1) << model;
-                worker.bits = hosted ? worker.bits | hot : worker.bits & ~hot;
-                continue;
-            }
-            uint256 bit = uint256(1) << (model & 0xff);
-            uint256 bits = _hosting[worker.id][model >> 8];
-            _hosting[worker.id][model >> 8] = hosted ? bits | bit : bits & ~bit;
-        }
-        emit HostingSet(worker.id, signer, _next(worker), models, hosted);
-    }
-
-    /// @dev Walks all 256 words, once to count and once to collect: for off-chain readers only.
-    function _hostedModels(Worker storage worker) private view returns (uint16[] memory models) {
-        uint256 count = _collectModels(worker, models);
-        models = new uint16[](count);
-        _collectModels(worker, models);
-    }
-
-    /// @dev Number of hosted models; writes them to `models` as far as it has room.
-    function _collectModels(Worker storage worker, uint16[] memory models) private view returns (uint256 count) {
-        for (uint256 word = 0; word < 256; ++word) {
-            uint256 bits = _hosting[worker.id][word];
-            if (word == 0) bits |= worker.bits & ~UNBONDING;
-            for (uint256 bit = 0; bits != 0; ++bit) {
-                if (bits & 1 == 1) {
-                    if (count < models.length) models[count] = uint16((word << 8) | bit);
-                    ++count;
-                }
-                bits >>= 1;
-            }
-        }
-    }
-
-    function _next(Worker storage worker) private returns (uint32) {
-        return ++worker.sequence;
-    }
-
-    function _setMinimumStake(uint56 minimumStake_) private {
-        if (minimumStake_ == 0 || minimumStake_ < slashAmount) revert Registry_InvalidConfiguration();
-        minimumStake = minimumStake_;
-        emit MinimumStakeSet(++_configSequence, minimumStake_);
-    }
-
-    /// @dev At most the minimum stake, so that it fits the 48 bits of a stake as far as any worker can be active.
-    function _setSlashAmount(uint56 slashAmount_) private {
-        if (slashAmount_ == 0 || slashAmount_ > minimumStake) revert Registry_InvalidConfiguration();
-        slashAmount = slashAmount_;
-        emit SlashAmountSet(++_configSequence, slashAmount_);
+        return id != 0 && bits & UNBONDING == 0 && stake >= _minimumStake() && _hosts(id, bits, model);
     }
 
     /// @dev A payout can never be where tokens are lost.
     function _checkPayout(address payout) private view {
         address escrow_ = escrow;
-        if (escrow_ == address(0)) revert Registry_InvalidConfiguration();
+        if (escrow_ == address(0)) revert Registry_InvalidEscrow(escrow_);
         if (payout == address(0) || payout == escrow_ || payout == ICreditLedger(escrow_).token()) {
             revert Registry_InvalidPayout(payout);
         }

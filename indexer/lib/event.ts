@@ -26,8 +26,8 @@ export type EventRecord = {
   kind: string;
   /** What the event is about: job id, wallet, signer, model number, contract name. */
   subject: string | number;
-  /** The subject's own number of the event where a kind can repeat: sequence or attempt. */
-  ordinal?: number;
+  /** What tells events of one kind and subject apart: sequence, attempt, who voted. */
+  ordinal?: number | string;
   wallet?: Address;
   jobId?: Hex;
   worker?: Address | null;

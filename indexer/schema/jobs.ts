@@ -30,13 +30,13 @@ export const job = onchainTable("job", (t) => ({
   finalizeFrom: t.int8({ mode: "number" }),
   /** Block time of the settlement; null for any other end. */
   completedAt: t.int8({ mode: "number" }),
-  /** Block time of settlement, failure or refund. */
+  /** Block time of settlement, failure or refund; of the refund when a settled job is refunded later. */
   endedAt: t.int8({ mode: "number" }),
   escrowTx: t.hex().notNull(),
   acknowledgeTx: t.hex(),
   proofTx: t.hex(),
   settlementTx: t.hex(),
-  /** Transaction that gave the escrow back: failure or refund. */
+  /** Transaction that gave the escrow back, or ended a dispute in a refund. */
   returnTx: t.hex(),
   lockBlock: t.int8({ mode: "number" }).notNull(),
   settlementBlock: t.int8({ mode: "number" }),
@@ -48,6 +48,14 @@ export const job = onchainTable("job", (t) => ({
   billedTokens: t.int8({ mode: "number" }),
   workerUnits: t.int8({ mode: "number" }),
   feeUnits: t.int8({ mode: "number" }),
+  disputedAt: t.int8({ mode: "number" }),
+  disputeTx: t.hex(),
+  /** Whole credits of the charge that the treasury gave back. */
+  creditsCompensated: t.int8({ mode: "number" }).notNull(),
+  /** Token units the treasury still owes for the job. */
+  treasuryOwes: t.bigint().notNull(),
+  /** Compensations so far: numbers them in event keys. */
+  compensations: t.integer().notNull(),
   /** Payouts the token refused, so far: numbers them in event keys. */
   deferredPayouts: t.integer().notNull(),
   failureReason: t.text().$type<FailureReasonName>(),

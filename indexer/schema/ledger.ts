@@ -12,6 +12,18 @@ export const account = onchainTable("account", (t) => ({
   deposited: t.int8({ mode: "number" }).notNull(),
   withdrawn: t.int8({ mode: "number" }).notNull(),
   charged: t.int8({ mode: "number" }).notNull(),
+  /** Credits the treasury gave back after disputes: free + escrowed = deposited + compensated − withdrawn − charged − forfeited. */
+  compensated: t.int8({ mode: "number" }).notNull(),
+  /** Bonds of its own disputes that were rejected. */
+  forfeited: t.int8({ mode: "number" }).notNull(),
+  /** Credits a UTC day that gateways may lock; null without a limit. */
+  dailyLimit: t.int8({ mode: "number" }),
+  /** All locks are refused. */
+  frozen: t.boolean().notNull(),
+  /** Disputes ever opened of its jobs. */
+  disputes: t.integer().notNull(),
+  /** Those opened by a gateway that have not ended: the contract allows eight. */
+  openDisputes: t.integer().notNull(),
   firstTopupAt: t.int8({ mode: "number" }).notNull(),
   lastTopupAt: t.int8({ mode: "number" }).notNull(),
   lastTopupTx: t.hex().notNull(),

@@ -19,8 +19,18 @@ export const protocolConfig = onchainTable("protocol_config", (t) => ({
   treasury: t.hex(),
   guardian: t.hex(),
   paused: t.boolean().notNull(),
-  /** Millionths of an SVC. */
+  /** Millionths of an SVC, in force before `stakeTermsChangeAt`. */
   minimumStake: t.int8({ mode: "bigint" }),
+  /** What a slash takes, millionths of an SVC. */
+  slashAmount: t.int8({ mode: "bigint" }),
+  /** Announced; in force from `stakeTermsChangeAt` on. */
+  nextMinimumStake: t.int8({ mode: "bigint" }),
+  nextSlashAmount: t.int8({ mode: "bigint" }),
+  stakeTermsChangeAt: t.int8({ mode: "number" }),
+  /** The arbiters of disputes opened now. */
+  arbiterSet: t.int8({ mode: "number" }),
+  arbiters: t.jsonb().$type<readonly `0x${string}`[]>(),
+  arbiterQuorum: t.integer(),
   /** The escrow that the worker registry obeys. */
   registryEscrow: t.hex(),
   /** Contract name → owner. */

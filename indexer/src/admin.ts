@@ -54,6 +54,11 @@ ponder.on("InferenceEscrow:PausedSet", async ({ event, context }) => {
   await append(context, event, "paused_set");
 });
 
+// Set once in the life of a treasury: its key needs no number.
+ponder.on("ProtocolTreasury:EscrowSet", async ({ event, context }) => {
+  await record(context, event, { kind: "treasury.escrow_set", subject: "ProtocolTreasury" });
+});
+
 ponder.on("ProtocolTreasury:TreasuryPaid", async ({ event, context }) => {
   await record(context, event, { kind: "treasury.paid", subject: "ProtocolTreasury", ordinal: event.args.sequence });
 });
@@ -62,6 +67,7 @@ ponder.on("InferenceEscrow:OwnershipTransferred", ({ event, context }) => owned(
 ponder.on("ModelCatalog:OwnershipTransferred", ({ event, context }) => owned(context, event, "ModelCatalog"));
 ponder.on("WorkerRegistry:OwnershipTransferred", ({ event, context }) => owned(context, event, "WorkerRegistry"));
 ponder.on("ProtocolTreasury:OwnershipTransferred", ({ event, context }) => owned(context, event, "ProtocolTreasury"));
+ponder.on("ArbitrationPanel:OwnershipTransferred", ({ event, context }) => owned(context, event, "ArbitrationPanel"));
 
 /** OpenZeppelin's event has no number of its own, so the changes of each contract are counted here, in chain order. */
 async function owned(

@@ -33,6 +33,9 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     escrowTx: txHash,
     lockBlock: blockNumber,
     position,
+    creditsCompensated: 0,
+    treasuryOwes: 0n,
+    compensations: 0,
     deferredPayouts: 0,
   });
   await context.db.update(account, { wallet }).set({ free, escrowed });
@@ -88,12 +91,10 @@ async function giveBack(
 ): Promise<void> {
   const { jobId, wallet, credits, free, escrowed } = event.args;
   const { blockTime, txHash } = place(event);
-  const row = await context.db.update(job, { id: jobId }).set({
-    status,
-    creditsReturned: credits,
-    endedAt: blockTime,
-    returnTx: txHash,
-    failureReason: reason,
+  let proven = false;
+  const row = await context.db.update(job, { id: jobId }).set((before) => {
+    proven = before.status === "settling";
+    return { status, creditsReturned: credits, endedAt: blockTime, returnTx: txHash, failureReason: reason };
   });
   await context.db.update(account, { wallet }).set({ free, escrowed });
   await record(context, event, {
@@ -109,7 +110,8 @@ async function giveBack(
       worker_address: row.worker,
       credits_returned: credits,
       usdg_value: usdgValue(credits),
-      ...(reason === null ? {} : { reason }),
+      // A proven job has been answered in time: its escrow returns only because its worker equivocated.
+      reason: reason ?? (proven ? "equivocation" : "timeout"),
     },
   });
 }

@@ -1,9 +1,20 @@
-/** CreditLedger: deposits, withdrawals, payouts that the token refused. */
+/** CreditLedger and SpendingLimits: deposits, withdrawals, limits, payouts that the token refused. */
 import { ponder } from "ponder:registry";
 import { account, job, payout } from "ponder:schema";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { place, record } from "../lib/event.ts";
+
+const NEW_ACCOUNT = {
+  withdrawn: 0,
+  charged: 0,
+  compensated: 0,
+  forfeited: 0,
+  dailyLimit: null,
+  frozen: false,
+  disputes: 0,
+  openDisputes: 0,
+};
 
 ponder.on("InferenceEscrow:Deposited", async ({ event, context }) => {
   const { wallet, account: number, sequence, credits, free, escrowed } = event.args;
@@ -11,7 +22,7 @@ ponder.on("InferenceEscrow:Deposited", async ({ event, context }) => {
   const topup = { free, escrowed, sequence, lastTopupAt: blockTime, lastTopupTx: txHash };
   await context.db
     .insert(account)
-    .values({ wallet, number, ...topup, deposited: credits, withdrawn: 0, charged: 0, firstTopupAt: blockTime })
+    .values({ wallet, number, ...topup, ...NEW_ACCOUNT, deposited: credits, firstTopupAt: blockTime })
     .onConflictDoUpdate((row) => ({ ...topup, deposited: row.deposited + credits }));
   const total = free + escrowed;
   await record(context, event, {
@@ -38,9 +49,22 @@ ponder.on("InferenceEscrow:Withdrawn", async ({ event, context }) => {
   });
 });
 
+ponder.on("InferenceEscrow:LimitsSet", async ({ event, context }) => {
+  const { wallet, sequence, limited, dailyLimit, frozen } = event.args;
+  const limit = limited ? dailyLimit : null;
+  await context.db.update(account, { wallet }).set({ sequence, dailyLimit: limit, frozen });
+  await record(context, event, {
+    kind: "account.limits_set",
+    subject: wallet,
+    ordinal: sequence,
+    wallet,
+    derived: { daily_limit: limit },
+  });
+});
+
 ponder.on("InferenceEscrow:PayoutDeferred", async ({ event, context }) => {
   const { jobId, payee, units } = event.args;
-  // Worker and treasury can be one payee, so the payee does not tell two deferrals of a job apart: their order does.
+  // Worker and treasury can be one payee, and a compensation's fraction comes later: the order tells a job's deferrals apart.
   const { wallet, worker, deferredPayouts } = await context.db
     .update(job, { id: jobId })
     .set((row) => ({ deferredPayouts: row.deferredPayouts + 1 }));

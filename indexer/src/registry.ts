@@ -1,8 +1,12 @@
 /** WorkerRegistry: stake, endpoint, hosted models. Workers are keyed by signing key: ids depend on the order of blocks. */
 import { type Context, type Event, ponder } from "ponder:registry";
-import { hosting, worker } from "ponder:schema";
+import { hosting, slash, worker } from "ponder:schema";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import { configure } from "../lib/config.ts";
 import { type ChainEvent, place, record } from "../lib/event.ts";
+
+/** Stakes are counted in millionths of an SVC. */
+const STAKE_UNITS_PER_SVC = 1_000_000;
 
 type WorkerChange = Partial<Omit<typeof worker.$inferSelect, "signer" | "number" | "sequence">>;
 type WorkerEvent = ChainEvent & { args: { signer: `0x${string}`; sequence: number } };
@@ -66,10 +70,51 @@ ponder.on("WorkerRegistry:StakeWithdrawn", async ({ event, context }) => {
   await changed(context, event, "stake_withdrawn", { stake: 0n, unbondsAt: null });
 });
 
-ponder.on("WorkerRegistry:MinimumStakeSet", async ({ event, context }) => {
-  const { sequence, minimumStake } = event.args;
-  await configure(context, () => ({ minimumStake }));
-  await record(context, event, { kind: "registry.minimum_stake_set", subject: "WorkerRegistry", ordinal: sequence });
+const NOTHING_ANNOUNCED = { nextMinimumStake: null, nextSlashAmount: null, stakeTermsChangeAt: null };
+
+// Announced terms apply by time. An announcement that is not in force when the next one is made never will be.
+ponder.on("WorkerRegistry:StakeTermsScheduled", async ({ event, context }) => {
+  const { sequence, minimumStake, slashAmount, effectiveAt } = event.args;
+  const now = Number(event.block.timestamp);
+  await configure(context, (before) => {
+    if (effectiveAt <= now) return { ...NOTHING_ANNOUNCED, minimumStake, slashAmount };
+    const inForce = before.stakeTermsChangeAt !== null && before.stakeTermsChangeAt <= now;
+    return {
+      minimumStake: inForce ? before.nextMinimumStake : before.minimumStake,
+      slashAmount: inForce ? before.nextSlashAmount : before.slashAmount,
+      nextMinimumStake: minimumStake,
+      nextSlashAmount: slashAmount,
+      stakeTermsChangeAt: effectiveAt,
+    };
+  });
+  await record(context, event, {
+    kind: "registry.stake_terms_scheduled",
+    subject: "WorkerRegistry",
+    ordinal: sequence,
+  });
+});
+
+ponder.on("WorkerRegistry:WorkerSlashed", async ({ event, context }) => {
+  const { signer, jobId, sequence, amount, stake, equivocation } = event.args;
+  const { position, blockTime, txHash } = place(event);
+  const reason = equivocation ? "equivocation" : "fraudulent_proof";
+  await context.db.update(worker, { signer }).set({ stake, sequence });
+  await context.db.insert(slash).values({ jobId, worker: signer, amount, stake, reason, position, blockTime, txHash });
+  await record(context, event, {
+    kind: "worker.slashed",
+    subject: signer,
+    ordinal: sequence,
+    worker: signer,
+    jobId,
+    derived: {
+      worker_address: signer,
+      related_job_id: toApiJobId(jobId),
+      slash_amount_svc: Number(amount) / STAKE_UNITS_PER_SVC,
+      stake_svc: Number(stake) / STAKE_UNITS_PER_SVC,
+      slash_tx: txHash,
+      reason,
+    },
+  });
 });
 
 // Set once in the life of a registry: its key needs no number.

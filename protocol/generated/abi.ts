@@ -3755,11 +3755,6 @@ export const workerRegistryAbi = [
  },
  {
   "inputs": [],
-  "name": "Registry_InvalidConfiguration",
-  "type": "error"
- },
- {
-  "inputs": [],
   "name": "Registry_InvalidEndpoint",
   "type": "error"
  },
@@ -3777,6 +3772,17 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "Registry_InvalidEnrollment",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "escrow",
+    "type": "address"
+   }
+  ],
+  "name": "Registry_InvalidEscrow",
   "type": "error"
  },
  {
@@ -3810,6 +3816,22 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "Registry_InvalidReceiver",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "minimumStake",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "slashAmount",
+    "type": "uint256"
+   }
+  ],
+  "name": "Registry_InvalidStakeTerms",
   "type": "error"
  },
  {
@@ -4049,25 +4071,6 @@ export const workerRegistryAbi = [
   "anonymous": false,
   "inputs": [
    {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "sequence",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint56",
-    "name": "minimumStake",
-    "type": "uint56"
-   }
-  ],
-  "name": "MinimumStakeSet",
-  "type": "event"
- },
- {
-  "anonymous": false,
-  "inputs": [
-   {
     "indexed": true,
     "internalType": "address",
     "name": "previousOwner",
@@ -4118,25 +4121,6 @@ export const workerRegistryAbi = [
   "anonymous": false,
   "inputs": [
    {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "sequence",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint56",
-    "name": "slashAmount",
-    "type": "uint56"
-   }
-  ],
-  "name": "SlashAmountSet",
-  "type": "event"
- },
- {
-  "anonymous": false,
-  "inputs": [
-   {
     "indexed": true,
     "internalType": "uint32",
     "name": "worker",
@@ -4168,6 +4152,37 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "StakeAdded",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint56",
+    "name": "minimumStake",
+    "type": "uint56"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint56",
+    "name": "slashAmount",
+    "type": "uint56"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "effectiveAt",
+    "type": "uint40"
+   }
+  ],
+  "name": "StakeTermsScheduled",
   "type": "event"
  },
  {
@@ -4541,6 +4556,29 @@ export const workerRegistryAbi = [
  },
  {
   "inputs": [],
+  "name": "nextStakeTerms",
+  "outputs": [
+   {
+    "internalType": "uint56",
+    "name": "minimum",
+    "type": "uint56"
+   },
+   {
+    "internalType": "uint56",
+    "name": "slash",
+    "type": "uint56"
+   },
+   {
+    "internalType": "uint40",
+    "name": "effectiveAt",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "owner",
   "outputs": [
    {
@@ -4661,6 +4699,24 @@ export const workerRegistryAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint56",
+    "name": "minimumStake_",
+    "type": "uint56"
+   },
+   {
+    "internalType": "uint56",
+    "name": "slashAmount_",
+    "type": "uint56"
+   }
+  ],
+  "name": "scheduleStakeTerms",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "address",
     "name": "signer",
     "type": "address"
@@ -4715,19 +4771,6 @@ export const workerRegistryAbi = [
  {
   "inputs": [
    {
-    "internalType": "uint56",
-    "name": "minimumStake_",
-    "type": "uint56"
-   }
-  ],
-  "name": "setMinimumStake",
-  "outputs": [],
-  "stateMutability": "nonpayable",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
     "internalType": "address",
     "name": "signer",
     "type": "address"
@@ -4739,19 +4782,6 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "setPayout",
-  "outputs": [],
-  "stateMutability": "nonpayable",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint56",
-    "name": "slashAmount_",
-    "type": "uint56"
-   }
-  ],
-  "name": "setSlashAmount",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"

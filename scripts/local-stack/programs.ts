@@ -78,6 +78,8 @@ export function apiEnv(context: StackContext): NodeJS.ProcessEnv {
     BASE_URL: options.baseEnv["BASE_URL"] || context.urls.api,
     // Workers and receivers of webhooks run on this machine too.
     ALLOW_LOCAL_ENDPOINTS: "true",
+    // An idle chain that mines on demand never adds confirmations.
+    WEBHOOK_CONFIRMATIONS: "0",
     ...options.env.api,
   };
 }

@@ -28,7 +28,8 @@ afterAll(async () => await stage?.close());
 
 test("models and workers are as the contracts have them now", async () => {
   const { world, pool } = stage;
-  const worker = await getWorker(pool, world.worker.address);
+  const now = new Date((await world.now()) * 1000);
+  const worker = await getWorker(pool, world.worker.address, now);
   const onChain = await world.read<{ stake: bigint; active: boolean; endpoint: string; models: number[] }>(
     "WorkerRegistry",
     "workerAt",
@@ -41,7 +42,9 @@ test("models and workers are as the contracts have them now", async () => {
     models: onChain.models,
     unbondsAt: null,
   });
-  const now = new Date((await world.now()) * 1000);
+  expect(worker?.active).toBe(true);
+  // The announced minimum is below the first one: before its time the stake does not suffice.
+  expect((await getWorker(pool, world.worker.address, new Date(0)))?.active).toBe(false);
   const models = await listModels(pool, now);
   expect(models.map((model) => [model.id, model.activeWorkers])).toContainEqual(["qwen3-8b", 1]);
   expect(models.map((model) => [model.id, model.activeWorkers])).toContainEqual(["mistral-7b-instruct-v0.3", 0]);
@@ -56,8 +59,17 @@ test("models and workers are as the contracts have them now", async () => {
   });
   expect(await getModel(pool, "qwen3-1.7b", now)).toMatchObject({ retired: true });
   expect(await getModel(pool, "unknown", now)).toBeNull();
-  const [config] = await stage.sql("SELECT fee_bps, next_fee_bps, paused, minimum_stake FROM index.protocol_config");
-  expect(config).toEqual({ fee_bps: 1_000, next_fee_bps: 500, paused: false, minimum_stake: "900000000" });
+  const columns = "fee_bps, next_fee_bps, paused, minimum_stake, next_minimum_stake, slash_amount, next_slash_amount";
+  const [config] = await stage.sql(`SELECT ${columns} FROM index.protocol_config`);
+  expect(config).toEqual({
+    fee_bps: 1_000,
+    next_fee_bps: 500,
+    paused: false,
+    minimum_stake: "1000000000",
+    next_minimum_stake: "900000000",
+    slash_amount: "500000000",
+    next_slash_amount: "400000000",
+  });
 });
 
 test("lists are newest first and their cursors meet", async () => {
@@ -65,15 +77,15 @@ test("lists are newest first and their cursors meet", async () => {
   const wallet = world.client.address;
   const all = await listJobs(pool, { wallet, limit: 100 });
   expect(all.hasMore).toBe(false);
-  expect(all.rows).toHaveLength(7);
+  expect(all.rows).toHaveLength(15);
   const ids = all.rows.map((row) => row.id);
   const first = await listJobs(pool, { wallet, limit: 3 });
   expect(first.hasMore).toBe(true);
-  const second = await listJobs(pool, { wallet, limit: 10, before: first.rows.at(-1)?.id });
+  const second = await listJobs(pool, { wallet, limit: 20, before: first.rows.at(-1)?.id });
   expect([...first.rows, ...second.rows].map((row) => row.id)).toEqual(ids);
   const newer = await listJobs(pool, { wallet, limit: 10, after: ids[2] });
   expect(newer.rows.map((row) => row.id)).toEqual(ids.slice(0, 2));
-  expect((await listJobs(pool, { wallet, limit: 10, status: "settled" })).rows).toHaveLength(4);
+  expect((await listJobs(pool, { wallet, limit: 10, status: "settled" })).rows).toHaveLength(5);
   expect(
     (await listJobs(pool, { wallet, limit: 10, model: "mistral-7b-instruct-v0.3", status: "pending" })).rows.map(
       (row) => row.id,

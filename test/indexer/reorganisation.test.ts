@@ -1,6 +1,8 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { Ruling } from "../../protocol/ruling.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 
@@ -17,6 +19,7 @@ beforeAll(async () => {
 afterAll(async () => await stage?.close());
 
 const events = () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
+const dispute = async () => await stage.sql("SELECT ruling, received_hash, votes_worker_at_fault FROM index.dispute");
 const keys = (rows: ProtocolEventRow[]) => rows.map((row) => row.key).sort();
 
 /** Transactions of the last `depth` blocks, signed, in chain order. */
@@ -37,19 +40,25 @@ test("keys survive a reorganisation that mines the same transactions elsewhere",
   const { id, call } = await world.lock();
   await world.send(world.gateway, call);
   await world.send(world.gateway, world.call("InferenceEscrow", "fail", id, 0));
+  await world.send(world.client, world.call("InferenceEscrow", "setLimits", true, 500, false));
+  const disputed = await world.settledJob();
+  await world.dispute(disputed, answerHash("another text"), world.gateway);
+  await world.rule(disputed, Ruling.WorkerAtFault);
   await stage.caughtUp();
   const before = await events();
+  expect(before.map((row) => row.kind)).toEqual(expect.arrayContaining(["worker.slashed", "job.compensated"]));
 
-  // Eight blocks with a transaction each become eight blocks of which the last but one holds all of them.
-  const raw = await lastTransactions(8);
-  expect(raw).toHaveLength(8);
-  await stage.chain.rpc("anvil_reorg", [8, raw.map((transaction) => [transaction, 6])]);
+  // Blocks with a transaction each become blocks of which the last but one holds all of them.
+  const depth = 14;
+  const raw = await lastTransactions(depth);
+  expect(raw).toHaveLength(depth);
+  await stage.chain.rpc("anvil_reorg", [depth, raw.map((transaction) => [transaction, depth - 2])]);
   await stage.agreed();
 
   const after = await events();
   expect(keys(after)).toEqual(keys(before));
   const positions = new Map(before.map((row) => [row.key, row.position]));
-  expect(after.filter((row) => row.position !== positions.get(row.key)).length).toBeGreaterThanOrEqual(10);
+  expect(after.filter((row) => row.position !== positions.get(row.key)).length).toBeGreaterThanOrEqual(20);
 });
 
 test("what a reorganisation drops is gone, and comes back under its old key", async () => {
@@ -77,6 +86,8 @@ test("what a reorganisation drops is gone, and comes back under its old key", as
 test("an index built anew from nothing has the same keys and the same balances", async () => {
   const before = await events();
   const account = await getAccount(stage.pool, stage.world.client.address);
+  const disputes = await dispute();
+  expect(disputes).toMatchObject([{ ruling: "worker_at_fault", votes_worker_at_fault: 2 }]);
   await indexer.stop();
   const schemas = await stage.sql<{ name: string }>(
     "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'",
@@ -88,5 +99,6 @@ test("an index built anew from nothing has the same keys and the same balances",
   await stage.caughtUp();
   const after = await events();
   expect(after).toEqual(before);
+  expect(await dispute()).toEqual(disputes);
   expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(account);
 });

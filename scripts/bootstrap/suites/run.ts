@@ -1,5 +1,5 @@
 /**
- * `npm test [suite...]`: runs the suites one after the other, each within its time budget, and goes on after a failure.
+ * `npm test [suite...]`: compiles, then runs the suites two at a time, each within its time budget, and goes on after a failure.
  * The last line is the sum, alone: `N passed, N failed`. Exit code 1 when anything failed.
  */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -9,7 +9,9 @@ import { cleanFolder } from "../../local-stack/cleanup.ts";
 import { ROOT } from "../../local-stack/files.ts";
 import { type Counts, count } from "./count.ts";
 import { killRunning, runProgram } from "./program.ts";
-import { COMPILE, SUITES, type Suite } from "./table.ts";
+import { COMPILE, LANES, SUITES, type Suite } from "./table.ts";
+
+const NAME_WIDTH = Math.max(...SUITES.map((suite) => suite.name.length));
 
 let interrupted = false;
 
@@ -28,7 +30,8 @@ const hasTests = (suite: Suite): boolean =>
 async function runSuite(suite: Suite): Promise<Result> {
   const result: Result = { name: suite.name, passed: 0, failed: 0, skipped: 0, seconds: 0, note: "" };
   if (!hasTests(suite)) return { ...result, note: `SKIPPED: no tests in ${suite.folders.join(", ")}` };
-  console.log(`\n===== ${suite.name} (at most ${suite.budget} s) =====`);
+  const label = suite === COMPILE ? "" : `${suite.name.padEnd(NAME_WIDTH)} | `;
+  console.log(`${label}===== ${suite.name} (at most ${suite.budget} s) =====`);
 
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
@@ -40,8 +43,9 @@ async function runSuite(suite: Suite): Promise<Result> {
     const report = join(folder, "report.json");
     const extra =
       step.count === "vitest" ? ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`] : [];
-    if (suite.steps.length > 1) console.log(`----- ${step.title}`);
-    const outcome = await runProgram([...step.args, ...extra], env, Math.max(1, suite.budget - elapsed()) * 1000);
+    if (suite.steps.length > 1) console.log(`${label}----- ${step.title}`);
+    const left = Math.max(1, suite.budget - elapsed()) * 1000;
+    const outcome = await runProgram([...step.args, ...extra], env, left, label);
     const counts = count(step.count, outcome, report);
     if (interrupted) break;
     result.passed += counts.passed;
@@ -73,7 +77,7 @@ function summarize(results: Result[]): number {
   console.log("\n===== all suites =====");
   for (const { name, passed, failed, skipped, seconds, note } of results) {
     const counts = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`;
-    console.log(`  ${name.padEnd(10)} ${counts.padEnd(36)} ${seconds.toFixed(0).padStart(4)} s  ${note}`);
+    console.log(`  ${name.padEnd(NAME_WIDTH)} ${counts.padEnd(36)} ${seconds.toFixed(0).padStart(4)} s  ${note}`);
   }
   if (sum("skipped") > 0) console.log(`  (${sum("skipped")} tests are marked to be skipped)`);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
@@ -88,9 +92,16 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-const results: Result[] = [];
-for (const suite of choose(process.argv.slice(2))) {
-  results.push(await runSuite(suite));
-  if (interrupted) process.exit(130);
+/** Takes suites off the list until there are none. */
+async function runLane(waiting: Suite[], results: Result[]): Promise<void> {
+  for (let suite = waiting.shift(); suite !== undefined && !interrupted; suite = waiting.shift()) {
+    results.push(await runSuite(suite));
+  }
 }
+
+const waiting = [...choose(process.argv.slice(2))];
+// Everything else reads what it makes.
+const results: Result[] = [await runSuite(waiting.shift() as Suite)];
+await Promise.all(Array.from({ length: LANES }, () => runLane(waiting, results)));
+if (interrupted) process.exit(130);
 process.exitCode = summarize(results);

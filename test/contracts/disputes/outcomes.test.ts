@@ -1,6 +1,6 @@
 /** Who pays what, by outcome and by where the money was. The table of docs: who is at fault pays. */
 import { expect } from "chai";
-import { ethers } from "../support/chain.ts";
+import { ethers, mineAt, now } from "../support/chain.ts";
 import {
   BOND,
   CHARGE_UNITS,
@@ -111,7 +111,8 @@ describe("A settled job's dispute", () => {
   it("against a worker whose stake is gone: the job's fee is all the treasury pays", async () => {
     const world = await rich(await freshWorld());
     const { escrow, registry, client, worker } = world;
-    await registry.setSlashAmount(2n * SLASH);
+    await registry.scheduleStakeTerms(2n * SLASH, 2n * SLASH);
+    await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
     const [first, second] = [await disputedJob(world), await disputedJob(world, { by: client })];
     await sendRuling(world, first, Ruling.WorkerAtFault);
     expect((await registry.workerAt(worker.id)).stake).to.equal(0);

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { signingKey } from "../support/actors.ts";
-import { ethers } from "../support/chain.ts";
+import { ethers, mineAt, now } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge } from "../support/jobs.ts";
-import { MODEL, OTHER_MODEL, registerWorker } from "../support/world.ts";
+import { MODEL, OTHER_MODEL, registerWorker, STAKE_UNIT } from "../support/world.ts";
 
 describe("acknowledge needs an eligible worker", () => {
   it("refuses a key that is not registered", async () => {
@@ -35,16 +35,18 @@ describe("acknowledge needs an eligible worker", () => {
     await sendAcknowledge(world, job);
   });
 
-  it("refuses a worker below the minimum stake, at once when the minimum rises", async () => {
+  it("refuses a worker below the minimum stake, also when the minimum rises", async () => {
     const world = await freshWorld();
     const { registry, escrow, worker } = world;
-    const job = await lockJob(world);
     const minimum = await registry.minimumStake();
-    await registry.setMinimumStake(minimum + 1n);
+    await registry.scheduleStakeTerms(minimum + 1n, 1n);
+    await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
+    const job = await lockJob(world);
     await expect(sendAcknowledge(world, job))
       .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
       .withArgs(worker.key.address, MODEL);
-    await registry.setMinimumStake(minimum);
+    await world.svc.connect(world.owner).approve(registry, STAKE_UNIT);
+    await registry.connect(world.owner).addStake(worker.key.address, 1n);
     await sendAcknowledge(world, job);
   });
 

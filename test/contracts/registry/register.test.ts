@@ -131,7 +131,7 @@ describe("register", () => {
     const enrollment = await enroll({ registry } as unknown as BareWorld, key, owner.address);
     await expect(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment)).to.be.revertedWithCustomError(
       registry,
-      "Registry_InvalidConfiguration",
+      "Registry_InvalidEscrow",
     );
   });
 });

@@ -91,3 +91,9 @@ export async function sendEquivocation(
 }
 
 export { acknowledgedJob, provenJob };
+
+/** The stored dispute, by field name. */
+export async function storedDispute(world: World, job: Job): Promise<Record<string, unknown>> {
+  const dispute = await world.escrow.disputeOf(job.id);
+  return (dispute as unknown as { toObject(): Record<string, unknown> }).toObject();
+}

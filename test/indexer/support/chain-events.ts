@@ -7,9 +7,9 @@ export type ChainEvent = { name: string; position: number; txHash: Hex };
 
 /** Every event of the protocol as the node itself tells it: what the index is held against. */
 export async function chainEvents({ reader, deployment }: World): Promise<ChainEvent[]> {
-  const { InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury } = deployment.contracts;
+  const { InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury, ArbitrationPanel } = deployment.contracts;
   const logs = await reader.getLogs({
-    address: [InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury],
+    address: [InferenceEscrow, ModelCatalog, WorkerRegistry, ProtocolTreasury, ArbitrationPanel],
     fromBlock: 0n,
   });
   return logs.flatMap((log) => {

@@ -10,6 +10,12 @@ export const DEPLOYER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784
 export const GATEWAY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 export const CLIENT = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
 export const WORKER_OWNER = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
+/** The three arbiters of a development deployment. */
+export const ARBITERS = [
+  "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
+  "0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
+  "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
+] as const;
 /** Signs for the worker; has no gas. */
 export const WORKER = "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba";
 
@@ -18,12 +24,12 @@ export async function deploy(rpcUrl: string, file: string): Promise<Deployment> 
   const windows = {
     completion: 60,
     inclusion: 5,
-    finalization: 1,
-    dispute: 1,
-    arbitration: 1,
-    equivocation: 1,
+    finalization: 60,
+    dispute: 60,
+    arbitration: 60,
+    equivocation: 120,
     notice: 1,
-    unbonding: 80,
+    unbonding: 240,
     priceNotice: 1,
     retirementNotice: 1,
   };

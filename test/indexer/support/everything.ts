@@ -1,10 +1,12 @@
 import { encodeFunctionData, type Hex } from "viem";
+import { type DisputeStory, disputes } from "./disputes.ts";
 import type { Call, World } from "./world.ts";
 
 /** A token that refuses every call. */
 const REVERT = "0x60006000fd";
 
-export type Story = Record<"fused" | "slow" | "failed" | "refunded" | "open" | "deferred" | "reassigned", Hex>;
+type JobStory = Record<"fused" | "slow" | "failed" | "refunded" | "open" | "deferred" | "reassigned", Hex>;
+export type Story = JobStory & DisputeStory;
 
 /** Uses the protocol so that each of its events happens at least once. */
 export async function everything(world: World): Promise<Story> {
@@ -12,28 +14,19 @@ export async function everything(world: World): Promise<Story> {
   await world.deposit(5_000);
   await world.deposit(200);
   await world.send(world.client, world.call("InferenceEscrow", "withdraw", 50, world.client.address));
-  const story = await jobs(world);
+  const story = { ...(await jobs(world)), ...(await disputes(world)) };
   await governance(world);
   await workerLife(world);
   return story;
 }
 
-async function jobs(world: World): Promise<Story> {
-  const locked = async (): Promise<Hex> => {
-    const { id, call } = await world.lock();
-    await world.send(world.gateway, call);
-    return id;
-  };
+async function jobs(world: World): Promise<JobStory> {
+  const locked = () => world.lockedJob();
   const fused = await world.settledJob();
 
-  const slow = await locked();
-  await world.send(world.worker, await world.acknowledge(slow)).catch(async () => {
-    // The worker has no gas; anybody may relay.
-    await world.send(world.client, await world.acknowledge(slow));
-  });
-  const { completion, signature } = await world.completion(slow);
-  await world.send(world.client, world.call("InferenceEscrow", "submitProof", completion, signature));
-  await world.wait(2);
+  const slow = await world.provenJob();
+  const { completion } = await world.completion(slow);
+  await world.wait(61);
   await world.send(world.client, world.call("InferenceEscrow", "finalize", completion));
 
   const reassigned = await locked();
@@ -77,7 +70,8 @@ async function governance(world: World): Promise<void> {
   await world.send(owner, world.call("ProtocolTreasury", "pay", Stablecoin, owner.address, 1n));
   await world.send(owner, world.call("ModelCatalog", "schedulePrices", 4, 20, 10));
   await world.send(owner, world.call("ModelCatalog", "scheduleRetirement", 8, (await world.now()) + 100));
-  await world.send(owner, world.call("WorkerRegistry", "setMinimumStake", 900_000_000n));
+  await world.send(owner, world.call("WorkerRegistry", "scheduleStakeTerms", 900_000_000n, 400_000_000n));
+  await world.send(owner, world.call("ArbitrationPanel", "setArbiters", [owner.address], 1));
 }
 
 async function workerLife(world: World): Promise<void> {

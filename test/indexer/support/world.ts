@@ -7,6 +7,7 @@ import type { Deployment } from "../../../protocol/deployment.ts";
 import * as abis from "../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import {
+  type Completion,
   compactSignature,
   enrollmentTypes,
   escrowDomain,
@@ -14,13 +15,14 @@ import {
   registryDomain,
 } from "../../../protocol/messages.ts";
 import type { Chain } from "./chain.ts";
-import { CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
+import { ARBITERS, CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
 
 const ABIS: Record<string, Abi> = {
   InferenceEscrow: abis.inferenceEscrowAbi as Abi,
   ModelCatalog: abis.modelCatalogAbi as Abi,
   WorkerRegistry: abis.workerRegistryAbi as Abi,
   ProtocolTreasury: abis.protocolTreasuryAbi as Abi,
+  ArbitrationPanel: abis.arbitrationPanelAbi as Abi,
   ServiceToken: abis.serviceTokenAbi as Abi,
   Stablecoin: abis.testStablecoinAbi as Abi,
 };
@@ -35,7 +37,9 @@ export class World {
   readonly client = privateKeyToAccount(CLIENT);
   readonly workerOwner = privateKeyToAccount(WORKER_OWNER);
   readonly worker = privateKeyToAccount(WORKER);
+  readonly arbiters = ARBITERS.map((key) => privateKeyToAccount(key));
   readonly reader;
+  readonly #completions = new Map<Hex, Completion>();
   readonly #nonces = new Map<Address, number>();
 
   constructor(chain: Chain, deployment: Deployment) {
@@ -77,8 +81,8 @@ export class World {
     const { WorkerRegistry } = this.deployment.contracts;
     const stake = 1_000_000_000n;
     const owner = this.workerOwner.address;
-    await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 2n * stake * 10n ** 12n));
-    await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 2n * stake * 10n ** 12n));
+    await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 10n * stake * 10n ** 12n));
+    await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 10n * stake * 10n ** 12n));
     const domain = registryDomain(this.deployment.chainId, WorkerRegistry);
     const enrollment = await this.worker.signTypedData({
       domain,
@@ -116,16 +120,16 @@ export class World {
     return this.call("InferenceEscrow", "acknowledge", assignment, byGateway, byWorker);
   }
 
-  /** The worker's Completion of a job and its signature. */
+  /** The worker's Completion of a job and its signature: the same one again once it was made. */
   async completion(jobId: Hex, completionTokens = 120) {
-    const completedAt = await this.now();
-    const completion = {
+    const completion = this.#completions.get(jobId) ?? {
       jobId,
       proofHash: answerHash(`answer to ${jobId}`),
       promptTokens: 10,
       completionTokens,
-      completedAt,
+      completedAt: await this.now(),
     };
+    this.#completions.set(jobId, completion);
     return { completion, signature: await this.#sign(this.worker, "Completion", completion) };
   }
 
@@ -149,11 +153,51 @@ export class World {
     );
   }
 
-  /** Locks and settles a job in two transactions; returns its id. */
-  async settledJob(model = 5): Promise<Hex> {
+  async lockedJob(model = 5): Promise<Hex> {
     const { id, call } = await this.lock(model);
     await this.send(this.gateway, call);
+    return id;
+  }
+
+  /** Locks and settles a job in two transactions; returns its id. */
+  async settledJob(model = 5): Promise<Hex> {
+    const id = await this.lockedJob(model);
     await this.send(this.gateway, await this.complete(id));
     return id;
+  }
+
+  /** A job whose worker proves its answer without its gateway. */
+  async provenJob(): Promise<Hex> {
+    const id = await this.lockedJob();
+    // The worker has no gas; anybody may relay.
+    await this.send(this.client, await this.acknowledge(id));
+    const { completion, signature } = await this.completion(id);
+    await this.send(this.client, this.call("InferenceEscrow", "submitProof", completion, signature));
+    return id;
+  }
+
+  /** Opens a dispute of a job: by its gateway or by the client's wallet. */
+  async dispute(jobId: Hex, receivedHash: Hex, by: PrivateKeyAccount): Promise<Hex> {
+    const { completion, signature } = await this.completion(jobId);
+    return await this.send(by, this.call("InferenceEscrow", "openDispute", receivedHash, completion, signature));
+  }
+
+  async vote(jobId: Hex, ruling: number, arbiter: number): Promise<Hex> {
+    const account = this.arbiters[arbiter] as PrivateKeyAccount;
+    return await this.send(account, this.call("ArbitrationPanel", "vote", jobId, ruling));
+  }
+
+  /** Two of three arbiters agree; returns the transaction of the ruling. */
+  async rule(jobId: Hex, ruling: number): Promise<Hex> {
+    await this.vote(jobId, ruling, 0);
+    return await this.vote(jobId, ruling, 1);
+  }
+
+  /** Shows that the worker signed two Completions for a job. */
+  async equivocate(jobId: Hex): Promise<Hex> {
+    const { completion, signature } = await this.completion(jobId);
+    const second = { ...completion, proofHash: answerHash("another answer") };
+    const args = [completion, signature, second, await this.#sign(this.worker, "Completion", second)];
+    return await this.send(this.client, this.call("InferenceEscrow", "proveEquivocation", ...args));
   }
 }

@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, { type Request, type RequestHandler } from "express";
+import { ApiError } from "../errors.ts";
+
+/** Largest request body. */
+export const BODY_LIMIT = 4 * 1024 * 1024;
+
+/** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
+const onlyJson: RequestHandler = (request, _response, next) => {
+  const { "content-length": length } = request.headers;
+  if (request.method === "POST" && length !== "0" && request.is("application/json") === false) {
+    const type = request.headers["content-type"]?.slice(0, 100) ?? "none";
+    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type}'`, {
+      param: "Content-Type",
+    });
+  }
+  next();
+};
+
+/** An Idempotency-Key stands for the bytes that were sent with it. */
+function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+  if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
+}
+
+/** Reads request bodies: JSON of at most 4 MiB, also compressed. Whatever cannot be read is `invalid_request`. */
+export const readBody: RequestHandler[] = [
+  onlyJson,
+  express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }),
+];

@@ -1,0 +1,14 @@
+import { PATHS } from "../openapi/document.ts";
+
+const ROUTES = Object.entries(PATHS).map(([path, operations]) => ({
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`, "i"),
+  // Express answers HEAD where there is a GET.
+  methods: [
+    ...Object.keys(operations).flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
+  ],
+}));
+
+/** Methods of a path of the API; null for a path that does not exist. */
+export function methodsOf(path: string): string[] | null {
+  return ROUTES.find(({ pattern }) => pattern.test(path))?.methods ?? null;
+}

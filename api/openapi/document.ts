@@ -1,0 +1,109 @@
+import type { z } from "zod";
+import { chatBodySchema } from "../routes/chat-request.ts";
+import { chunkSchema, completionSchema } from "../schemas/completion.ts";
+import { disputeBodySchema, disputeSchema } from "../schemas/dispute.ts";
+import { errorSchema } from "../schemas/error.ts";
+import { EVENT_NAMES, envelopeOf } from "../schemas/events.ts";
+import {
+  accountSchema,
+  jobListSchema,
+  jobOutputSchema,
+  jobSchema,
+  modelListSchema,
+  modelSchema,
+} from "../schemas/resources.ts";
+import {
+  createdWebhookSchema,
+  deletedWebhookSchema,
+  webhookBodySchema,
+  webhookListSchema,
+  webhookSchema,
+} from "../schemas/webhook.ts";
+import { createChatCompletion } from "./chat.ts";
+import { eventSchemaName, webhooks } from "./events.ts";
+import { HEADERS } from "./headers.ts";
+import { componentSchemas, type Json } from "./json-schema.ts";
+import * as routes from "./resources.ts";
+import { errorExamples } from "./responses.ts";
+
+/** What clients send; the very schemas that validate requests. */
+const REQUESTS: Record<string, z.ZodType> = {
+  ChatCompletionRequest: chatBodySchema,
+  DisputeRequest: disputeBodySchema,
+  WebhookRequest: webhookBodySchema,
+};
+
+/** What clients get. */
+export const RESPONSES: Record<string, z.ZodType> = {
+  ChatCompletion: completionSchema,
+  ChatCompletionChunk: chunkSchema,
+  ModelList: modelListSchema,
+  Model: modelSchema,
+  JobList: jobListSchema,
+  Job: jobSchema,
+  JobOutput: jobOutputSchema,
+  Dispute: disputeSchema,
+  Account: accountSchema,
+  Webhook: webhookSchema,
+  CreatedWebhook: createdWebhookSchema,
+  WebhookList: webhookListSchema,
+  DeletedWebhook: deletedWebhookSchema,
+  Error: errorSchema,
+  ...Object.fromEntries(EVENT_NAMES.map((name) => [eventSchemaName(name), envelopeOf(name)])),
+};
+
+/** Paths below the service's host, with their operations. The router is the other list of them: a test compares both. */
+export const PATHS: Record<string, Record<string, Json>> = {
+  "/v1/chat/completions": { post: createChatCompletion },
+  "/v1/models": { get: routes.listModels },
+  "/v1/models/{model_id}": { get: routes.getModel },
+  "/v1/jobs": { get: routes.listJobs },
+  "/v1/jobs/{job_id}": { get: routes.getJob },
+  "/v1/jobs/{job_id}/output": { get: routes.getJobOutput },
+  "/v1/jobs/{job_id}/dispute": { post: routes.disputeJob },
+  "/v1/account": { get: routes.getAccount },
+  "/v1/webhooks": { get: routes.listWebhooks, post: routes.createWebhook },
+  "/v1/webhooks/{webhook_id}": { delete: routes.deleteWebhook },
+};
+
+const TAGS = {
+  Chat: "Generated replies, plain or streamed.",
+  Models: "What can be asked, and what it costs.",
+  Jobs: "Every request as a job, with its transactions.",
+  Account: "The balance.",
+  Webhooks: "Endpoints of yours that receive events.",
+  Events: "What those endpoints receive.",
+};
+
+/** The API as an OpenAPI 3.1 document for a service at `baseUrl`. */
+export function openApiDocument(baseUrl: string): Json {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Credit-metered inference",
+      version: "1.0.0",
+      summary: "Chat completions for prepaid credits, every charge settled and checkable on a blockchain.",
+      description:
+        "OpenAI-compatible: point an SDK at `{base_url}/v1`. Credits are bought in the web application; one credit is worth " +
+        "0.01 in stablecoin units. All 5xx answers are safe to retry: nothing is charged without an answer.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: baseUrl, description: "This service" }],
+    security: [{ apiKey: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: PATHS,
+    webhooks,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "`svc_live_` and 32 alphanumeric characters; from the web application's Settings.",
+        },
+      },
+      headers: HEADERS,
+      examples: errorExamples(),
+      schemas: { ...componentSchemas(REQUESTS, "input"), ...componentSchemas(RESPONSES, "output") },
+    },
+  };
+}

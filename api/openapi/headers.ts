@@ -1,0 +1,49 @@
+import type { z } from "zod";
+import { address, count, jobId, txHash } from "../schemas/primitives.ts";
+import { inlineSchema, type Json } from "./json-schema.ts";
+
+const header = (description: string, schema: z.ZodType | Json): Json => ({
+  description,
+  schema: "_zod" in schema ? inlineSchema(schema as z.ZodType) : schema,
+});
+const text = { type: "string" };
+
+/** Every response header of the API, by name (specification, "Response headers"). */
+export const HEADERS: Record<string, Json> = {
+  "x-request-id": header("Names this request in the service's logs: quote it when you report a fault.", {
+    type: "string",
+    format: "uuid",
+  }),
+  "x-service-credits-remaining": header(
+    "Free credits after the request; on every answer to a valid key.",
+    count("Credits."),
+  ),
+  "x-service-job-id": header("The job that the answer concerns; present from its escrow on.", jobId),
+  "x-service-tx-hash": header("Transaction that locked the job's credits.", txHash),
+  "x-service-settlement-tx": header(
+    "Transaction that settled the job, once it is sent. A stream carries it as an HTTP trailer after `[DONE]`.",
+    txHash,
+  ),
+  "x-service-worker": header("Address of the worker that has, or had, the job.", address),
+  RateLimit: header("What is left of the burst limit, as in the IETF draft.", text),
+  "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
+  "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
+  "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", {
+    type: "string",
+    const: "true",
+  }),
+};
+
+const ref = (name: string) => ({ $ref: `#/components/headers/${name}` });
+const refs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, ref(name)]));
+
+/** On every answer below `/v1`. */
+export const COMMON = refs("x-request-id", "RateLimit", "RateLimit-Policy");
+/** On every answer to a valid key. */
+export const AUTHENTICATED = { ...COMMON, ...refs("x-service-credits-remaining") };
+/** On answers that concern one job. */
+export const JOB = {
+  ...AUTHENTICATED,
+  ...refs("x-service-job-id", "x-service-tx-hash", "x-service-settlement-tx", "x-service-worker"),
+};
+export const some = refs;

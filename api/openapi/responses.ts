@@ -1,0 +1,98 @@
+import { ERROR_GUIDE } from "../docs/error-guide.ts";
+import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
+import { type Json, ref } from "./json-schema.ts";
+
+/** Where examples say that the documentation is. */
+export const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
+
+export type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
+
+/** What every authenticated route can answer. */
+const ALWAYS: ErrorCode[] = [
+  "invalid_request",
+  "missing_api_key",
+  "invalid_api_key",
+  "key_suspended",
+  "rate_limited",
+  "internal_error",
+  "service_unavailable",
+];
+
+/** An answer with a JSON body. */
+export function ok(description: string, schema: string, headers: Json = AUTHENTICATED): Json {
+  return { description, headers, content: { "application/json": { schema: ref(schema) } } };
+}
+
+/** The `responses` of an operation: its success, its own errors and those of every route, one entry a status. */
+export function responses(success: Record<string, Json>, cases: readonly ErrorCase[] = [], aboutJob = false): Json {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const each of [...cases, ...ALWAYS]) {
+    const code = typeof each === "string" ? each : each.code;
+    const status = typeof each === "string" ? new ApiError(code, "").status : each.status;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const errors = [...byStatus]
+    .toSorted(([a], [b]) => a - b)
+    .map(([status, codes]) => [status, answer(status, codes, aboutJob)]);
+  return { ...success, ...Object.fromEntries(errors) };
+}
+
+function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
+  const known =
+    status === 401 || status === 403 || status === 429 ? COMMON : aboutJob && status >= 500 ? JOB : AUTHENTICATED;
+  const retry = status === 429 || status === 503 ? some("Retry-After") : {};
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { $ref: `#/components/examples/${exampleName(code, status)}` }]),
+  );
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERROR_GUIDE[code].cause}`).join("\n\n"),
+    headers: { ...known, ...retry },
+    content: { "application/json": { schema: ref("Error"), examples } },
+  };
+}
+
+const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
+  insufficient_credits: { credits_remaining: 3, credits_required: 40, tier: "max" },
+  no_workers_available: { model: "qwen3-8b", retry_after: 5 },
+  job_timeout: {
+    job_id: "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e",
+    credits_refunded: 8,
+    refund_tx: `0x${"5e".repeat(32)}`,
+  },
+  rate_limited: { retry_after: 1 },
+  service_unavailable: { retry_after: 5 },
+};
+const PARAMS: Partial<Record<ErrorCode, string>> = {
+  invalid_request: "messages[2].role",
+  model_not_found: "model",
+  context_length_exceeded: "messages",
+};
+
+/** `model_not_found` has two statuses. */
+const exampleName = (code: ErrorCode, status: number) =>
+  status === new ApiError(code, "").status ? code : `${code}_${status}`;
+
+/** An example body for each code that an operation can answer with. */
+export function errorExamples(): Record<string, Json> {
+  // Only what is no operation is not found.
+  const codes = ERROR_CODES.filter((code) => code !== "route_not_found");
+  const cases = codes.map((code): [ErrorCode, number] => [code, new ApiError(code, "").status]);
+  return Object.fromEntries(
+    [...cases, ["model_not_found", 404] as [ErrorCode, number]].map(([code, status]) => [
+      exampleName(code, status),
+      { summary: `${status} ${code}`, value: example(code, status) },
+    ]),
+  );
+}
+
+function example(code: ErrorCode, status: number): Json {
+  const param = status === 404 && code === "model_not_found" ? "model_id" : PARAMS[code];
+  const details = DETAILS[code];
+  const error = new ApiError(code, ERROR_GUIDE[code].cause.replaceAll("`", ""), {
+    status,
+    ...(param === undefined ? {} : { param }),
+    ...(details === undefined ? {} : { details }),
+  });
+  return error.body(EXAMPLE_DOCS);
+}

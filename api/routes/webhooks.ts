@@ -1,0 +1,31 @@
+import { type RequestHandler, Router } from "express";
+import { clientOf } from "../http/request.ts";
+import { validate } from "../http/validate.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  newWebhookSchema,
+  type WebhookContext,
+} from "../webhooks/index.ts";
+
+/** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
+export function webhookRoutes(context: WebhookContext): Router {
+  const create: RequestHandler = async (request, response) => {
+    const body = validate(newWebhookSchema, request.body);
+    response.status(201).json(await createWebhook(context, clientOf(request).wallet, body));
+  };
+
+  const list: RequestHandler = async (request, response) => {
+    const data = await listWebhooks(context, clientOf(request).wallet);
+    response.json({ object: "list", data, has_more: false, next_cursor: null });
+  };
+
+  const remove: RequestHandler = async (request, response) => {
+    const id = String(request.params.webhook_id);
+    await deleteWebhook(context, clientOf(request).wallet, id);
+    response.json({ id, deleted: true });
+  };
+
+  return Router().post("/", create).get("/", list).delete("/:webhook_id", remove);
+}

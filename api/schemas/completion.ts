@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { count, modelId } from "./primitives.ts";
+import { usageSchema } from "./resources.ts";
+
+const completionId = z
+  .string()
+  .regex(/^chatcmpl-job_[0-9a-f]{32}$/)
+  .meta({ description: "`chatcmpl-` and the job id.", examples: ["chatcmpl-job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e"] });
+const created = count("Unix seconds of the escrow.", 1_767_225_600);
+const finishReason = z
+  .enum(["stop", "length"])
+  .meta({ description: "`stop`: the answer is complete. `length`: `max_tokens` cut it." });
+
+/** Body of a plain reply. */
+export const completionSchema = z
+  .object({
+    id: completionId,
+    object: z.literal("chat.completion"),
+    created,
+    model: modelId,
+    choices: z
+      .array(
+        z.object({
+          index: z.literal(0),
+          message: z.object({ role: z.literal("assistant"), content: z.string() }),
+          finish_reason: finishReason,
+        }),
+      )
+      .length(1),
+    usage: usageSchema,
+  })
+  .meta({ description: "A finished answer." });
+
+/** Data of one event of a streamed reply. */
+export const chunkSchema = z
+  .object({
+    id: completionId,
+    object: z.literal("chat.completion.chunk"),
+    created,
+    model: modelId,
+    choices: z
+      .array(
+        z.object({
+          index: z.literal(0),
+          delta: z.object({ role: z.literal("assistant").optional(), content: z.string().optional() }),
+          finish_reason: finishReason.nullable(),
+        }),
+      )
+      .max(1)
+      .meta({ description: "Empty in the usage chunk only." }),
+    usage: usageSchema.optional().meta({ description: "In the last chunk, with `stream_options.include_usage`." }),
+  })
+  .meta({ description: "`data` of one event of a stream; `[DONE]` follows the last one." });

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import { count, jobId, tier, txHash } from "./primitives.ts";
+
+const retryAfter = count("Seconds after which a repetition makes sense; also in `Retry-After`.", 5);
+
+/** `error.details` of the codes that have it (specification, "Errors"). */
+export const ERROR_DETAILS = {
+  insufficient_credits: z.object({
+    credits_remaining: count("Free credits.", 3),
+    credits_required: count("Credits that the request locks.", 40),
+    tier,
+  }),
+  no_workers_available: z.object({ model: z.string(), retry_after: retryAfter }),
+  job_timeout: z.object({
+    job_id: jobId,
+    credits_refunded: count("Credits that went back to the balance.", 8),
+    refund_tx: txHash.nullable().meta({ description: "Null while the refund is not mined yet." }),
+  }),
+  rate_limited: z.object({ retry_after: retryAfter }),
+  service_unavailable: z
+    .object({ retry_after: retryAfter.optional(), job_id: jobId.optional() })
+    .optional()
+    .meta({ description: "Absent when there is nothing to add." }),
+} satisfies Partial<Record<ErrorCode, z.ZodType>>;
+
+const typeOf = (code: ErrorCode) => new ApiError(code, "").type;
+
+function errorObject(codes: readonly ErrorCode[], details: z.ZodType) {
+  // `model_not_found` has another type with another status.
+  const types = [...new Set([...codes.map(typeOf), ...(codes.includes("model_not_found") ? ["not_found_error"] : [])])];
+  return z.object({
+    code: z.enum(codes).meta({ description: "Machine-readable; see `docs`." }),
+    message: z.string().meta({ description: "What was wrong, with which value, and what to do." }),
+    type: z.enum(types).meta({ description: "Category." }),
+    param: z
+      .string()
+      .nullable()
+      .meta({ description: "The field at fault, such as `messages[2].role`; null if there is none." }),
+    docs: z.url().meta({ description: "Page about the code." }),
+    details,
+  });
+}
+
+const withDetails = Object.entries(ERROR_DETAILS) as [ErrorCode, z.ZodType][];
+const others = ERROR_CODES.filter((code) => !(code in ERROR_DETAILS));
+
+/** Body of every answer that is no success. */
+export const errorSchema = z
+  .object({
+    error: z.union([
+      ...withDetails.map(([code, details]) => errorObject([code], details)),
+      errorObject(
+        others,
+        z.record(z.string(), z.unknown()).optional().meta({ description: "By code; usually absent." }),
+      ),
+    ]),
+  })
+  .meta({ description: "Body of every answer that is no success." });

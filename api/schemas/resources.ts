@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
+
+/** The resources of the specification as clients get them. A job that has not settled has all keys, `null` where unknown. */
+
+export const usageSchema = z.object({
+  prompt_tokens: count("Tokens of the prompt, as the worker counts them.", 12),
+  completion_tokens: count("Billed output tokens.", 84),
+  total_tokens: count("Their sum.", 96),
+});
+
+export const jobSchema = z
+  .object({
+    id: jobId,
+    object: z.literal("job"),
+    status: jobState,
+    model: modelId,
+    tier,
+    credits_charged: count("Credits charged; 0 until the job has settled.", 8),
+    usdg_value: usdg,
+    worker_address: address.nullable(),
+    created_at: timestamp,
+    completed_at: timestamp.nullable(),
+    on_chain: z.object({
+      escrow_tx: txHash.nullable().meta({ description: "Transaction that locked the credits." }),
+      settlement_tx: txHash.nullable().meta({ description: "Transaction that paid the worker." }),
+      escrow_address: address.meta({ description: "The escrow contract." }),
+      block_number: z.int().min(0).nullable().meta({ description: "Block of the settlement." }),
+      proof_hash: contentHash.nullable().meta({ description: "SHA-256 of the answer, as the worker signed it." }),
+    }),
+    usage: z.object({
+      prompt_tokens: z.int().min(0).nullable(),
+      completion_tokens: z.int().min(0).nullable(),
+      total_tokens: z.int().min(0).nullable(),
+    }),
+  })
+  .meta({ description: "One inference request, from its escrow to its settlement." });
+
+export const jobListSchema = z.object({
+  object: z.literal("list"),
+  data: z.array(jobSchema).meta({ description: "Newest first." }),
+  has_more: z.boolean(),
+  next_cursor: jobId.nullable().meta({ description: "The `before` of the next page; null on the last one." }),
+});
+
+export const jobOutputSchema = z
+  .object({
+    object: z.literal("job.output"),
+    job_id: jobId,
+    content: z.string(),
+    finish_reason: z.enum(["stop", "length"]),
+    proof_hash: contentHash,
+  })
+  .meta({ description: "An answer that was delivered, kept for the retention time." });
+
+export const accountSchema = z.object({
+  wallet: address,
+  credits_remaining: count("Free credits: neither spent nor locked in a running job.", 9_992),
+  usdg_value: usdg,
+  last_topup_at: timestamp.nullable().meta({ description: "Null if credits were never added." }),
+  api_key_created_at: timestamp,
+});
+
+export const modelSchema = z
+  .object({
+    id: modelId,
+    object: z.literal("model"),
+    created: count("Unix seconds.", 1_767_225_600),
+    owned_by: z.string().meta({ description: "Originating organisation.", examples: ["qwen"] }),
+    service: z.object({
+      tier,
+      credits_per_request: count("Price of a completion of up to 500 output tokens.", 8),
+      credits_per_1k_tokens: count("Price per 1,000 output tokens of longer completions.", 4),
+      active_workers: count("Workers that host the model now.", 3),
+      median_latency_ms: count("Observed median time to the first token; 0 before the first observation.", 240),
+      parameters: z.string().meta({ description: "Parameter count.", examples: ["8B"] }),
+      context_window: count("Longest context in tokens.", 32_768),
+    }),
+  })
+  .meta({ description: "A model that at least one worker hosts." });
+
+export const modelListSchema = z.object({ object: z.literal("list"), data: z.array(modelSchema) });

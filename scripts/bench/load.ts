@@ -1,0 +1,65 @@
+import { Agent, request } from "undici";
+
+/** Where requests go. `headers` is asked for each request: accounts take turns. */
+export type Target = { name: string; url: string; headers: () => Record<string, string>; model: string };
+
+/** One answered request, times in milliseconds. */
+export type Sample = {
+  status: number;
+  /** To the first byte of the answer's body. */
+  first: number;
+  total: number;
+  /** Time this request waited for the chain, where the server says so (`Server-Timing: lock`). */
+  chain: number;
+};
+
+export type Plan = { concurrency: number; stream: boolean } & ({ requests: number } | { seconds: number });
+
+/** A closed loop: `concurrency` clients, each sending the next request when its last one is answered. */
+export async function load(
+  target: Target,
+  plan: Plan,
+  onSample: (sample: Sample) => void = () => {},
+): Promise<Sample[]> {
+  const agent = new Agent({ connections: plan.concurrency, keepAliveTimeout: 60_000 });
+  const samples: Sample[] = [];
+  const until = "seconds" in plan ? performance.now() + plan.seconds * 1000 : Number.POSITIVE_INFINITY;
+  let left = "requests" in plan ? plan.requests : Number.POSITIVE_INFINITY;
+  const client = async (): Promise<void> => {
+    while (left > 0 && performance.now() < until) {
+      left -= 1;
+      const sample = await once(target, plan.stream, agent);
+      samples.push(sample);
+      onSample(sample);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: plan.concurrency }, client));
+  } finally {
+    await agent.close();
+  }
+  return samples;
+}
+
+async function once(target: Target, stream: boolean, agent: Agent): Promise<Sample> {
+  const body = JSON.stringify({
+    model: target.model,
+    stream,
+    messages: [{ role: "user", content: "Count to twelve, then to seven, then stop." }],
+  });
+  const startedAt = performance.now();
+  const response = await request(`${target.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...target.headers() },
+    body,
+    dispatcher: agent,
+  });
+  let first = Number.NaN;
+  for await (const _ of response.body) if (Number.isNaN(first)) first = performance.now() - startedAt;
+  const total = performance.now() - startedAt;
+  return { status: response.statusCode, first, total, chain: lockTime(response.headers["server-timing"]) };
+}
+
+function lockTime(header: string | string[] | undefined): number {
+  return Number(/\block;dur=([\d.]+)/.exec(String(header ?? ""))?.[1] ?? 0);
+}

@@ -1,0 +1,88 @@
+/**
+ * `npm run bench [-- --sections overhead,throughput,lists --seconds 60 --requests 400 --clients 64 --out FOLDER]`
+ *
+ * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
+ * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
+ */
+import { parseArgs } from "node:util";
+import type { Target } from "./load.ts";
+import { type Peer, startPortkey, startUpstream } from "./peers.ts";
+import { markdown, type Section, writeReport } from "./report.ts";
+import { lists } from "./sections/lists.ts";
+import { overhead } from "./sections/overhead.ts";
+import { throughput } from "./sections/throughput.ts";
+import { MODEL, type System, startSystem } from "./system.ts";
+
+const { values } = parseArgs({
+  options: {
+    sections: { type: "string", default: "overhead,throughput,lists" },
+    seconds: { type: "string", default: "60" },
+    requests: { type: "string", default: "400" },
+    clients: { type: "string", default: "64" },
+    blocks: { type: "string", default: "instant,0.25,1" },
+    jobs: { type: "string", default: "1000000" },
+    out: { type: "string", default: ".data/bench" },
+  },
+});
+const wanted = new Set(values.sections.split(","));
+const seconds = Number(values.seconds);
+const clients = Number(values.clients);
+const startedAt = new Date();
+const sections: Section[] = [];
+
+const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+
+function done(section: Section): void {
+  sections.push(section);
+  writeReport(values.out, sections, startedAt);
+  console.log(markdown([section], startedAt).split("\n").slice(4).join("\n"));
+}
+
+async function withSystem(upstream: Peer, blocks: string, run: (system: System) => Promise<void>): Promise<void> {
+  progress(`starting the system, ${named(blocks)}`);
+  const system = await startSystem({
+    upstream: upstream.url,
+    ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
+    accounts: Math.min(clients, 64),
+    credits: 200_000,
+  });
+  try {
+    await run(system);
+  } finally {
+    await system.stop();
+  }
+}
+
+const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
+
+const upstream = await startUpstream();
+const portkey = await startPortkey();
+try {
+  for (const blocks of values.blocks.split(",")) {
+    if (!wanted.has("overhead") && !wanted.has("throughput")) break;
+    await withSystem(upstream, blocks, async (system) => {
+      const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
+      const peer: Target | null = portkey && {
+        name: "peer gateway (forwards only)",
+        url: portkey.url,
+        model: MODEL,
+        headers: () => ({
+          "x-portkey-provider": "openai",
+          "x-portkey-custom-host": `${upstream.url}/v1`,
+          authorization: "Bearer none",
+        }),
+      };
+      if (wanted.has("overhead")) {
+        progress(`time to first byte, ${named(blocks)}`);
+        const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
+        done(await overhead(targets, Number(values.requests), named(blocks)));
+      }
+      if (wanted.has("throughput")) done(await throughput(system, clients, seconds, named(blocks), progress));
+    });
+  }
+  if (wanted.has("lists")) done(await lists(Number(values.jobs), progress));
+  console.log(`Written to ${values.out}/bench.md and bench.json.`);
+} finally {
+  upstream.stop();
+  portkey?.stop();
+}

@@ -1,0 +1,99 @@
+import pg from "pg";
+import { Agent, request } from "undici";
+import { load } from "../load.ts";
+import { startUpstream } from "../peers.ts";
+import type { Section } from "../report.ts";
+import { p50, p99, shown } from "../statistics.ts";
+import { MODEL, type System, startSystem } from "../system.ts";
+
+const REQUESTS = 500;
+/** One wallet has this share of all jobs: the largest customer. */
+const LARGEST = 10;
+
+/** Latency of `GET /v1/jobs` with a full index: rows are copies of a real job, placed before it in the chain's order. */
+export async function lists(jobs: number, progress: (line: string) => void): Promise<Section> {
+  const upstream = await startUpstream();
+  const system = await startSystem({ upstream: upstream.url, accounts: 1, credits: 10_000 });
+  try {
+    await load(system.target, { concurrency: 1, stream: false, requests: 3 });
+    const before = await firstPage(system);
+    progress(`filling the index with ${jobs} jobs`);
+    await fill(system, jobs);
+    const { next_cursor: cursor } = await page(system, "limit=100");
+    const queries: [string, string][] = [
+      ["first page", "limit=20"],
+      ["first page of 100", "limit=100"],
+      ["older page", `limit=20&before=${cursor}`],
+      ["newer page", `limit=20&after=${cursor}`],
+      ["by status", "limit=20&status=refunded"],
+      ["by status and model", `limit=20&status=settled&model=${MODEL}`],
+      ["by a status nothing has", "limit=20&status=disputed"],
+    ];
+    const rows: string[][] = [];
+    const json: object[] = [{ query: "first page, 3 jobs in the index", p50: p50(before), p99: p99(before) }];
+    rows.push(["first page, 3 jobs in the index", shown(p50(before)), shown(p99(before))]);
+    for (const [name, query] of queries) {
+      const times = await measure(system, query);
+      rows.push([name, shown(p50(times)), shown(p99(times))]);
+      json.push({ query: name, p50: p50(times), p99: p99(times) });
+    }
+    return {
+      title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP`,
+      columns: ["query", "p50", "p99"],
+      rows,
+      json,
+    };
+  } finally {
+    await system.stop();
+    upstream.stop();
+  }
+}
+
+const agent = new Agent({ connections: 1 });
+
+async function page(system: System, query: string): Promise<{ data: { id: string }[]; next_cursor: string }> {
+  const response = await request(`${system.target.url}/v1/jobs?${query}`, {
+    headers: system.target.headers(),
+    dispatcher: agent,
+  });
+  if (response.statusCode !== 200) throw new Error(`GET /v1/jobs?${query}: ${await response.body.text()}`);
+  return (await response.body.json()) as { data: { id: string }[]; next_cursor: string };
+}
+
+const firstPage = (system: System): Promise<number[]> => measure(system, "limit=20");
+
+async function measure(system: System, query: string): Promise<number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < REQUESTS; n++) {
+    const startedAt = performance.now();
+    await page(system, query);
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function fill(system: System, jobs: number): Promise<void> {
+  const client = new pg.Client({ connectionString: system.stack.info.database_url as string });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ schema: string }>(
+      `SELECT table_schema AS schema FROM information_schema.view_table_usage WHERE view_schema = 'index' AND view_name = 'job'`,
+    );
+    const table = `"${rows[0]?.schema}".job`;
+    // The index's own triggers keep an undo log for reorganisations, which these rows will never need.
+    await client.query("SET session_replication_role = replica");
+    await client.query(
+      `INSERT INTO ${table}
+       SELECT (jsonb_populate_record(template, jsonb_build_object(
+         'id', '0x' || lpad(to_hex(n), 32, '0'),
+         'wallet', CASE WHEN n % ${LARGEST} = 0 THEN template.wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END,
+         'status', CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END,
+         'position', n))).*
+       FROM generate_series(1, $1::int) n, (SELECT * FROM ${table} LIMIT 1) template`,
+      [jobs],
+    );
+    await client.query(`ANALYZE ${table}`);
+  } finally {
+    await client.end();
+  }
+}

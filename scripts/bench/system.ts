@@ -1,0 +1,74 @@
+import { chmodSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PARTS } from "../local-stack/options.ts";
+import { freePorts } from "../local-stack/ports.ts";
+import { removeDataDir } from "../local-stack/postgres-home.ts";
+import { type Stack, startStack } from "../local-stack/stack.ts";
+import type { Target } from "./load.ts";
+import { openAccounts } from "./wallets.ts";
+
+export const MODEL = "qwen3-8b";
+
+export type System = {
+  stack: Stack;
+  /** All of the funded accounts take turns. */
+  target: Target;
+  /** Resident memory by part, MB. */
+  memory: () => Record<string, number>;
+  stop: () => Promise<void>;
+};
+
+export type SystemOptions = { upstream: string; blockTime?: number; accounts: number; credits: number };
+
+/** Starts the whole system in a throw-away folder, its workers in front of the benchmark's upstream. */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
+  // The database runs as another user when this runs as root.
+  chmodSync(dataDir, 0o711);
+  const stack = await startStack({
+    dataDir,
+    ports: await freePorts(2),
+    parts: PARTS,
+    chainId: 31_337,
+    workers: [{ models: [MODEL] }, { models: [MODEL] }],
+    ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
+    env: {
+      workers: {
+        WORKER_BACKEND: `${options.upstream}/v1`,
+        WORKER_CONCURRENCY: "512",
+        WORKER_QUEUE: "1024",
+        WORKER_LOG_LEVEL: "warn",
+      },
+      api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn" },
+    },
+    baseEnv: process.env,
+    write: () => {},
+  }).ready;
+  const keys = await openAccounts(stack, options.accounts, options.credits);
+  let turn = 0;
+  return {
+    stack,
+    target: {
+      name: "this service",
+      url: stack.info.base_url as string,
+      model: MODEL,
+      headers: () => ({ authorization: `Bearer ${keys[turn++ % keys.length]}` }),
+    },
+    memory: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, residentMegabytes(pid)])),
+    stop: async () => {
+      await stack.stop();
+      removeDataDir(dataDir);
+    },
+  };
+}
+
+/** Resident memory of one process; NaN where /proc does not tell. */
+export function residentMegabytes(pid: number): number {
+  try {
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024);
+  } catch {
+    // Other systems, or the process has ended: the table shows a dash.
+    return Number.NaN;
+  }
+}

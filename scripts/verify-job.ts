@@ -1,0 +1,21 @@
+/**
+ * Recomputes a job, all jobs of a transaction, or a range of blocks from the chain alone: no API, no index, no database.
+ * Usage and exit status: scripts/verify/options.ts, or --help.
+ */
+import { VerifyError } from "./verify/errors.ts";
+import { readOptions, USAGE } from "./verify/options.ts";
+import { verify } from "./verify/verify.ts";
+
+try {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === null) {
+    console.log(USAGE);
+  } else {
+    const { holds, json, text } = await verify(options);
+    console.log(options.json ? JSON.stringify(json, null, 2) : text);
+    process.exitCode = holds ? 0 : 1;
+  }
+} catch (error) {
+  console.error(error instanceof VerifyError ? `verify-job: ${error.message}` : error);
+  process.exitCode = 2;
+}

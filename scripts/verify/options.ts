@@ -1,0 +1,153 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Address, getAddress, type Hex, isAddress } from "viem";
+import { z } from "zod";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { ROOT } from "../local-stack/files.ts";
+import { firstLine, VerifyError } from "./errors.ts";
+
+export const USAGE = `npm run verify-job -- <job id or transaction hash> [options]
+npm run verify-job -- --from-block A --to-block B [options]
+
+Recomputes what a job cost, who signed it and where the money went, from the chain alone: no API, no index, no database.
+With a range of blocks it accounts for the money of every job in it, and holds the ledger against the tokens.
+
+  --text-file F     the answer as received; its SHA-256 must be the one the worker signed (one final newline is ignored)
+  --rpc URL         a node of the settlement chain
+  --escrow ADDRESS  the escrow contract
+  --start-block N   block of the deployment or any before it (default 0): configuration is read from there
+  --span N          most blocks asked for in one eth_getLogs (default 10000)
+  --json            the result as one JSON document
+  --help
+
+Without --rpc and --escrow they are read from $DATA_DIR/stack.json (DATA_DIR defaults to .data).
+Exit status: 0 everything holds, 1 something does not, 2 it could not be looked at.`;
+
+export type Target =
+  | { kind: "job"; jobId: Hex }
+  | { kind: "transaction"; hash: Hex }
+  | { kind: "range"; from: bigint; to: bigint | null };
+
+export type VerifyOptions = {
+  target: Target;
+  rpcUrl: string;
+  escrow: Address;
+  /** Chain that the stack file is about; null when nothing says it. */
+  chainId: number | null;
+  text: Uint8Array | null;
+  startBlock: bigint;
+  span: bigint;
+  json: boolean;
+};
+
+const stackSchema = z.object({
+  rpc_url: z.string(),
+  chain_id: z.number(),
+  contracts: z.object({ InferenceEscrow: z.string() }),
+});
+
+/** Reads arguments and the stack file. Null when help was asked for. */
+export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptions | null {
+  const { values, positionals } = parse(argv);
+  if (values.help) return null;
+  const target = readTarget(positionals, values);
+  const stackFile = resolve(ROOT, env["DATA_DIR"] || ".data", "stack.json");
+  const stack = values.rpc && values.escrow ? null : readStack(stackFile);
+  const rpcUrl = values.rpc ?? stack?.rpc_url;
+  const escrow = values.escrow ?? stack?.contracts.InferenceEscrow;
+  if (rpcUrl === undefined || escrow === undefined) {
+    const missing = [rpcUrl ? [] : "--rpc URL", escrow ? [] : "--escrow ADDRESS"].flat().join(" and ");
+    throw new VerifyError(`${missing} needed: there is no ${stackFile} to read them from (npm start writes it)`);
+  }
+  if (!URL.canParse(rpcUrl)) throw new VerifyError(`--rpc ${rpcUrl} is not a URL`);
+  if (!isAddress(escrow)) throw new VerifyError(`--escrow ${escrow} is not an address (or its checksum is wrong)`);
+  if (values["text-file"] !== undefined && target.kind === "range") {
+    throw new VerifyError("--text-file needs one job, not a range of blocks");
+  }
+  return {
+    target,
+    rpcUrl,
+    escrow: getAddress(escrow),
+    // With an escrow of another deployment the stack file says nothing about the chain.
+    chainId: stack !== null && values.escrow === undefined ? stack.chain_id : null,
+    text: values["text-file"] === undefined ? null : readText(values["text-file"]),
+    startBlock: number(values["start-block"] ?? "0", "--start-block"),
+    span: number(values.span ?? "10000", "--span") || 1n,
+    json: values.json ?? false,
+  };
+}
+
+function parse(argv: string[]) {
+  try {
+    return parseArgs({
+      args: argv,
+      allowPositionals: true,
+      options: {
+        "text-file": { type: "string" },
+        rpc: { type: "string" },
+        escrow: { type: "string" },
+        "from-block": { type: "string" },
+        "to-block": { type: "string" },
+        "start-block": { type: "string" },
+        span: { type: "string" },
+        json: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    throw new VerifyError(`${firstLine(error)}\n\n${USAGE}`);
+  }
+}
+
+function readTarget(positionals: string[], values: { "from-block"?: string; "to-block"?: string }): Target {
+  const from = values["from-block"];
+  const to = values["to-block"];
+  if (from !== undefined || to !== undefined) {
+    if (positionals.length > 0) throw new VerifyError("give either a job or a range of blocks, not both");
+    const range = {
+      kind: "range" as const,
+      from: number(from ?? "0", "--from-block"),
+      to: to === undefined || to === "latest" ? null : number(to, "--to-block"),
+    };
+    if (range.to !== null && range.to < range.from) throw new VerifyError("--to-block is before --from-block");
+    return range;
+  }
+  const [subject, ...more] = positionals;
+  if (subject === undefined || more.length > 0) throw new VerifyError(`name one job or one transaction\n\n${USAGE}`);
+  if (/^0x[0-9a-fA-F]{64}$/.test(subject)) return { kind: "transaction", hash: subject.toLowerCase() as Hex };
+  // The bare bytes16 of the chain is a job too, as events show it.
+  const jobId = /^0x[0-9a-fA-F]{32}$/.test(subject)
+    ? (subject.toLowerCase() as Hex)
+    : fromApiJobId(subject.toLowerCase());
+  if (jobId === null) {
+    throw new VerifyError(
+      `"${subject}" is neither a job id (job_ and 32 hex digits) nor a transaction hash (0x and 64)`,
+    );
+  }
+  return { kind: "job", jobId };
+}
+
+function readStack(file: string) {
+  if (!existsSync(file)) return null;
+  const parsed = stackSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  if (!parsed.success) throw new VerifyError(`${file} is not a stack file: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** The text as hashed: the specification leaves one final newline out, and editors add one. */
+function readText(file: string): Uint8Array {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    throw new VerifyError(`cannot read --text-file ${file}: ${firstLine(error)}`);
+  }
+  if (bytes.at(-1) !== 0x0a) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1);
+}
+
+function number(text: string, name: string): bigint {
+  if (!/^\d{1,15}$/.test(text)) throw new VerifyError(`${name} ${text} is not a block number`);
+  return BigInt(text);
+}

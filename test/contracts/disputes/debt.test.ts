@@ -1,0 +1,170 @@
+/** A treasury that is short: what arrives is credited, the rest is a debt that anyone can have paid. */
+import { expect } from "chai";
+import { someAddress } from "../support/actors.ts";
+import { books } from "../support/books.ts";
+import { ethers } from "../support/chain.ts";
+import {
+  CHARGE_UNITS,
+  disputedJob,
+  disputedProvenJob,
+  FEE_UNITS,
+  Ruling,
+  sendExpire,
+  sendRuling,
+  WORKER_UNITS,
+} from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { buyCredits, CLIENT_CREDITS, type World } from "../support/world.ts";
+
+/** Governance spent all the treasury had. */
+async function drain({ treasury, token }: World): Promise<void> {
+  await treasury.pay(token, someAddress("elsewhere"), await token.balanceOf(treasury));
+}
+
+/** A client that is owed 60 credits by a treasury with `units`. */
+async function owed(units: bigint) {
+  const world = await freshWorld();
+  const job = await disputedJob(world);
+  await drain(world);
+  if (units !== 0n) await world.token.mint(world.treasury, units);
+  return { world, job, ruling: sendRuling(world, job, Ruling.GatewayAtFault) };
+}
+
+describe("A treasury without money", () => {
+  it("does not stop the ruling: all of it is a debt, and nothing is credited", async () => {
+    const { world, job, ruling } = await owed(0n);
+    const { escrow, client, stranger } = world;
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
+    expect((await escrow.jobOf(job.id)).status).to.equal(6);
+    expect(await escrow.debtOf(job.id)).to.deep.equal([CHARGE_UNITS, false]);
+    await books(world);
+    await expect(escrow.connect(stranger).collectDebt(job.id))
+      .to.be.revertedWithCustomError(escrow, "Dispute_TreasuryEmpty")
+      .withArgs(job.id, CHARGE_UNITS);
+    expect(await escrow.debtOf(job.id)).to.deep.equal([CHARGE_UNITS, false]);
+  });
+
+  it("pays later, in parts, whoever asks, until nothing is owed", async () => {
+    const { world, job, ruling } = await owed(0n);
+    await ruling;
+    const { escrow, client, stranger, token, treasury, guardian } = world;
+    await escrow.connect(guardian).setPaused(true);
+    await token.mint(treasury, 250_000n);
+    await expect(escrow.connect(stranger).collectDebt(job.id))
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, 250_000, 350_000, CLIENT_CREDITS - 35, 0);
+    await token.mint(treasury, 1_000_000n);
+    await expect(escrow.connect(stranger).collectDebt(job.id))
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, 350_000, 0, CLIENT_CREDITS, 0);
+    expect((await books(world)).treasury).to.equal(650_000n);
+    await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_NoDebt").withArgs(job.id);
+  });
+
+  it("owes the fee of an expired dispute too", async () => {
+    const world = await freshWorld();
+    const { escrow, token, treasury } = world;
+    const job = await disputedJob(world);
+    await drain(world);
+    await sendExpire(world, job);
+    expect(await escrow.debtOf(job.id)).to.deep.equal([FEE_UNITS, false]);
+    await token.mint(treasury, FEE_UNITS);
+    await escrow.collectDebt(job.id);
+    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 54);
+  });
+
+  it("owes a worker whose answer its gateway hid, and pays it as tokens", async () => {
+    const world = await freshWorld();
+    const { escrow, token, treasury, worker, client, stranger } = world;
+    const job = await disputedProvenJob(world);
+    await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, worker.payout, 0, WORKER_UNITS, CLIENT_CREDITS, 0);
+    expect(await escrow.debtOf(job.id)).to.deep.equal([WORKER_UNITS, true]);
+    await token.mint(treasury, WORKER_UNITS);
+    await expect(escrow.connect(stranger).collectDebt(job.id)).to.changeTokenBalances(
+      ethers,
+      token,
+      [treasury, worker.payout, escrow],
+      [-WORKER_UNITS, WORKER_UNITS, 0n],
+    );
+    expect(await escrow.debtOf(job.id)).to.deep.equal([0n, true]);
+  });
+});
+
+describe("A treasury that is short", () => {
+  it("pays what it has at once; a fraction of a credit waits as tokens", async () => {
+    const { world, job, ruling } = await owed(123_456n);
+    const { escrow, client, token, treasury } = world;
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, 123_456, CHARGE_UNITS - 123_456n, CLIENT_CREDITS - 48, 0);
+    await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 3_456);
+    expect(await escrow.claimableOf(client.address)).to.equal(3_456);
+    await token.mint(treasury, 476_544n);
+    await escrow.collectDebt(job.id);
+    // 476,544 units are 47 credits and 6,544 units: together with the 3,456 exactly the sixtieth credit.
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 1);
+    await expect(escrow.claim(client.address)).to.changeTokenBalance(ethers, token, client, 10_000n);
+    await books(world);
+  });
+
+  it("owes each job for itself", async () => {
+    const world = await freshWorld();
+    const { escrow, token, treasury } = world;
+    const jobs = [await disputedJob(world), await disputedJob(world)] as const;
+    await drain(world);
+    for (const job of jobs) await sendRuling(world, job, Ruling.GatewayAtFault);
+    await token.mint(treasury, CHARGE_UNITS);
+    await escrow.collectDebt(jobs[1].id);
+    expect((await escrow.debtOf(jobs[0].id)).units).to.equal(CHARGE_UNITS);
+    expect((await escrow.debtOf(jobs[1].id)).units).to.equal(0);
+  });
+});
+
+describe("Compensation", () => {
+  it("is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
+    const world = await freshWorld();
+    const { escrow, treasury, token, panel } = world;
+    await token.mint(treasury, CHARGE_UNITS);
+    const [job, other] = [await disputedJob(world), await disputedJob(world)];
+    await escrow.setTreasury(someAddress("no contract"));
+    await sendRuling(world, job, Ruling.GatewayAtFault);
+    // A contract that does not know the call, and reverts.
+    await escrow.setTreasury(await panel.getAddress());
+    await sendRuling(world, other, Ruling.GatewayAtFault);
+    expect([(await escrow.debtOf(job.id)).units, (await escrow.debtOf(other.id)).units]).to.deep.equal([
+      CHARGE_UNITS,
+      CHARGE_UNITS,
+    ]);
+    await escrow.setTreasury(await treasury.getAddress());
+    await escrow.collectDebt(job.id);
+    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
+  });
+
+  it("becomes tokens to claim where the account has no room for credits", async () => {
+    const world = await freshWorld();
+    const { escrow, client, token, treasury } = world;
+    await token.mint(treasury, CHARGE_UNITS);
+    const job = await disputedJob(world);
+    const most = 2n ** 40n - 1n;
+    await buyCredits(world, client, Number(most) - (CLIENT_CREDITS - 60) - 10);
+    const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
+    await expect(ruling)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, most, 0);
+    await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 500_000);
+    await books(world);
+  });
+});
+
+describe("collectDebt", () => {
+  it("needs a debt", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await disputedJob(world);
+    await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_NoDebt").withArgs(job.id);
+  });
+});

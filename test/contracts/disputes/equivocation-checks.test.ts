@@ -1,0 +1,139 @@
+/** What two Completions must be to punish: different, of one job, of its worker, in time. */
+import { expect } from "chai";
+import type { Hex } from "viem";
+import { jobId } from "../support/actors.ts";
+import { nextBlockAt } from "../support/chain.ts";
+import { acknowledgedJob, OTHER_HASH, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { completionOf, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
+import { type Signature, signCompletion } from "../support/sign.ts";
+import type { World } from "../support/world.ts";
+
+const DAY = 86_400;
+/** One above half the order of the curve. */
+const HIGH_S: Hex = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
+
+async function signed(world: World, job: Job): Promise<[Signature, Signature]> {
+  const sign = (overrides: object) => signCompletion(world.escrow, world.worker.key, completionOf(job, overrides));
+  return [await sign({}), await sign({ proofHash: OTHER_HASH })];
+}
+
+describe("The time for equivocation", () => {
+  for (const [name, enter] of [
+    ["acknowledged", (world: World) => acknowledgedJob(world)],
+    ["proven", (world: World) => provenJob(world)],
+    ["settled", settledJob],
+  ] as const) {
+    it(`of a job that is ${name} ends 24 hours after its lock, that second excluded`, async () => {
+      const world = await freshWorld();
+      const { escrow } = world;
+      const early = await enter(world);
+      await nextBlockAt(early.lockedAt + DAY - 1);
+      await expect(sendEquivocation(world, early)).to.emit(escrow, "WorkerEquivocated");
+      const again = await freshWorld();
+      const late = await enter(again);
+      const deadline = late.lockedAt + DAY;
+      await nextBlockAt(deadline);
+      await expect(sendEquivocation(again, late))
+        .to.be.revertedWithCustomError(again.escrow, "Job_TooLate")
+        .withArgs(late.id, deadline, deadline);
+    });
+  }
+});
+
+describe("proveEquivocation", () => {
+  it("needs a job with a worker", async () => {
+    const world = await freshWorld();
+    const locked = await lockJob(world);
+    const unknown: Job = { id: jobId(), lockedAt: locked.lockedAt };
+    for (const [job, status] of [
+      [locked, 1],
+      [unknown, 0],
+    ] as const) {
+      await expect(sendEquivocation(world, job))
+        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+        .withArgs(job.id, status);
+    }
+  });
+
+  it("takes no Completion twice and none of another job, on either side", async () => {
+    const world = await freshWorld();
+    const { escrow, stranger } = world;
+    const [job, other] = [await settledJob(world), await settledJob(world)];
+    const [[first, second], [elsewhere]] = [await signed(world, job), await signed(world, other)];
+    const mine = escrow.connect(stranger);
+    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    await expect(mine.proveEquivocation(one, first, one, first))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
+      .withArgs(job.id);
+    await expect(mine.proveEquivocation(one, first, completionOf(other), elsewhere))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
+      .withArgs(job.id);
+    await expect(mine.proveEquivocation(completionOf(other), elsewhere, one, first))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
+      .withArgs(other.id);
+    // In either order it is one.
+    await expect(mine.proveEquivocation(two, second, one, first)).to.emit(escrow, "WorkerEquivocated");
+  });
+
+  it("sees an equivocation in any field, not only in the hash", async () => {
+    for (const second of [{ promptTokens: 13 }, { completionTokens: 2_999 }, { completedAt: 1 }]) {
+      const world = await freshWorld();
+      await expect(sendEquivocation(world, await settledJob(world), second), Object.keys(second).join()).to.emit(
+        world.escrow,
+        "WorkerEquivocated",
+      );
+    }
+  });
+
+  it("needs both signatures to be the worker's", async () => {
+    const world = await freshWorld();
+    const { escrow, rival } = world;
+    const job = await settledJob(world);
+    const [first, second] = await signed(world, job);
+    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    const rivals = await signCompletion(escrow, rival.key, two);
+    await expect(escrow.proveEquivocation(one, first, two, rivals))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, rival.key.address);
+    await expect(escrow.proveEquivocation(two, rivals, one, first))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, rival.key.address);
+    // Each signature under the other's Completion recovers some stranger.
+    await expect(escrow.proveEquivocation(one, second, two, first)).to.be.revertedWithCustomError(
+      escrow,
+      "Job_NotTheWorker",
+    );
+  });
+
+  it("needs the job's present worker: who was replaced is not punished for it", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, rival } = world;
+    const job = await acknowledgedJob(world);
+    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
+    await expect(sendEquivocation(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, worker.key.address);
+  });
+
+  it("takes no malleable form of a signature on either side", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await settledJob(world);
+    const [first, second] = await signed(world, job);
+    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    await expect(escrow.proveEquivocation(one, { r: first.r, vs: HIGH_S }, two, second))
+      .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
+      .withArgs(HIGH_S);
+    await expect(escrow.proveEquivocation(one, first, two, { r: second.r, vs: HIGH_S }))
+      .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
+      .withArgs(HIGH_S);
+  });
+
+  it("works while paused", async () => {
+    const world = await freshWorld();
+    const job = await settledJob(world);
+    await world.escrow.connect(world.guardian).setPaused(true);
+    await expect(sendEquivocation(world, job)).to.emit(world.escrow, "WorkerEquivocated");
+  });
+});

@@ -1,0 +1,73 @@
+/** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the operator. */
+import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
+import { nextBlockAt } from "../support/chain.ts";
+import {
+  ARBITRATION,
+  disputedJob,
+  disputedProvenJob,
+  Ruling,
+  sendExpire,
+  sendRuling,
+  sendVote,
+} from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+describe("expire", () => {
+  for (const [from, enter, status, free, returned] of [
+    ["settled", disputedJob, 4, CLIENT_CREDITS - 60, 0],
+    ["proven", disputedProvenJob, 6, CLIENT_CREDITS, 80],
+  ] as const) {
+    it(`ends the dispute of a ${from} job from 24:00:00 on, not a second sooner, for any stranger`, async () => {
+      const world = await freshWorld();
+      const { escrow, client, stranger } = world;
+      const job = await enter(world);
+      const from24 = job.openedAt + ARBITRATION;
+      await nextBlockAt(from24 - 1);
+      await expect(escrow.connect(stranger).expire(job.id))
+        .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
+        .withArgs(job.id, from24, from24 - 1);
+      await nextBlockAt(from24);
+      await expect(escrow.connect(stranger).expire(job.id))
+        .to.emit(escrow, "DisputeResolved")
+        .withArgs(job.id, client.address, Ruling.None, status, returned, free, 0);
+      const dispute = await escrow.disputeOf(job.id);
+      expect([dispute.resolved, dispute.ruling]).to.deep.equal([true, BigInt(Ruling.None)]);
+      expect((await escrow.jobOf(job.id)).status).to.equal(status);
+    });
+
+    it(`has no last day, paused or not (${from})`, async () => {
+      const world = await freshWorld();
+      const { escrow, guardian, stranger } = world;
+      const job = await enter(world);
+      await escrow.connect(guardian).setPaused(true);
+      await nextBlockAt(job.openedAt + 1_000 * ARBITRATION);
+      await expect(escrow.connect(stranger).expire(job.id)).to.emit(escrow, "DisputeResolved");
+    });
+  }
+
+  it("ends a dispute one vote short of a ruling: the vote counts for nothing", async () => {
+    const world = await freshWorld();
+    const job = await disputedJob(world);
+    await sendVote(world, job, Ruling.WorkerAtFault);
+    await sendExpire(world, job);
+    expect((await world.registry.workerAt(world.worker.id)).stake).to.equal(1_000_000_000n);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[1]))
+      .to.be.revertedWithCustomError(world.panel, "Panel_NotOpen")
+      .withArgs(job.id);
+  });
+
+  it("ends a dispute once, and one that was ruled never", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const [silent, ruled] = [await disputedJob(world), await disputedJob(world)];
+    await sendRuling(world, ruled, Ruling.Rejected);
+    await sendExpire(world, silent);
+    for (const { id } of [silent, ruled]) {
+      await expect(escrow.expire(id)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(id, 4);
+    }
+    const unknown = jobId();
+    await expect(escrow.expire(unknown)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(unknown, 0);
+  });
+});

@@ -1,0 +1,117 @@
+/** When a dispute can be opened: both sides of each bound, and once a job. */
+import { expect } from "chai";
+import { nextBlockAt } from "../support/chain.ts";
+import {
+  disputedJob,
+  disputedProvenJob,
+  provenJob,
+  Ruling,
+  sendDispute,
+  sendExpire,
+  sendRuling,
+  settledJob,
+} from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { lockJob, sendComplete, sendFinalize } from "../support/jobs.ts";
+
+const parties = ["gateway", "client"] as const;
+
+describe("The window of a dispute", () => {
+  for (const party of parties) {
+    it(`of a settled job ends 90 s after the settlement, that second excluded (${party})`, async () => {
+      const world = await freshWorld();
+      const { escrow, [party]: by } = world;
+      const [early, late] = [await settledJob(world), await settledJob(world)];
+      await nextBlockAt(early.settledAt + 89);
+      await expect(sendDispute(world, early, { by })).to.emit(escrow, "JobDisputed");
+      const deadline = late.settledAt + 90;
+      await nextBlockAt(deadline);
+      await expect(sendDispute(world, late, { by }))
+        .to.be.revertedWithCustomError(escrow, "Job_TooLate")
+        .withArgs(late.id, deadline, deadline);
+    });
+
+    it(`of a proven job ends with the second in which it can be finalized (${party})`, async () => {
+      const world = await freshWorld();
+      const { escrow, [party]: by } = world;
+      const early = await provenJob(world);
+      await nextBlockAt(early.finalizeFrom - 1);
+      await expect(sendDispute(world, early, { by })).to.emit(escrow, "JobDisputed");
+      const late = await provenJob(world);
+      await nextBlockAt(late.finalizeFrom);
+      await expect(sendDispute(world, late, { by }))
+        .to.be.revertedWithCustomError(escrow, "Job_TooLate")
+        .withArgs(late.id, late.finalizeFrom, late.finalizeFrom);
+    });
+  }
+
+  it("runs from the settlement, not from the lock or the answer", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await nextBlockAt(job.lockedAt + 149);
+    await sendComplete(world, job);
+    await nextBlockAt(job.lockedAt + 149 + 89);
+    await expect(sendDispute(world, job)).to.emit(world.escrow, "JobDisputed");
+  });
+
+  it("is not opened again by a finalization", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await nextBlockAt(job.finalizeFrom);
+    await sendFinalize(world, job);
+    await expect(sendDispute(world, job))
+      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
+      .withArgs(job.id, job.finalizeFrom, job.finalizeFrom + 1);
+  });
+
+  it("is new when the gateway settles a proven job", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    await nextBlockAt(job.lockedAt + 100);
+    await sendComplete(world, job);
+    await nextBlockAt(job.lockedAt + 190);
+    await expect(sendDispute(world, job))
+      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
+      .withArgs(job.id, job.lockedAt + 190, job.lockedAt + 190);
+  });
+});
+
+describe("A job is disputed once", () => {
+  it("while the dispute is open", async () => {
+    const world = await freshWorld();
+    const job = await disputedJob(world);
+    for (const party of parties) {
+      await expect(sendDispute(world, job, { by: world[party] }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+        .withArgs(job.id, 7);
+    }
+  });
+
+  it("after a rejection, however young the settlement", async () => {
+    const world = await freshWorld();
+    const job = await disputedJob(world);
+    await sendRuling(world, job, Ruling.Rejected);
+    await expect(sendDispute(world, job, { by: world.client }))
+      .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyOpened")
+      .withArgs(job.id);
+  });
+
+  it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await disputedProvenJob(world);
+    await sendRuling(world, job, Ruling.Rejected);
+    await expect(sendDispute(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooLate");
+    await sendComplete(world, job);
+    await expect(sendDispute(world, job))
+      .to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened")
+      .withArgs(job.id);
+  });
+
+  it("after it expired", async () => {
+    const world = await freshWorld();
+    const job = await disputedJob(world);
+    await sendExpire(world, job);
+    await expect(sendDispute(world, job)).to.be.revertedWithCustomError(world.escrow, "Job_TooLate");
+  });
+});

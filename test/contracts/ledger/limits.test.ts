@@ -1,0 +1,180 @@
+/** What a wallet allows gateways to lock: daily limit and freeze switch. */
+import { expect } from "chai";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
+import { CLIENT_CREDITS, type World } from "../support/world.ts";
+
+const DAY = 86_400;
+/** 500 tokens on a max model cost 40 credits, 4,000 cost 80. */
+const FORTY = { maxTokens: 500 };
+
+/** The first second of the day after tomorrow, UTC: far enough from now to act before it. */
+async function midnight(): Promise<number> {
+  return (Math.floor((await now()) / DAY) + 2) * DAY;
+}
+
+const spentToday = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).spentToday);
+
+describe("setLimits", () => {
+  it("is the wallet's own call, tells what it set and counts", async () => {
+    const world = await freshWorld();
+    const { escrow, client, stranger } = world;
+    await expect(escrow.connect(client).setLimits(true, 500, false))
+      .to.emit(escrow, "LimitsSet")
+      .withArgs(1, client.address, 2, true, 500, false);
+    let account = await escrow.accountOf(client.address);
+    expect([account.flags, account.dailyLimit, account.sequence]).to.deep.equal([2n, 500n, 2n]);
+    await expect(escrow.connect(client).setLimits(false, 500, true))
+      .to.emit(escrow, "LimitsSet")
+      .withArgs(1, client.address, 3, false, 0, true);
+    account = await escrow.accountOf(client.address);
+    expect([account.flags, account.dailyLimit, account.free]).to.deep.equal([1n, 0n, BigInt(CLIENT_CREDITS)]);
+    for (const caller of [stranger, world.owner, world.guardian, world.gateway]) {
+      await expect(escrow.connect(caller).setLimits(false, 0, false))
+        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
+        .withArgs(caller.address);
+    }
+  });
+});
+
+describe("The daily limit", () => {
+  it("can be used up to the credit, and not one over", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    await escrow.connect(client).setLimits(true, 120, false);
+    await lockJob(world);
+    await lockJob(world, FORTY);
+    await expect(sendLock(world, { model: 7, maxTokens: 1 }))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 120, 120, 2);
+    await escrow.connect(client).setLimits(true, 159, false);
+    await expect(sendLock(world, FORTY))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 120, 159, 40);
+    await escrow.connect(client).setLimits(true, 160, false);
+    await sendLock(world, FORTY);
+  });
+
+  it("of zero lets nothing through", async () => {
+    const world = await freshWorld();
+    await world.escrow.connect(world.client).setLimits(true, 0, false);
+    await expect(sendLock(world, { model: 7, maxTokens: 1 }))
+      .to.be.revertedWithCustomError(world.escrow, "Limits_DailyLimitReached")
+      .withArgs(world.client.address, 0, 0, 2);
+  });
+
+  it("set at noon knows what the morning spent; taken away, it holds nothing back", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    await lockJob(world);
+    await escrow.connect(client).setLimits(true, 119, false);
+    await expect(sendLock(world, FORTY))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 80, 119, 40);
+    await escrow.connect(client).setLimits(false, 119, false);
+    await sendLock(world, FORTY);
+  });
+
+  it("begins anew at midnight UTC, not a second sooner", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    await escrow.connect(client).setLimits(true, 80, false);
+    const day = await midnight();
+    await nextBlockAt(day - 2);
+    await lockJob(world);
+    await nextBlockAt(day - 1);
+    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+    await nextBlockAt(day);
+    await lockJob(world);
+    expect(await spentToday(world)).to.equal(80);
+    await nextBlockAt(day + DAY - 1);
+    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+  });
+
+  it("gets back what a job of the day returns: all of a failed one, the difference of a settled one", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway } = world;
+    await nextBlockAt((await midnight()) + 3_600);
+    await escrow.connect(client).setLimits(true, 160, false);
+    const [failed, settled] = [await lockJob(world), await lockJob(world)];
+    expect(await spentToday(world)).to.equal(160);
+    await escrow.connect(gateway).fail(failed.id, 0);
+    expect(await spentToday(world)).to.equal(80);
+    await sendComplete(world, settled);
+    expect(await spentToday(world)).to.equal(60);
+    await sendLock(world);
+    await expect(sendLock(world, FORTY))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 140, 160, 40);
+  });
+
+  it("gets nothing back from a job of yesterday once today has spent", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway } = world;
+    const day = await midnight();
+    await escrow.connect(client).setLimits(true, 80, false);
+    await nextBlockAt(day - 1);
+    const yesterday = await lockJob(world);
+    await nextBlockAt(day);
+    await lockJob(world);
+    await escrow.connect(gateway).fail(yesterday.id, 0);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 80);
+    expect(await spentToday(world)).to.equal(80);
+    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+  });
+
+  it("of today is not touched by yesterday's job that ends before today's first", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway } = world;
+    const day = await midnight();
+    await escrow.connect(client).setLimits(true, 80, false);
+    await nextBlockAt(day - 1);
+    const yesterday = await lockJob(world);
+    await nextBlockAt(day);
+    await escrow.connect(gateway).fail(yesterday.id, 0);
+    await lockJob(world);
+    await expect(sendLock(world, FORTY))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 80, 80, 40);
+  });
+
+  it("does not hold back the wallet's own money", async () => {
+    const { escrow, client, token } = await freshWorld();
+    await escrow.connect(client).setLimits(true, 1, true);
+    await expect(escrow.connect(client).withdraw(5_000, client.address)).to.changeTokenBalance(
+      ethers,
+      token,
+      client,
+      50_000_000n,
+    );
+  });
+});
+
+describe("The freeze switch", () => {
+  it("refuses every gateway at once, whatever the limit, and lets go again", async () => {
+    const world = await freshWorld();
+    const { escrow, client, otherGateway } = world;
+    await escrow.connect(client).setLimits(true, 1_000, true);
+    for (const gateway of [world.gateway, otherGateway]) {
+      await expect(sendLock(world, { gateway }))
+        .to.be.revertedWithCustomError(escrow, "Limits_Frozen")
+        .withArgs(client.address);
+    }
+    await escrow.connect(client).setLimits(true, 1_000, false);
+    await sendLock(world);
+  });
+
+  it("leaves open jobs alone: they settle, fail and are refunded", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway, stranger } = world;
+    const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
+    await escrow.connect(client).setLimits(false, 0, true);
+    await sendComplete(world, jobs[0]);
+    await escrow.connect(gateway).fail(jobs[1].id, 0);
+    await nextBlockAt(jobs[2].lockedAt + 150);
+    await escrow.connect(stranger).refund(jobs[2].id);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+  });
+});

@@ -1,0 +1,132 @@
+/** What a slash takes, from whom, and on whose word. */
+import { expect } from "chai";
+import { jobId } from "../support/actors.ts";
+import { ethers } from "../support/chain.ts";
+import { disputedJob, Ruling, sendRuling } from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { actingAs } from "../support/impersonate.ts";
+import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { stakeTermsInForce, topUp } from "../support/stake.ts";
+import { STAKE_UNIT, type World } from "../support/world.ts";
+
+const MINIMUM = 1_000_000_000n;
+const SLASH = 500_000_000n;
+
+async function asEscrow(world: World) {
+  return world.registry.connect(await actingAs(world.escrow));
+}
+
+describe("A slash", () => {
+  it("is the escrow's to make: not the owner's, the guardian's, the panel's or the treasury's", async () => {
+    const world = await freshWorld();
+    const { registry, owner, guardian, gateway, stranger, workerOwner, panel, treasury, arbiters } = world;
+    const job = await acknowledgedJob(world);
+    const contracts = [await actingAs(panel), await actingAs(treasury)];
+    for (const caller of [owner, guardian, gateway, stranger, workerOwner, ...arbiters, ...contracts]) {
+      await expect(registry.connect(caller).slash(job.id, true))
+        .to.be.revertedWithCustomError(registry, "Registry_NotTheEscrow")
+        .withArgs(caller.address);
+    }
+  });
+
+  it("takes the stake of the job's worker and of nobody else, and sends it to the treasury", async () => {
+    const world = await freshWorld();
+    const { registry, svc, treasury, worker, rival } = world;
+    const job = await acknowledgedJob(world);
+    const slashing = (await asEscrow(world)).slash(job.id, true);
+    await expect(slashing)
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, job.id, 4, SLASH, MINIMUM - SLASH, true);
+    await expect(slashing).to.changeTokenBalances(
+      ethers,
+      svc,
+      [registry, treasury],
+      [-SLASH * STAKE_UNIT, SLASH * STAKE_UNIT],
+    );
+    expect((await registry.workerAt(rival.id)).stake).to.equal(MINIMUM);
+    expect(await registry.slashOf(job.id)).to.deep.equal([BigInt(worker.id), true]);
+  });
+
+  it("names a job, not a worker: without a worker in the job there is nobody to slash", async () => {
+    const world = await freshWorld();
+    const { registry } = world;
+    const mine = await asEscrow(world);
+    for (const id of [jobId(), (await lockJob(world)).id]) {
+      await expect(mine.slash(id, false))
+        .to.be.revertedWithCustomError(registry, "Registry_UnknownWorker")
+        .withArgs(ethers.ZeroAddress);
+      expect(await registry.slashOf(id)).to.deep.equal([0n, false]);
+    }
+  });
+
+  it("happens once a job, also when nothing was left to take", async () => {
+    const world = await freshWorld();
+    const { registry, worker } = world;
+    const jobs = [await acknowledgedJob(world), await acknowledgedJob(world), await acknowledgedJob(world)] as const;
+    const mine = await asEscrow(world);
+    for (const { id } of jobs) await mine.slash(id, false);
+    expect((await registry.workerAt(worker.id)).stake).to.equal(0);
+    expect(await registry.slashOf(jobs[2].id)).to.deep.equal([BigInt(worker.id), false]);
+    for (const { id } of jobs) {
+      await expect(mine.slash(id, true))
+        .to.be.revertedWithCustomError(registry, "Registry_AlreadySlashed")
+        .withArgs(id);
+    }
+  });
+
+  for (const [name, slash, added, full] of [
+    ["exactly the amount is left", SLASH, 0n, true],
+    ["a millionth more is left", SLASH, 1n, true],
+    ["a millionth less is left", SLASH + 1n, 1n, false],
+  ] as const) {
+    it(`takes ${full ? "the amount" : "what there is"} when ${name}`, async () => {
+      const world = await freshWorld();
+      const { registry, worker } = world;
+      await stakeTermsInForce(world, MINIMUM, slash);
+      const [first, second] = [await acknowledgedJob(world), await acknowledgedJob(world)];
+      const mine = await asEscrow(world);
+      await mine.slash(first.id, false);
+      await topUp(world, added);
+      const left = MINIMUM - slash + added;
+      const taken = full ? slash : left;
+      await expect(mine.slash(second.id, false))
+        .to.emit(registry, "WorkerSlashed")
+        .withArgs(worker.id, worker.key.address, second.id, added === 0n ? 5 : 6, taken, left - taken, false);
+      expect((await registry.slashOf(second.id)).full).to.equal(full);
+    });
+  }
+
+  it("puts the worker out of work at once, and its open jobs can still be paid", async () => {
+    const world = await freshWorld();
+    const { escrow, registry, worker } = world;
+    const open = await acknowledgedJob(world);
+    const offered = await lockJob(world);
+    const job = await disputedJob(world);
+    await sendRuling(world, job, Ruling.WorkerAtFault);
+    expect((await registry.workerAt(worker.id)).active).to.equal(false);
+    expect((await registry.eligiblePayeeOf(worker.key.address, 1)).eligible).to.equal(false);
+    for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
+      await expect(attempt())
+        .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
+        .withArgs(worker.key.address, 1);
+    }
+    await expect(sendComplete(world, open)).to.emit(escrow, "JobSettled");
+  });
+
+  for (const [added, active] of [
+    [SLASH, true],
+    [SLASH - 1n, false],
+  ] as const) {
+    it(`leaves ${active ? "at" : "out of"} work who stands ${active ? "at" : "a millionth below"} the minimum then`, async () => {
+      const world = await freshWorld();
+      const { escrow, registry, worker } = world;
+      await topUp(world, added);
+      await (await asEscrow(world)).slash((await acknowledgedJob(world)).id, false);
+      const { stake, active: isActive } = await registry.workerAt(worker.id);
+      expect([stake, isActive]).to.deep.equal([MINIMUM + added - SLASH, active]);
+      const next = await lockJob(world);
+      if (active) await sendAcknowledge(world, next);
+      else await expect(sendAcknowledge(world, next)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    });
+  }
+});

@@ -1,0 +1,150 @@
+/** A worker that runs: no stake leaves before the last second in which a job of it can be punished. */
+import { expect } from "chai";
+import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { ethers, mineAt, networkHelpers, nextBlockAt, now } from "../support/chain.ts";
+import { OTHER_HASH, Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgement, completionOf, lockJob, sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+import { stakeTermsInForce } from "../support/stake.ts";
+import { deployWorld, STAKE_UNIT, type World } from "../support/world.ts";
+
+const MINIMUM = 1_000_000_000n;
+const SLASH = 500_000_000n;
+const UNBONDING = 172_800;
+
+/** The shortest unbonding that the escrow's constructor accepts: 150 + 3,600 + 86,400 + 1. */
+const SHORTEST = 90_151;
+async function tightWorld() {
+  return await deployWorld({ durations: { ...DEFAULT_DURATIONS, unbonding: SHORTEST } });
+}
+
+const withdraw = (world: World) =>
+  world.registry.connect(world.workerOwner).withdrawStake(world.worker.key.address, world.workerOwner.address);
+
+describe("A worker that unbonds ahead of a slash", () => {
+  it("takes no new job in the block of its request, while what it has acknowledged stays punishable", async () => {
+    const world = await freshWorld();
+    const { escrow, registry, worker, workerOwner } = world;
+    const [taken, offered] = [await lockJob(world), await lockJob(world)];
+    await sendAcknowledge(world, taken);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
+      await expect(attempt())
+        .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
+        .withArgs(worker.key.address, 1);
+    }
+    await sendEquivocation(world, taken);
+    const { stake, active } = await registry.workerAt(worker.id);
+    expect([stake, active]).to.deep.equal([MINIMUM - SLASH, false]);
+  });
+
+  it("loses the slash out of its unbonding stake and gets the rest at its time, to the second", async () => {
+    const world = await freshWorld();
+    const { registry, svc, worker, workerOwner } = world;
+    const job = await settledJob(world);
+    const started = (await now()) + 1;
+    await nextBlockAt(started);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await expect(sendEquivocation(world, job))
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, job.id, 5, SLASH, MINIMUM - SLASH, true);
+    await nextBlockAt(started + UNBONDING - 1);
+    await expect(withdraw(world))
+      .to.be.revertedWithCustomError(registry, "Registry_StillBonded")
+      .withArgs(worker.key.address, started + UNBONDING, started + UNBONDING - 1);
+    await nextBlockAt(started + UNBONDING);
+    await expect(withdraw(world)).to.changeTokenBalance(ethers, svc, workerOwner, (MINIMUM - SLASH) * STAKE_UNIT);
+  });
+
+  it("with nothing left after the slashes is released without a payment, and can start anew", async () => {
+    const world = await freshWorld();
+    const { registry, svc, worker, workerOwner } = world;
+    await stakeTermsInForce(world, MINIMUM, MINIMUM);
+    const job = await settledJob(world);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    const { unbondsAt } = await registry.workerAt(worker.id);
+    await sendEquivocation(world, job);
+    await nextBlockAt(unbondsAt);
+    await expect(withdraw(world)).to.changeTokenBalance(ethers, svc, registry, 0);
+    await expect(registry.connect(workerOwner).startUnbonding(worker.key.address))
+      .to.be.revertedWithCustomError(registry, "Registry_NoStake")
+      .withArgs(worker.key.address);
+  });
+
+  it("cannot leave, and no new terms of stake arrive, before the last slashable second even where unbonding is as short as it can be", async () => {
+    const world = await networkHelpers.loadFixture(tightWorld);
+    const { escrow, registry, worker, workerOwner, gateway, stranger, client, arbiters } = world;
+    // Lock, acknowledgement and unbonding in one block: the earliest second in which a job holder can start to leave.
+    const at = (await now()) + 10;
+    const job = { id: "0x018f0000000070008000000000000abc" as const, lockedAt: at };
+    const acknowledging = await acknowledgement(world, job);
+    const gas = { gasLimit: 1_000_000n };
+    await ethers.provider.send("evm_setAutomine", [false]);
+    try {
+      const sent = [
+        await escrow
+          .connect(gateway)
+          .lock(client.address, 1, job.id, 4_000, 80, 2 ** 40 - 1, { ...gas, gasPrice: 9n * 10n ** 9n }),
+        await escrow.connect(stranger).acknowledge(...acknowledging, { ...gas, gasPrice: 8n * 10n ** 9n }),
+        await registry.connect(workerOwner).startUnbonding(worker.key.address, { ...gas, gasPrice: 7n * 10n ** 9n }),
+        await registry.scheduleStakeTerms(MINIMUM, 1n, { ...gas, gasPrice: 6n * 10n ** 9n }),
+      ];
+      await mineAt(at);
+      for (const tx of sent) expect((await tx.wait())?.status).to.equal(1);
+    } finally {
+      await ethers.provider.send("evm_setAutomine", [true]);
+    }
+    const stored = await escrow.jobOf(job.id);
+    const { unbondsAt } = await registry.workerAt(worker.id);
+    expect([stored.status, stored.lockedAt, unbondsAt]).to.deep.equal([2n, BigInt(at), BigInt(at + SHORTEST)]);
+
+    // Each step in its last second.
+    await nextBlockAt(at + 149);
+    await sendProof(world, job);
+    await nextBlockAt(at + 149 + 3_599);
+    await sendDispute(world, job);
+    const last = at + 149 + 3_599 + 86_399;
+    await nextBlockAt(last - 2);
+    await sendVote(world, job, Ruling.WorkerAtFault, arbiters[0]);
+    await nextBlockAt(last - 1);
+    await expect(withdraw(world)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
+    await nextBlockAt(last);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[1]))
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, job.id, 5, SLASH, MINIMUM - SLASH, false);
+    // The stake was still there with seconds to spare.
+    expect(Number(unbondsAt)).to.be.greaterThan(last);
+  });
+
+  it("is still there in the last second of an equivocation", async () => {
+    const world = await freshWorld();
+    const { escrow, registry, worker, workerOwner } = world;
+    const job = await lockJob(world);
+    await sendAcknowledge(world, job);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await nextBlockAt(job.lockedAt + 86_398);
+    await expect(withdraw(world)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
+    const completions = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })] as const;
+    const first = await signCompletion(escrow, worker.key, completions[0]);
+    const second = await signCompletion(escrow, worker.key, completions[1]);
+    await nextBlockAt(job.lockedAt + 86_399);
+    await expect(escrow.proveEquivocation(completions[0], first, completions[1], second)).to.emit(
+      registry,
+      "WorkerSlashed",
+    );
+  });
+
+  it("gains nothing by calling it off and starting again: the time runs anew", async () => {
+    const world = await freshWorld();
+    const { registry, worker, workerOwner } = world;
+    const mine = registry.connect(workerOwner);
+    await mine.startUnbonding(worker.key.address);
+    await nextBlockAt((await now()) + UNBONDING - 10);
+    await mine.cancelUnbonding(worker.key.address);
+    const job = await lockJob(world);
+    await sendAcknowledge(world, job);
+    await mine.startUnbonding(worker.key.address);
+    expect(Number((await registry.workerAt(worker.id)).unbondsAt)).to.be.greaterThan(job.lockedAt + SHORTEST);
+  });
+});

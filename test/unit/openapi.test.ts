@@ -1,0 +1,56 @@
+/** The committed OpenAPI document: what the schemas give, and valid in the eyes of somebody else's linter. */
+import { readFileSync } from "node:fs";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { describe, expect, it } from "vitest";
+import { ERROR_CODES } from "../../api/errors.ts";
+import { EVENT_NAMES } from "../../api/schemas/events.ts";
+import { OPENAPI_FILE, openApiText } from "../../scripts/build/generate-openapi.ts";
+
+const committed = readFileSync(OPENAPI_FILE, "utf8");
+const document = JSON.parse(committed);
+
+describe("docs/openapi.json", () => {
+  it("is what the schemas give now (else run scripts/build/generate-openapi.ts)", () => {
+    expect(openApiText() === committed).toBe(true);
+  });
+
+  it("is valid OpenAPI 3.1 without a warning of Redocly's strict rules", async () => {
+    const config = await createConfig({ extends: ["recommended-strict"] });
+    const problems = await lintFromString({ source: committed, absoluteRef: OPENAPI_FILE, config });
+    expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    expect(document.openapi).toBe("3.1.0");
+  });
+
+  it("has the ranges that requests are checked against", () => {
+    const { properties } = document.components.schemas.ChatCompletionRequest;
+    expect(properties.temperature).toMatchObject({ type: ["number", "null"], minimum: 0, maximum: 2 });
+    expect(properties.frequency_penalty).toMatchObject({ minimum: -2, maximum: 2 });
+    expect(properties.presence_penalty).toMatchObject({ minimum: -2, maximum: 2 });
+    expect(properties.max_tokens).toMatchObject({ type: ["integer", "null"], minimum: 1 });
+    expect(properties.messages.items.properties.role.enum).toEqual(["system", "user", "assistant"]);
+    const [limit] = document.paths["/v1/jobs"].get.parameters;
+    expect(limit.schema).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 20 });
+  });
+
+  it("names every error code, with an example, and every event", () => {
+    const { Error: schema } = document.components.schemas;
+    for (const code of ERROR_CODES) expect(JSON.stringify(schema)).toContain(`"${code}"`);
+    for (const code of ERROR_CODES.filter((each) => each !== "route_not_found")) {
+      expect(document.components.examples[code].value.error.code).toBe(code);
+    }
+    expect(Object.keys(document.webhooks)).toEqual([...EVENT_NAMES]);
+  });
+
+  it("says for every operation which errors it has, and which headers come with them", () => {
+    for (const [path, operations] of Object.entries<Record<string, { responses: Record<string, unknown> }>>(
+      document.paths,
+    )) {
+      for (const [method, { responses }] of Object.entries(operations)) {
+        expect(Object.keys(responses), `${method} ${path}`).toEqual(
+          expect.arrayContaining(["400", "401", "403", "429", "500"]),
+        );
+        expect(JSON.stringify(responses), `${method} ${path}`).toContain("x-service-credits-remaining");
+      }
+    }
+  });
+});

@@ -1,0 +1,174 @@
+/** Escrows that cheat, and questions that cannot be answered: the verifier names exactly what is wrong. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Abi, type Address, type Hex, zeroHash } from "viem";
+import { anvil } from "viem/chains";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { startAnvil } from "../contracts/support/anvil.ts";
+import { failing, run, verifyJson } from "./support/cli.ts";
+import { compileContract } from "./support/compile.ts";
+import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
+
+let p: Protocol;
+let fake: { address: Address; abi: Abi };
+beforeAll(async () => {
+  const compiled = compileContract("test/verify/contracts/DishonestEscrow.sol", "DishonestEscrow");
+  p = await startProtocol();
+  const { ModelCatalog, WorkerRegistry, ArbitrationPanel, Stablecoin, ProtocolTreasury } = p.chain.deployment.contracts;
+  const hash = await p.rpc.deployContract({
+    ...compiled,
+    account: people.stranger,
+    chain: anvil,
+    args: [ModelCatalog, WorkerRegistry, ArbitrationPanel, Stablecoin, ProtocolTreasury, people.gateway.address],
+  });
+  const { contractAddress } = await p.rpc.waitForTransactionReceipt({ hash });
+  fake = { address: contractAddress as Address, abi: compiled.abi };
+  await p.send(people.client, p.token, "mint", [people.client.address, 100_000_000n]);
+  await p.send(people.client, p.token, "approve", [fake.address, 100_000_000n]);
+  const employed = [workerKey.address, workerKey.address, otherWorkerKey.address, otherWorkerKey.address];
+  await p.send(people.stranger, fake, "employ", employed as never);
+  await p.send(people.client, fake, "deposit", [10_000] as never);
+});
+afterAll(() => p?.stop());
+
+/** The faults by their number in DishonestEscrow.sol. */
+const FAULTS = [
+  "None",
+  "Overcharge",
+  "UnderpayWorker",
+  "SkimFee",
+  "KeepReturn",
+  "OtherWorker",
+  "OtherHash",
+  "InflatedTokens",
+  "InflatedLock",
+  "OtherPrice",
+  "KeepRefund",
+];
+
+/** A job of 3,000 tokens (12 credits of 16 locked) on the escrow that cheats; its verdict. */
+async function cheatedJob(fault: string) {
+  await p.send(people.stranger, fake, "cheat", [FAULTS.indexOf(fault)] as never);
+  const jobId = newJobId();
+  const lock = [people.client.address, MODEL, jobId, 4_000, 1_000_000, 2 ** 40 - 1] as const;
+  await p.send(people.gateway, { address: fake.address, abi: inferenceEscrowAbi }, "lock", lock);
+  if (fault === "KeepRefund") {
+    await p.later(150);
+    await p.send(people.stranger, fake, "refund", [jobId] as never);
+  } else {
+    const message = {
+      jobId,
+      proofHash: `0x${"ab".repeat(32)}` as Hex,
+      promptTokens: 3,
+      completionTokens: 3_000,
+      completedAt: await p.now(),
+    };
+    const domain = escrowDomain(p.chain.deployment.chainId, fake.address);
+    const signed = await workerKey.signTypedData({
+      domain,
+      types: jobMessageTypes,
+      primaryType: "Completion",
+      message,
+    });
+    const args = [message, 3_000, compactSignature(signed), 1, people.client.address] as const;
+    await p.send(people.gateway, { address: fake.address, abi: inferenceEscrowAbi }, "complete", args);
+  }
+  return await verifyJson([toApiJobId(jobId), "--rpc", p.chain.rpcUrl, "--escrow", fake.address]);
+}
+
+describe("an escrow that cheats", () => {
+  it.each([
+    ["None", []],
+    ["Overcharge", ["settlement.charge"]],
+    ["UnderpayWorker", ["payout.worker", "payout.nothing_else"]],
+    ["SkimFee", ["payout.fee", "payout.nothing_else"]],
+    ["KeepReturn", ["balance.after"]],
+    ["OtherWorker", ["proof.signature"]],
+    ["OtherHash", ["proof.statement"]],
+    ["InflatedTokens", ["settlement.tokens"]],
+    ["InflatedLock", ["lock.credits"]],
+    ["OtherPrice", ["lock.prices"]],
+    ["KeepRefund", ["balance.after"]],
+  ])("%s: %j", async (fault, expected) => {
+    const { code, report } = await cheatedJob(fault);
+    expect(failing(report.jobs[0].checks)).toEqual(expected);
+    expect(code).toBe(expected.length === 0 ? 0 : 1);
+  });
+
+  it("is found out by a range of blocks too, with the job and the wallet named", async () => {
+    const { code, report } = await verifyJson(["--from-block", "0", "--rpc", p.chain.rpcUrl, "--escrow", fake.address]);
+    expect(code).toBe(1);
+    const found = report.checks.filter(({ holds }: { holds: boolean }) => !holds);
+    const words = found.map(({ says }: { says: string }) => says).join("\n");
+    expect(words).toMatch(/job_[0-9a-f]{32}: 16 credits were charged; 3000 tokens cost 12/);
+    expect(words).toContain(`JobSettled of ${people.client.address.toLowerCase()}`);
+    // What a worker was paid too little is still there, and belongs to nobody.
+    expect(new Set(failing(report.checks))).toEqual(new Set(["jobs.money", "wallets.balance", "tokens.surplus"]));
+  });
+});
+
+describe("what cannot be looked at ends with status 2 and says what to do", () => {
+  const script = "scripts/verify-job.ts";
+  const job = toApiJobId(newJobId());
+  const rejects = (args: string[], env: Record<string, string> = {}) => expect(verifyJson(args, env)).rejects;
+  const escrow = () => ["--rpc", p.chain.rpcUrl, "--escrow", p.escrow.address];
+
+  it("a job that the chain does not have", async () => {
+    await rejects([job, ...escrow()]).toThrow(/has no job job_.*wrong chain or escrow, or its lock is not mined yet/);
+  });
+
+  it("a transaction that the chain does not have, and one that holds no job", async () => {
+    await rejects([zeroHash, ...escrow()]).toThrow(/does not know transaction/);
+    const { transactionHash } = await p.send(people.client, p.token, "mint", [people.client.address, 1n]);
+    await rejects([transactionHash, ...escrow()]).toThrow(/holds no job of the escrow/);
+  });
+
+  it("a pending transaction", async () => {
+    await p.rpc.setAutomine(false);
+    try {
+      const hash = await p.rpc.sendTransaction({
+        account: people.client,
+        to: people.client.address,
+        value: 1n,
+        chain: anvil,
+      });
+      await rejects([hash, ...escrow()]).toThrow(/is pending: it is not mined yet/);
+    } finally {
+      await p.rpc.setAutomine(true);
+      await p.rpc.mine({ blocks: 1 });
+    }
+  });
+
+  it("a wrong chain: another id than the stack's, or no escrow there", async () => {
+    const other = await startAnvil({ args: ["--chain-id", "5"] });
+    try {
+      const stack = { rpc_url: p.chain.rpcUrl, chain_id: 31_337, contracts: { InferenceEscrow: p.escrow.address } };
+      writeFileSync(join(p.chain.folder, "stack.json"), JSON.stringify(stack));
+      const env = { DATA_DIR: p.chain.folder };
+      await rejects([job, "--rpc", other.rpcUrl], env).toThrow(/wrong chain: .* is chain 5, .* on chain 31337/);
+      await rejects([job, "--rpc", other.rpcUrl, "--escrow", p.escrow.address]).toThrow(/no contract at .* on chain 5/);
+      // The stack file alone is enough where it is right.
+      await rejects([job], env).toThrow(/has no job/);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it("a contract that is no escrow, and a node that is not there", async () => {
+    await rejects([job, "--rpc", p.chain.rpcUrl, "--escrow", p.token.address]).toThrow(
+      /does not answer like an InferenceEscrow/,
+    );
+    await rejects([job, "--rpc", "http://127.0.0.1:1", "--escrow", p.token.address]).toThrow(/no node answers/);
+  });
+
+  it("arguments that make no sense, as a process", async () => {
+    const wrong = await run(script, ["job_42", ...escrow()]);
+    expect(wrong).toMatchObject({ code: 2, output: expect.stringContaining('"job_42" is neither a job id') });
+    const unknown = await run(script, ["--frobnicate"]);
+    expect(unknown).toMatchObject({ code: 2, output: expect.stringContaining("npm run verify-job") });
+    expect(await run(script, ["--help"])).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {ICreditLedger} from "../../../contracts/interfaces/ICreditLedger.sol";
+import {IJobLifecycle} from "../../../contracts/interfaces/IJobLifecycle.sol";
+import {IProtocolAdmin} from "../../../contracts/interfaces/IProtocolAdmin.sol";
+import {ISettlement} from "../../../contracts/interfaces/ISettlement.sol";
+import {Account, Completion, Job, JobStatus, Signature, Windows} from "../../../contracts/libraries/JobTypes.sol";
+
+/// @title An escrow that cheats in one chosen way
+/// @notice Looks like the real one from outside: same calls, same events, real catalog, registry and token. The verifier must say
+///         what is wrong with its jobs from the chain alone. One model, one wallet, one gateway; no batches, no checks.
+contract DishonestEscrow {
+    enum Fault {
+        None,
+        Overcharge, // charges the whole lock
+        UnderpayWorker, // the event is right, the transfer to the worker is a tenth short
+        SkimFee, // a tenth of the fee goes to the operator's pocket
+        KeepReturn, // the difference is not credited
+        OtherWorker, // pays and names a worker that did not sign
+        OtherHash, // shows another proof than was signed
+        InflatedTokens, // bills more tokens than were counted
+        InflatedLock, // locks more than the price
+        OtherPrice, // a price snapshot that the catalog never had
+        KeepRefund // a refund gives nothing back
+    }
+
+    address public immutable CATALOG;
+    address public immutable REGISTRY;
+    address public immutable PANEL;
+    // solhint-disable-next-line immutable-vars-naming
+    address public immutable token;
+    uint32 public constant DISPUTE_BOND = 100;
+    uint256 private constant UNIT = 10_000;
+    uint16 private constant FEE = 1_000;
+
+    Fault public fault;
+    address private immutable TREASURY;
+    address private immutable OPERATOR;
+    address private _wallet;
+    address private _worker;
+    address private _payout;
+    address private _otherWorker;
+    address private _otherPayout;
+    Account private _account;
+    uint256 private _owed;
+    mapping(bytes16 jobId => Job) private _jobs;
+
+    constructor(address catalog, address registry, address panel, address token_, address treasury, address gateway) {
+        CATALOG = catalog;
+        REGISTRY = registry;
+        PANEL = panel;
+        token = token_;
+        TREASURY = treasury;
+        OPERATOR = msg.sender;
+        emit IProtocolAdmin.TreasurySet(1, treasury);
+        emit IProtocolAdmin.FeeScheduled(2, FEE, uint40(block.timestamp));
+        emit IProtocolAdmin.GatewayAdded(1, gateway, 3);
+    }
+
+    /// @notice Who does the work, and who is named and paid instead by OtherWorker.
+    function employ(address worker, address payout, address otherWorker, address otherPayout) external {
+        (_worker, _payout, _otherWorker, _otherPayout) = (worker, payout, otherWorker, otherPayout);
+    }
+
+    /// @notice Chooses how to cheat.
+    function cheat(Fault fault_) external {
+        fault = fault_;
+    }
+
+    function deposit(uint40 credits) external {
+        _account.id = 1;
+        _wallet = msg.sender;
+        _account.free += credits;
+        _owed += credits;
+        emit ICreditLedger.Deposited(1, msg.sender, ++_account.sequence, credits, _account.free, _account.escrowed);
+        IERC20(token).transferFrom(msg.sender, address(this), credits * UNIT);
+    }
+
+    function lock(address wallet, uint16 model, bytes16 jobId, uint32 maxTokens, uint32, uint40) external {
+        uint16 perRequest = fault == Fault.OtherPrice ? 9 : 8;
+        uint32 credits = maxTokens <= 2_000 ? perRequest : (maxTokens * 4 + 999) / 1000;
+        if (fault == Fault.InflatedLock) credits += 5;
+        _account.free -= credits;
+        _account.escrowed += credits;
+        Job storage job = _jobs[jobId];
+        (job.account, job.credits, job.model, job.feeBps) = (1, credits, model, FEE);
+        (job.creditsPerRequest, job.creditsPer1kTokens) = (perRequest, 4);
+        (job.lockedAt, job.gateway, job.status) = (uint40(block.timestamp), 1, JobStatus.Locked);
+        (uint40 free, uint40 escrowed) = (_account.free, _account.escrowed);
+        emit IJobLifecycle.JobLocked(jobId, wallet, model, 1, 1, credits, perRequest, 4, FEE, free, escrowed);
+    }
+
+    function refund(bytes16 jobId) external {
+        Job storage job = _jobs[jobId];
+        job.status = JobStatus.Refunded;
+        _account.escrowed -= job.credits;
+        if (fault != Fault.KeepRefund) _account.free += job.credits;
+        emit IJobLifecycle.JobRefunded(jobId, _wallet, job.credits, _account.free, _account.escrowed);
+    }
+
+    function complete(
+        Completion calldata c,
+        uint32 counted,
+        Signature calldata,
+        uint8 attempt,
+        address wallet
+    ) external {
+        Job storage job = _jobs[c.jobId];
+        uint32 billed = counted < c.completionTokens ? counted : c.completionTokens;
+        if (fault == Fault.InflatedTokens) billed += 1_000;
+        uint32 price = billed <= 2_000 ? 8 : (billed * 4 + 999) / 1000;
+        if (fault == Fault.Overcharge || price > job.credits) price = job.credits;
+        address worker = fault == Fault.OtherWorker ? _otherWorker : _worker;
+        emit IJobLifecycle.JobAcknowledged(c.jobId, worker, attempt);
+        job.worker = fault == Fault.OtherWorker ? 2 : 1;
+        _settle(c, wallet, worker, billed, price);
+    }
+
+    function _settle(Completion calldata c, address wallet, address worker, uint32 billed, uint32 price) private {
+        Job storage job = _jobs[c.jobId];
+        uint32 returned = job.credits - price;
+        _account.escrowed -= job.credits;
+        if (fault != Fault.KeepReturn) _account.free += returned;
+        _owed -= price;
+        (job.credits, job.status) = (price, JobStatus.Settled);
+        uint256 fee = uint256(price) * FEE;
+        emit ISettlement.JobSettled(
+            c.jobId,
+            wallet,
+            worker,
+            fault == Fault.OtherHash ? keccak256("forged") : c.proofHash,
+            c.promptTokens,
+            c.completionTokens,
+            billed,
+            price,
+            returned,
+            price * UNIT - fee,
+            fee,
+            _account.free,
+            _account.escrowed
+        );
+        uint256 pay = price * UNIT - fee;
+        if (fault == Fault.UnderpayWorker) pay -= pay / 10;
+        IERC20(token).transfer(fault == Fault.OtherWorker ? _otherPayout : _payout, pay);
+        if (fault == Fault.SkimFee) {
+            IERC20(token).transfer(OPERATOR, fee / 10);
+            fee -= fee / 10;
+        }
+        IERC20(token).transfer(TREASURY, fee);
+    }
+
+    function jobOf(bytes16 jobId) external view returns (Job memory) {
+        return _jobs[jobId];
+    }
+
+    function accountOf(address) external view returns (Account memory) {
+        return _account;
+    }
+
+    function liabilities() external view returns (uint256, uint256) {
+        return (_owed, 0);
+    }
+
+    function windows() external pure returns (Windows memory) {
+        return Windows(120, 30, 3_600, 60, 86_400, 86_400, 86_400);
+    }
+}

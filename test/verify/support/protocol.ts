@@ -1,0 +1,210 @@
+/** A node with the deployed protocol and people on it who know nothing but the ABI, the addresses and their own keys. */
+import {
+  type Abi,
+  type Address,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type EncodeFunctionDataParameters,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  type TransactionReceipt,
+  toBytes,
+} from "viem";
+import { mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { anvil } from "viem/chains";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolGovernorAbi,
+  protocolTimelockAbi,
+  serviceTokenAbi,
+  testStablecoinAbi,
+  workerRegistryAbi,
+} from "../../../protocol/generated/abi.ts";
+import { newJobId } from "../../../protocol/job-id.ts";
+import {
+  type Acknowledgement,
+  type Assignment,
+  type Completion,
+  compactSignature,
+  escrowDomain,
+  jobMessageTypes,
+} from "../../../protocol/messages.ts";
+import { client, gateway, startChain } from "../../worker/support/chain.ts";
+
+const MNEMONIC = "test test test test test test test test test test test junk";
+const account = (addressIndex: number) => mnemonicToAccount(MNEMONIC, { addressIndex });
+
+/** Development accounts in the roles that scripts/deploy gives them. */
+export const people = {
+  gateway,
+  client,
+  svcHolder: account(2),
+  stranger: account(4),
+  guardian: account(6),
+  arbiters: [account(7), account(8), account(9)] as const,
+};
+export const workerKey = privateKeyToAccount(keccak256(toBytes("a worker of the verifier's tests")));
+export const otherWorkerKey = privateKeyToAccount(keccak256(toBytes("another worker of the verifier's tests")));
+/** Numbers of `Ruling`. */
+export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
+/** Number of qwen3-8b (8 credits a request, 4 per 1,000 tokens). */
+export const MODEL = 5;
+export const ANSWER = "An honest answer.\nIt has two lines.";
+const FOREVER = 2 ** 40 - 1;
+
+export type Sender = typeof gateway | PrivateKeyAccount;
+export type Protocol = Awaited<ReturnType<typeof startProtocol>>;
+type Call = { functionName: string; args: readonly unknown[] };
+
+/** Deploys, registers two workers, and gives the client 100,000 credits. */
+export async function startProtocol(windows: Record<string, number> = {}) {
+  const chain = await startChain(windows);
+  const { rpc } = chain;
+  const { contracts } = chain.deployment;
+  await chain.register(
+    [workerKey, otherWorkerKey].map(({ address }, i) => ({
+      address,
+      privateKey: keccak256(
+        toBytes(i === 0 ? "a worker of the verifier's tests" : "another worker of the verifier's tests"),
+      ),
+      endpoint: "http://127.0.0.1:9",
+      models: ["qwen3-8b"],
+    })),
+  );
+  const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
+  const at = {
+    escrow,
+    registry: { address: contracts.WorkerRegistry, abi: workerRegistryAbi },
+    catalog: { address: contracts.ModelCatalog, abi: modelCatalogAbi },
+    panel: { address: contracts.ArbitrationPanel, abi: arbitrationPanelAbi },
+    governor: { address: contracts.ProtocolGovernor, abi: protocolGovernorAbi },
+    timelock: { address: contracts.ProtocolTimelock, abi: protocolTimelockAbi },
+    svc: { address: contracts.ServiceToken, abi: serviceTokenAbi },
+    token: { address: contracts.Stablecoin, abi: testStablecoinAbi },
+  } as const;
+
+  /** Sends raw calldata and waits; throws when it reverts. */
+  const sendData = async (from: Sender, to: Address, data: Hex): Promise<TransactionReceipt> => {
+    const hash = await rpc.sendTransaction({ account: from, to, data, chain: anvil });
+    const receipt = await rpc.waitForTransactionReceipt({ hash });
+    if (receipt.status !== "success") throw new Error(`transaction ${hash} reverted`);
+    return receipt;
+  };
+  const send = <A extends Abi, N extends ContractFunctionName<A, "nonpayable">>(
+    from: Sender,
+    contract: { address: Address; abi: A },
+    functionName: N,
+    args: ContractFunctionArgs<A, "nonpayable", N>,
+  ) =>
+    sendData(
+      from,
+      contract.address,
+      encodeFunctionData({ abi: contract.abi, functionName, args } as EncodeFunctionDataParameters),
+    );
+  const read = rpc.readContract;
+  const now = async () => Number((await rpc.getBlock()).timestamp);
+  const domain = escrowDomain(chain.deployment.chainId, escrow.address);
+  const sign = async (
+    key: Sender,
+    primaryType: "Assignment" | "Acknowledgement" | "Completion",
+    message: Assignment | Acknowledgement | Completion,
+  ) =>
+    compactSignature(
+      await key.signTypedData({ domain, types: jobMessageTypes, primaryType, message } as Parameters<
+        PrivateKeyAccount["signTypedData"]
+      >[0]),
+    );
+
+  /** A Completion of 100 tokens (8 credits), finished in the second of the lock. */
+  const completionOf = async (jobId: Hex, more: Partial<Completion> = {}): Promise<Completion> => {
+    const { lockedAt } = await read({ ...escrow, functionName: "jobOf", args: [jobId] });
+    const usual = {
+      jobId,
+      proofHash: answerHash(ANSWER),
+      promptTokens: 7,
+      completionTokens: 100,
+      completedAt: lockedAt,
+    };
+    return { ...usual, ...more };
+  };
+  const lockCall = (jobId: Hex, maxTokens = 2_000, wallet: Address = client.address): Call => ({
+    functionName: "lock",
+    args: [wallet, MODEL, jobId, maxTokens, 1_000_000, FOREVER],
+  });
+  const completeCall = async (completion: Completion, key: Sender = workerKey): Promise<Call> => ({
+    functionName: "complete",
+    args: [completion, completion.completionTokens, await sign(key, "Completion", completion), 1, client.address],
+  });
+  const encode = (call: Call) =>
+    encodeFunctionData({ abi: inferenceEscrowAbi, ...call } as EncodeFunctionDataParameters);
+  const batch = (from: Sender, calls: Call[]) => send(from, escrow, "execute", [calls.map(encode)]);
+
+  const lock = async (maxTokens?: number): Promise<Hex> => {
+    const jobId = newJobId();
+    await batch(gateway, [lockCall(jobId, maxTokens)]);
+    return jobId;
+  };
+  const settle = async (more: Partial<Completion> = {}, maxTokens?: number) => {
+    const jobId = await lock(maxTokens);
+    const completion = await completionOf(jobId, more);
+    const receipt = await batch(gateway, [await completeCall(completion)]);
+    return { jobId, completion, receipt };
+  };
+  /** The worker proves its job without the gateway. */
+  const prove = async (maxTokens?: number) => {
+    const jobId = await lock(maxTokens);
+    const completion = await completionOf(jobId);
+    const assignment = { jobId, worker: workerKey.address, attempt: 1, acknowledgeBy: (await now()) + 60 };
+    const acknowledge = {
+      functionName: "acknowledge",
+      args: [
+        assignment,
+        await sign(gateway, "Assignment", assignment),
+        await sign(workerKey, "Acknowledgement", { jobId, attempt: 1 }),
+      ],
+    };
+    const submitProof = {
+      functionName: "submitProof",
+      args: [completion, await sign(workerKey, "Completion", completion)],
+    };
+    const receipt = await batch(people.stranger, [acknowledge, submitProof]);
+    return { jobId, completion, receipt };
+  };
+  const dispute = async (by: Sender, completion: Completion, received: Hex = answerHash("something else")) =>
+    await send(by, escrow, "openDispute", [received, completion, await sign(workerKey, "Completion", completion)]);
+  /** Two of three arbiters vote: a quorum. */
+  const vote = async (jobId: Hex, ruling: number) => {
+    await send(people.arbiters[0], at.panel, "vote", [jobId, ruling]);
+    return await send(people.arbiters[1], at.panel, "vote", [jobId, ruling]);
+  };
+  /** The next block is this much later. */
+  const later = async (seconds: number) => {
+    await rpc.increaseTime({ seconds });
+    await rpc.mine({ blocks: 1 });
+  };
+  return {
+    ...at,
+    chain,
+    rpc,
+    read,
+    send,
+    sendData,
+    batch,
+    now,
+    later,
+    sign,
+    lockCall,
+    completeCall,
+    completionOf,
+    lock,
+    settle,
+    prove,
+    dispute,
+    vote,
+    stop: chain.stop,
+  };
+}

@@ -1,0 +1,105 @@
+import type pg from "pg";
+import { pino } from "pino";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  type Hex,
+  http,
+  type PrivateKeyAccount,
+  parseEther,
+} from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { Keys } from "../../../api/accounts/keys.ts";
+import { openDatabase } from "../../../api/store/database.ts";
+import type { EventName } from "../../../api/webhooks/event-schemas.ts";
+import type { WebhookObject } from "../../../api/webhooks/index.ts";
+import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { toUnits } from "../../../protocol/money.ts";
+import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
+import { type ApiClient, apiClient } from "../../support/api-client.ts";
+import type { Stack } from "../../support/stack.ts";
+
+/** The gateway's database as a test looks into it. */
+export const openStore = (stack: Stack): pg.Pool => {
+  const pool = openDatabase(stack.info.database_url, pino({ level: "silent" }), 4);
+  // PostgreSQL may stop before a closing connection has said goodbye.
+  pool.on("error", () => {});
+  return pool;
+};
+
+/** A client of the service: a wallet of its own with gas and tokens, and an API key. */
+export class Client {
+  readonly account: PrivateKeyAccount;
+  readonly api: ApiClient;
+  readonly #stack: Stack;
+  readonly #reader;
+  readonly #sender;
+  #nonce = 0;
+
+  private constructor(stack: Stack, account: PrivateKeyAccount, apiKey: string) {
+    this.account = account;
+    this.#stack = stack;
+    const transport = http(stack.info.rpc_url);
+    this.#reader = createPublicClient({ transport, pollingInterval: 20 });
+    this.#sender = createWalletClient({ account, transport });
+    this.api = apiClient(stack, apiKey);
+  }
+
+  /** `credits`: how many it can buy, all in all. */
+  static async create(stack: Stack, pool: pg.Pool, credits: number): Promise<Client> {
+    const account = privateKeyToAccount(generatePrivateKey());
+    const client = new Client(stack, account, await new Keys(pool).regenerate(account.address));
+    const { InferenceEscrow, Stablecoin } = stack.info.contracts as Record<string, Address>;
+    const funder = createWalletClient({
+      account: privateKeyToAccount(DEPLOYER_KEY),
+      transport: http(stack.info.rpc_url),
+    });
+    const coin = { address: Stablecoin as Address, abi: testStablecoinAbi, chain: null } as const;
+    await client.mined(await funder.sendTransaction({ to: account.address, value: parseEther("5"), chain: null }));
+    await client.mined(
+      await funder.writeContract({ ...coin, functionName: "mint", args: [account.address, toUnits(credits)] }),
+    );
+    const args = [InferenceEscrow as Address, toUnits(credits)] as const;
+    await client.mined(
+      await client.#sender.writeContract({ ...coin, functionName: "approve", args, nonce: client.#nonce++ }),
+    );
+    return client;
+  }
+
+  /** Buys credits; resolves when the transaction is mined. */
+  async deposit(credits: number): Promise<Hex> {
+    return await this.#call("deposit", [credits]);
+  }
+
+  async withdraw(credits: number): Promise<Hex> {
+    return await this.#call("withdraw", [credits, this.account.address]);
+  }
+
+  /** Creates a webhook through the API; with `secret` if it is to be known. */
+  async webhook(url: string, events: EventName[], secret?: string): Promise<WebhookObject> {
+    const { status, body } = await this.api.post("/v1/webhooks", { url, events, ...(secret ? { secret } : {}) });
+    if (status !== 201) throw new Error(`no webhook: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  async mined(hash: Hex): Promise<Hex> {
+    const { status } = await this.#reader.waitForTransactionReceipt({ hash });
+    if (status !== "success") throw new Error(`transaction ${hash} reverted`);
+    return hash;
+  }
+
+  async #call(functionName: "deposit" | "withdraw", args: unknown[]): Promise<Hex> {
+    const address = this.#stack.info.contracts.InferenceEscrow as Address;
+    const call = {
+      address,
+      abi: inferenceEscrowAbi,
+      functionName,
+      args,
+      chain: null,
+      gas: 300_000n,
+      nonce: this.#nonce++,
+    };
+    return await this.mined(await this.#sender.writeContract(call as never));
+  }
+}
