@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, modelId } from "./primitives.ts";
+import { count, modelId, statementSchema } from "./primitives.ts";
 import { usageSchema } from "./resources.ts";
 
 const completionId = z
@@ -28,6 +28,7 @@ export const completionSchema = z
       )
       .length(1),
     usage: usageSchema,
+    service: statementSchema,
   })
   .meta({ description: "A finished answer." });
 
@@ -49,5 +50,6 @@ export const chunkSchema = z
       .max(1)
       .meta({ description: "Empty in the usage chunk only." }),
     usage: usageSchema.optional().meta({ description: "In the last chunk, with `stream_options.include_usage`." }),
+    service: statementSchema.optional().meta({ description: "With the last choice: the worker's signed statement." }),
   })
   .meta({ description: "`data` of one event of a stream; `[DONE]` follows the last one." });

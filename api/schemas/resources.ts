@@ -1,5 +1,17 @@
 import { z } from "zod";
-import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
+import {
+  address,
+  contentHash,
+  count,
+  jobId,
+  jobState,
+  modelId,
+  statementSchema,
+  tier,
+  timestamp,
+  txHash,
+  usdg,
+} from "./primitives.ts";
 
 /** The resources of the specification as clients get them. A job that has not settled has all keys, `null` where unknown. */
 
@@ -50,6 +62,7 @@ export const jobOutputSchema = z
     content: z.string(),
     finish_reason: z.enum(["stop", "length"]),
     proof_hash: contentHash,
+    service: statementSchema,
   })
   .meta({ description: "An answer that was delivered, kept for the retention time." });
 
