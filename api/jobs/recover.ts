@@ -132,12 +132,17 @@ export class Recovery {
       await settling.done;
       return;
     }
-    if (head.time >= answerUntil) {
+    // An answer that was finished in time is not lost to a gateway that was away: there is still time to have it mined.
+    const over = head.time >= answerUntil;
+    if (over && head.time >= answerUntil + times.inclusion / 2) {
       await refundJob(this.#context, job.jobId);
       return;
     }
     const answered = await this.#fetchAnswer(job, chain);
-    if (answered === "none") {
+    if (answered === "settled") return;
+    if (over) {
+      await refundJob(this.#context, job.jobId);
+    } else if (answered === "none") {
       const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
       await failJob(this.#context, job.jobId, reason, "the gateway restarted and no answer could be had");
     }

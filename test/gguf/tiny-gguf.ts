@@ -48,9 +48,27 @@ export function tinyGguf({ contextLength = 512, seed = 1 } = {}): Buffer {
     ["llama.vocab_size", uint32(vocabulary.length)],
     ["general.file_type", uint32(0)],
     ["tokenizer.ggml.model", string("llama")],
-    ["tokenizer.ggml.tokens", list(Type.String, vocabulary.map(({ text }) => text))],
-    ["tokenizer.ggml.scores", list(Type.Float32, vocabulary.map(({ score }) => score))],
-    ["tokenizer.ggml.token_type", list(Type.Int32, vocabulary.map(({ kind }) => kind))],
+    [
+      "tokenizer.ggml.tokens",
+      list(
+        Type.String,
+        vocabulary.map(({ text }) => text),
+      ),
+    ],
+    [
+      "tokenizer.ggml.scores",
+      list(
+        Type.Float32,
+        vocabulary.map(({ score }) => score),
+      ),
+    ],
+    [
+      "tokenizer.ggml.token_type",
+      list(
+        Type.Int32,
+        vocabulary.map(({ kind }) => kind),
+      ),
+    ],
     ["tokenizer.ggml.bos_token_id", uint32(1)],
     ["tokenizer.ggml.eos_token_id", uint32(2)],
     ["tokenizer.ggml.unknown_token_id", uint32(0)],
@@ -78,7 +96,8 @@ function makeVocabulary(): Piece[] {
   const texts = new Set<string>();
   for (const word of WORDS) {
     // A merge needs its parts: each longer piece is built from the shorter ones before it.
-    for (let length = 1; length <= word.length; length++) texts.add(word.slice(0, length)).add(`▁${word.slice(0, length)}`);
+    for (let length = 1; length <= word.length; length++)
+      texts.add(word.slice(0, length)).add(`▁${word.slice(0, length)}`);
     for (const letter of word) texts.add(letter);
   }
   texts.add("▁");
