@@ -19,6 +19,11 @@ export default defineConfig({
   networks: { default: { type: "edr-simulated", chainType: "l1", accounts: { count: 80 } } },
   test: {
     mocha: { timeout: 20_000 },
-    solidity: { fuzz: { runs: 1_000 }, invariant: { runs: 64, depth: 128, failOnRevert: true } },
+    solidity: {
+      fuzz: { runs: 1_000 },
+      invariant: { runs: 256, depth: 128, failOnRevert: true },
+      // The tests link and deploy what is compiled already.
+      fsPermissions: { readDirectory: ["artifacts"] },
+    },
   },
 });

@@ -13,6 +13,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
+import { webApp } from "./web/app.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
@@ -36,7 +37,8 @@ export function createApp(gateway: Gateway): Express {
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
-  app.use("/docs", docsRoutes());
+  app.use(docsRoutes(config));
+  app.use("/app", webApp(gateway));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));

@@ -31,6 +31,11 @@ const schema = z.object({
   APP_URL: z.url().optional(),
   DOCS_URL: z.url().optional(),
   EXPLORER_URL: z.url().optional(),
+  /** A node that browser wallets may be told to use for the chain; RPC_URL itself is never shown, but on a development chain. */
+  PUBLIC_RPC_URL: z.url().optional(),
+  /** How a wallet names the chain, and the currency of its gas. */
+  CHAIN_NAME: z.string().optional(),
+  CHAIN_CURRENCY: z.string().default("ETH"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   /** Requests a second from one address; more get 429. */
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
@@ -63,7 +68,7 @@ const schema = z.object({
   MISCONDUCT_REST_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
-  /** Transactions a second that this gateway sends, so that instant blocks do not outrun the index. */
+  /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */
   SENDS_PER_SECOND: seconds(15),
   /** Gas of one batch: well below the chain's block gas limit. */
   BATCH_GAS: z.coerce.bigint().default(12_000_000n),

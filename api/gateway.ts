@@ -2,13 +2,14 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { signingAccount } from "../protocol/secp256k1.ts";
 import { Keys } from "./accounts/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
+import { watchIndexPace } from "./chain/index-pace.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
@@ -54,6 +55,7 @@ export class Gateway {
   readonly #incidents: IncidentStore;
   #recovery: Recovery | undefined;
   #stopHousekeeping: () => void = () => {};
+  #stopPacing: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -75,8 +77,8 @@ export class Gateway {
       { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
     );
     this.webhooks = new WebhookService(pool, this.head, webhookSettings(config), this.metrics.registry, logger);
-    const signer = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY).address;
-    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, signer, logger);
+    const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
+    this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
 
   get stopping(): boolean {
@@ -88,7 +90,7 @@ export class Gateway {
     const { config, logger, rpc, head, pool } = this;
     const { contracts, chainId } = config.deployment;
     const escrow = contracts.InferenceEscrow;
-    const account = privateKeyToAccount(config.GATEWAY_PRIVATE_KEY);
+    const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
     await this.#checkChain(account.address);
     await this.#takeSigner(account.address);
     await head.start();
@@ -112,6 +114,13 @@ export class Gateway {
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
+    this.#stopPacing = watchIndexPace(
+      pool,
+      head,
+      config.SENDS_PER_SECOND,
+      (perSecond) => this.pipeline.setSendRate(perSecond),
+      logger,
+    );
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
@@ -162,6 +171,7 @@ export class Gateway {
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
     this.#stopHousekeeping();
+    this.#stopPacing();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     await this.workerClient.close();

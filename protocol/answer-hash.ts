@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Hex } from "viem";
 
+// Apart, because browsers have no node:crypto.
+export { fromProofHash, toProofHash } from "./proof-hash.ts";
+
 /**
  * SHA-256 of an answer, fed piece by piece: the concatenated `content` of all chunks, UTF-8.
  *
@@ -47,14 +50,4 @@ export class AnswerHash {
 /** Hash of a whole text. */
 export function answerHash(text: string): Hex {
   return new AnswerHash().update(text).digest();
-}
-
-/** `0xab…` → `sha256:ab…`, the API's form. */
-export function toProofHash(hash: Hex): string {
-  return `sha256:${hash.slice(2).toLowerCase()}`;
-}
-
-/** `sha256:ab…` → `0xab…`; null if it is malformed. */
-export function fromProofHash(text: string): Hex | null {
-  return /^sha256:[0-9a-fA-F]{64}$/.test(text) ? `0x${text.slice(7).toLowerCase()}` : null;
 }

@@ -9,6 +9,9 @@ const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
 /** Whose key it is, and whether it may be used. */
 export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 
+/** What can be shown of a wallet's key: its last four characters, never more. */
+export type KeySummary = { hint: string; createdAt: Date; suspended: boolean };
+
 /** A new key: 32 characters from a cryptographic source, about 190 bits. */
 export function newKey(): string {
   let key = PREFIX;
@@ -39,7 +42,20 @@ export class Keys {
     return row ? { wallet: row.wallet, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
   }
 
-  /** Creates the wallet's key and revokes the one before it. The key is returned once and cannot be read again. */
+  /** The wallet's live key; null if it has none. */
+  async current(wallet: string): Promise<KeySummary | null> {
+    const { rows } = await this.#pool.query(
+      "SELECT hint, created_at, suspended_at FROM api_key WHERE wallet = $1 AND revoked_at IS NULL",
+      [wallet.toLowerCase()],
+    );
+    const row = rows[0];
+    return row ? { hint: row.hint, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
+  }
+
+  /**
+   * Creates the wallet's key and revokes the one before it. The key is returned once and cannot be read again. A suspension
+   * outlives the key: revoking a suspended key and creating another must not get around it.
+   */
   async regenerate(wallet: string): Promise<string> {
     const key = newKey();
     const client = await this.#pool.connect();
@@ -48,11 +64,11 @@ export class Keys {
       await client.query("UPDATE api_key SET revoked_at = now() WHERE wallet = $1 AND revoked_at IS NULL", [
         wallet.toLowerCase(),
       ]);
-      await client.query("INSERT INTO api_key (key_hash, wallet, hint) VALUES ($1, $2, $3)", [
-        hashOf(key),
-        wallet.toLowerCase(),
-        key.slice(-4),
-      ]);
+      await client.query(
+        `INSERT INTO api_key (key_hash, wallet, hint, suspended_at) VALUES ($1, $2, $3,
+           (SELECT suspended_at FROM api_key WHERE wallet = $2 ORDER BY created_at DESC LIMIT 1))`,
+        [hashOf(key), wallet.toLowerCase(), key.slice(-4)],
+      );
       await client.query("COMMIT");
       return key;
     } catch (error) {

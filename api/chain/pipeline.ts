@@ -80,6 +80,11 @@ export class Pipeline {
     return this.#queue.age(Date.now()) > BACKLOG_LIMIT_MS;
   }
 
+  /** Transactions a second that may go out from now on. */
+  setSendRate(perSecond: number): void {
+    this.#pacer.setRate(perSecond);
+  }
+
   get queued(): number {
     return this.#queue.size;
   }
@@ -88,9 +93,12 @@ export class Pipeline {
     return this.#stopping;
   }
 
-  /** Queues an operation for the next batch. */
-  submit(operation: Operation): Submission {
-    const { submission, waiting } = newSubmission(operation);
+  /**
+   * Queues an operation for the next batch. It is broadcast only once `prepared` has resolved (a row that must be there first),
+   * and rejected with NotSent if that fails; signing does not wait for it.
+   */
+  submit(operation: Operation, prepared: Promise<unknown> = Promise.resolve()): Submission {
+    const { submission, waiting } = newSubmission(operation, prepared);
     if (this.#stopping) waiting.reject(new NotSent("the gateway is stopping"));
     else {
       this.#queue.push(waiting);
@@ -144,15 +152,12 @@ export class Pipeline {
 
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(): Promise<void> {
-    const items = this.#queue.take(this.#options.batchGas);
-    const operations = items.map((item) => item.operation);
-    const calldata = batchCalldata(operations);
-    // A batch that ran out of gas as a whole is repeated with more.
-    const factor = 2n ** BigInt(Math.max(...items.map((item) => item.tries)));
-    const gas = batchGas(operations) * factor;
-    const nonce = this.#nextNonce;
-    const variant = await signVariant(this.#context, nonce, gas, calldata);
-    const row = { nonce, gas, items: operations, variants: [variant] };
+    const taken = this.#queue.take(this.#options.batchGas);
+    const [first, items] = await Promise.all([this.#sign(taken), prepared(taken)]);
+    if (items.length === 0) return;
+    const { row, calldata } = items.length === taken.length ? first : await this.#sign(items);
+    const { nonce } = row;
+    const variant = row.variants[0] as Variant;
     const recorded = await this.#record(row, variant);
     if (recorded === "stopping") {
       for (const item of items) item.reject(new NotSent("the gateway stopped"));
@@ -165,6 +170,18 @@ export class Pipeline {
     }
     for (const item of items) item.sent(variant.hash);
     void this.#finish(row, calldata, items);
+  }
+
+  /** A batch as the next transaction. */
+  async #sign(items: readonly Waiting[]): Promise<{ row: OutboxRow; calldata: Hex }> {
+    const operations = items.map((item) => item.operation);
+    const calldata = batchCalldata(operations);
+    // A batch that ran out of gas as a whole is repeated with more.
+    const factor = 2n ** BigInt(Math.max(...items.map((item) => item.tries)));
+    const gas = batchGas(operations) * factor;
+    const nonce = this.#nextNonce;
+    const variant = await signVariant(this.#context, nonce, gas, calldata);
+    return { row: { nonce, gas, items: operations, variants: [variant] }, calldata };
   }
 
   /**
@@ -205,4 +222,14 @@ export class Pipeline {
       this.#pump();
     }
   }
+}
+
+/** The items whose preparation succeeded; the others are told that they were not sent. */
+async function prepared(items: readonly Waiting[]): Promise<Waiting[]> {
+  const outcomes = await Promise.allSettled(items.map((item) => item.prepared));
+  return items.filter((item, index) => {
+    const outcome = outcomes[index] as PromiseSettledResult<unknown>;
+    if (outcome.status === "rejected") item.reject(new NotSent("what it needs is not on record", outcome.reason));
+    return outcome.status === "fulfilled";
+  });
 }

@@ -5,8 +5,8 @@ import type { Pending } from "./queue.ts";
 
 /** The operation did not leave this process: nothing happened on chain, nothing will. */
 export class NotSent extends Error {
-  constructor(reason: string) {
-    super(`the operation was not sent: ${reason}`);
+  constructor(reason: string, cause?: unknown) {
+    super(`the operation was not sent: ${reason}`, { cause });
     this.name = "NotSent";
   }
 }
@@ -16,13 +16,18 @@ export type Submission = { sent: Promise<Hex>; mined: Promise<Outcome> };
 
 /** The other side of a submission: a queued operation and how to tell its submitter. */
 export type Waiting = Pending & {
+  /** What must be on record before the operation is broadcast. */
+  prepared: Promise<unknown>;
   sent: (hash: Hex) => void;
   mined: (outcome: Outcome) => void;
   reject: (error: NotSent) => void;
 };
 
 /** Both sides of one operation. */
-export function newSubmission(operation: Operation): { submission: Submission; waiting: Waiting } {
+export function newSubmission(
+  operation: Operation,
+  prepared: Promise<unknown>,
+): { submission: Submission; waiting: Waiting } {
   const sent = Promise.withResolvers<Hex>();
   const mined = Promise.withResolvers<Outcome>();
   // A caller may care for one of the two only; the other must not end the process as an unhandled rejection.
@@ -32,6 +37,7 @@ export function newSubmission(operation: Operation): { submission: Submission; w
     submission: { sent: sent.promise, mined: mined.promise },
     waiting: {
       operation,
+      prepared,
       queuedAt: Date.now(),
       tries: 0,
       sent: sent.resolve,

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import { type Address, type Hex, keccak256 } from "viem";
-import type { PrivateKeyAccount } from "viem/accounts";
+import { type Address, type Hex, keccak256, type LocalAccount } from "viem";
 import type { Metrics } from "../metrics.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import type { Head } from "./head.ts";
@@ -12,7 +11,7 @@ const POLL_MS = 100;
 const FOREIGN_POLLS = 30;
 
 export type SigningContext = {
-  account: PrivateKeyAccount;
+  account: LocalAccount;
   chainId: number;
   escrow: Address;
   head: Head;

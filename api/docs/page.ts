@@ -1,30 +1,55 @@
 /** Pages of the documentation are plain HTML, rendered here: no script, nothing from another host. */
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #fff; --line: #d8dee4; --mark: #0b5fff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117; --line: #30363d; --mark: #6ea8fe; } }
-body { margin: 0 auto; max-width: 46rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.6 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-top: 1px solid var(--line); padding-top: 1.2rem; }
-code { font: 0.9em ui-monospace, monospace; } a { color: var(--mark); } dt { color: var(--soft); } dd { margin: 0 0 0.6rem; }
-:target { scroll-margin-top: 1rem; outline: 2px solid var(--mark); outline-offset: 0.4rem; border-radius: 2px; }
-nav { color: var(--soft); }
-`;
-
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Text → HTML, with `code` marked. */
-export function html(text: string): string {
-  return text.replace(/[&<>"]/g, (char) => ESCAPES[char] as string).replace(/`([^`]+)`/g, "<code>$1</code>");
+/** Text → HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => ESCAPES[char] as string);
 }
 
-/** A whole page. */
-export function page(title: string, body: string): string {
+/** Text → HTML, with `code` marked, and [title](address) as a link. */
+export function html(text: string): string {
+  return escapeHtml(text)
+    .replace(/`([^`]+)`/g, "<code>$1</code>")
+    .replace(/\[([^\]]+)\]\(([^)\s]+)\)/g, '<a href="$2">$1</a>');
+}
+
+/** The pages, in the order of the navigation. */
+const PAGES = [
+  ["/docs", "Guide"],
+  ["/docs/reference", "API reference"],
+  ["/docs/errors", "Errors"],
+] as const;
+export type PagePath = (typeof PAGES)[number][0];
+
+/** An entry of a page's table of contents; without an id it is a heading. */
+export type Entry = { id?: string; title: string };
+
+/** A whole page. `body` is HTML; `contents` becomes the list at its side. */
+export function page(path: PagePath, title: string, contents: readonly Entry[], body: string): string {
+  const links = PAGES.map(
+    ([href, name]) => `<a href="${href}"${href === path ? ' aria-current="page"' : ""}>${name}</a>`,
+  ).join("");
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(title)}</title><style>${STYLE}</style></head>
-<body><main>${body}</main></body>
+<title>${escapeHtml(title)} · Credit-metered inference</title>
+<link rel="stylesheet" href="/docs/style.css"></head>
+<body>
+<a class="skip" href="#main">Skip to the text</a>
+<header><strong>Credit-metered inference</strong><nav aria-label="Pages">${links}<a href="/openapi.json">OpenAPI</a></nav></header>
+<div class="layout">
+<nav class="contents" aria-label="On this page">${list(contents)}</nav>
+<main id="main">${body}</main>
+</div>
+</body>
 </html>
 `;
+}
+
+function list(contents: readonly Entry[]): string {
+  const items = contents.map(({ id, title }) =>
+    id === undefined ? `<li><b>${html(title)}</b></li>` : `<li><a href="#${id}">${html(title)}</a></li>`,
+  );
+  return `<ul>${items.join("")}</ul>`;
 }

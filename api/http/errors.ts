@@ -10,8 +10,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
   return (error: unknown, request, response, _next) => {
     const apiError = toApiError(error);
     const fields = { requestId: request.requestId, code: apiError.code, status: apiError.status };
-    if (apiError.status >= 500)
-      logger.error({ ...fields, err: error }, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
+    logFailure(logger, apiError, fields, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
     if (response.headersSent) {
       // The client has part of an answer: all that is left is not to pretend that it is whole.
       response.destroy();
@@ -23,6 +22,14 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
     if (typeof retryAfter === "number") response.setHeader("retry-after", String(retryAfter));
     response.status(apiError.status).json(apiError.body(docsUrl));
   };
+}
+
+/** A fault of ours with all that is known of it; a lack of workers or of time as what it is. */
+function logFailure(logger: Logger, error: ApiError, fields: object, what: string): void {
+  if (error.code === "internal_error") logger.error({ ...fields, err: error.cause ?? error }, what);
+  else if (error.status >= 500) {
+    logger.warn({ ...fields, reason: error.message, ...(error.cause ? { err: error.cause } : {}) }, what);
+  }
 }
 
 /** Unknown routes below `/v1` and elsewhere. The specification has no 405: a wrong method is 404 too, with `Allow`. */
@@ -53,6 +60,11 @@ function toApiError(error: unknown): ApiError {
       },
     );
   }
+  if (code === NO_SUCH_CHARACTER) {
+    return new ApiError("invalid_request", "The request holds a NUL character where there can be none.", {
+      cause: error,
+    });
+  }
   if (error instanceof RpcUnreachable || isDatabaseOutage(code)) {
     return new ApiError("service_unavailable", "A part of the service is out of reach; retry in a few seconds.", {
       cause: error,
@@ -65,6 +77,9 @@ function toApiError(error: unknown): ApiError {
     { cause: error },
   );
 }
+
+/** PostgreSQL's text has no NUL: an id with one in it is a client's mistake wherever it gets to. */
+const NO_SUCH_CHARACTER = "22021";
 
 /** Connection errors of the database driver and PostgreSQL's classes 08 (connection), 53 (resources), 57P (shutdown). */
 function isDatabaseOutage(code: string | undefined): boolean {

@@ -23,6 +23,8 @@ export type AttemptInput = {
   answer: Answer;
   signal: AbortSignal;
   onFirstToken: () => void;
+  /** Must be on record before the offer leaves. */
+  recorded: Promise<void>;
 };
 
 /** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
@@ -38,6 +40,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   // The row is there before the offer leaves: after a crash the answer is fetched from this worker.
   const [signature] = await Promise.all([
     signAssignment(context, assignment),
+    input.recorded,
     context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint }),
   ]);
 
@@ -131,7 +134,7 @@ class AcknowledgementRelay {
     this.#byWorker = byWorker;
     const { store, logger } = this.#context;
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
-    store.update(jobId, { state: "processing" }).catch((error) => logger.warn({ err: error }, "job state not stored"));
+    store.acknowledged(jobId).catch((error) => logger.warn({ err: error }, "job state not stored"));
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
   }
@@ -162,7 +165,7 @@ class AcknowledgementRelay {
     const { pipeline, logger, workers } = this.#context;
     const { worker, jobId, attempt } = this.#assignment;
     const byWorker = this.#byWorker as Hex;
-    if (!(await isAcknowledgedBy(this.#context, { jobId, attempt }, byWorker, worker))) {
+    if (!isAcknowledgedBy(this.#context, { jobId, attempt }, byWorker, worker)) {
       // The worker gets no acknowledgement from us; its answer is judged by itself.
       const detail = "the acknowledgement is not signed by the worker's key";
       return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });

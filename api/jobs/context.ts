@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import type { Address, Hex } from "viem";
-import type { PrivateKeyAccount } from "viem/accounts";
+import type { Address, Hex, LocalAccount } from "viem";
 import { type Assignment, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Head } from "../chain/head.ts";
@@ -26,7 +25,7 @@ export type JobTimes = {
 
 /** All that running a job needs. */
 export type JobContext = {
-  account: PrivateKeyAccount;
+  account: LocalAccount;
   chainId: number;
   escrow: Address;
   times: JobTimes;

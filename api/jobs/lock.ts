@@ -21,7 +21,15 @@ export type LockRequest = {
 };
 
 /** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
-export type Lock = { escrowTx: Hex; blockNumber: number; lockedAt: number; credits: number; free: number };
+export type Lock = {
+  escrowTx: Hex;
+  blockNumber: number;
+  lockedAt: number;
+  credits: number;
+  free: number;
+  /** Resolves when the job's row says so too. */
+  stored: Promise<void>;
+};
 
 /**
  * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a
@@ -36,7 +44,8 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   }
   const validUntil = context.head.time + context.times.lock;
   const gateway = context.account.address;
-  await context.store.insert({
+  // The row is on record before the lock is broadcast; the batch is signed meanwhile.
+  const recorded = context.store.insert({
     jobId,
     wallet,
     gateway,
@@ -46,13 +55,14 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     creditsLocked: credits,
   });
   const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
-  const { mined } = context.pipeline.submit(operation);
+  const { mined } = context.pipeline.submit(operation, recorded);
   request.onSubmitted?.();
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, late(context.times.lock * 1000)]);
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
+    await recorded;
     // The row stays `locking`: whether its transaction was recorded is for the next process to find out.
     throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
   }
@@ -81,13 +91,10 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     credits: event.args.credits as number,
     free: event.args.free as number,
   };
-  await context.store.update(jobId, {
-    state: "pending",
-    escrowTx: lock.escrowTx,
-    lockedAt: lock.lockedAt,
-    creditsLocked: lock.credits,
-  });
-  return lock;
+  const stored = context.store.markLocked(jobId, lock);
+  // Whoever runs the job waits for it, beside other work.
+  stored.catch(() => {});
+  return { ...lock, stored };
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */

@@ -178,7 +178,7 @@ export class Recovery {
     const { text, completion, signature, finish_reason } = output;
     const bytes = Buffer.byteLength(text);
     const seen = { jobId, worker, lockedAt: chain.lockedAt, hash: answerHash(text), text, bytes, maxTokens: null };
-    const verdict = await judge(this.#context, seen, { completion, signature, finish_reason });
+    const verdict = judge(this.#context, seen, { completion, signature, finish_reason });
     const incident = verdict.fault ?? verdict.excess;
     if (incident !== null) this.#context.workers.report(worker, { ...incident, jobId });
     if (verdict.fault !== null) return "none";

@@ -121,6 +121,7 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
+        recorded: lock.stored,
         onFirstToken: () => {
           this.input.stages.end("first-token");
           this.#firstToken(worker.signer);
@@ -157,7 +158,7 @@ export class JobRun {
     const { completion, signature, finish_reason } = completed;
     const { bytes, text } = this.answer;
     const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
-    const verdict = await judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
+    const verdict = judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
     const incident = verdict.fault ?? verdict.excess;
     if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
     if (verdict.fault !== null) {

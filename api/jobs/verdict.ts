@@ -1,6 +1,7 @@
-import { type Address, type Hex, hashTypedData, recoverAddress } from "viem";
+import { type Address, type Hex, hashTypedData } from "viem";
 import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
+import { recoverSigner } from "../../protocol/secp256k1.ts";
 import type { JobContext } from "./context.ts";
 import type { CompletedEvent } from "./dispatch-stream.ts";
 import type { IncidentCode } from "./incident.ts";
@@ -30,8 +31,8 @@ const PLAUSIBLE_FACTOR = 2.5;
 const PLAUSIBLE_EXTRA = 64;
 
 /** Judges a worker's signed Completion by what was received. The chain checks signature, hash and time again. */
-export async function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Promise<Verdict> {
-  const fault = await findFault(context, seen, signed);
+export function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Verdict {
+  const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
   const claimed = signed.completion.completionTokens;
   const most = Math.min(seen.bytes, seen.maxTokens ?? seen.bytes);
@@ -48,15 +49,11 @@ export async function judge(context: JobContext, seen: Observed, signed: Complet
   return { fault: null, countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
 
-async function findFault(
-  context: JobContext,
-  seen: Observed,
-  { completion, signature }: CompletedEvent,
-): Promise<Fault | null> {
+function findFault(context: JobContext, seen: Observed, { completion, signature }: CompletedEvent): Fault | null {
   const { jobId, proofHash, completedAt } = completion;
   if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
   if (proofHash !== seen.hash) return { code: "hash_mismatch", detail: `sent ${seen.hash}, signed ${proofHash}` };
-  if (!(await isSignedBy(context, completion, signature, seen.worker))) {
+  if (!isSignedBy(context, completion, signature, seen.worker)) {
     return { code: "wrong_signature", detail: "the completion is not signed by the worker's key" };
   }
   const closes = seen.lockedAt + context.times.completion;
@@ -67,7 +64,7 @@ async function findFault(
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */
-async function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): Promise<boolean> {
+function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
   return recovers(worker, signature, () =>
     hashTypedData({
       domain: escrowDomain(context.chainId, context.escrow),
@@ -79,12 +76,12 @@ async function isSignedBy(context: JobContext, message: Completion, signature: H
 }
 
 /** Whether a worker's acknowledgement of an attempt is its own. */
-export async function isAcknowledgedBy(
+export function isAcknowledgedBy(
   context: JobContext,
   message: { jobId: Hex; attempt: number },
   signature: Hex,
   worker: Address,
-): Promise<boolean> {
+): boolean {
   return recovers(worker, signature, () =>
     hashTypedData({
       domain: escrowDomain(context.chainId, context.escrow),
@@ -95,11 +92,11 @@ export async function isAcknowledgedBy(
   );
 }
 
-async function recovers(worker: Address, signature: Hex, hashOf: () => Hex): Promise<boolean> {
+function recovers(worker: Address, signature: Hex, hashOf: () => Hex): boolean {
   try {
-    return (await recoverAddress({ hash: hashOf(), signature })).toLowerCase() === worker.toLowerCase();
+    return recoverSigner(hashOf(), signature)?.toLowerCase() === worker.toLowerCase();
   } catch {
-    // Not a point on the curve, or a value no message can hold: not a signature of anybody.
+    // A value that no message can hold: nobody has signed it.
     return false;
   }
 }

@@ -3,7 +3,6 @@ import { chatBodySchema } from "../routes/chat-request.ts";
 import { chunkSchema, completionSchema } from "../schemas/completion.ts";
 import { disputeBodySchema, disputeSchema } from "../schemas/dispute.ts";
 import { errorSchema } from "../schemas/error.ts";
-import { EVENT_NAMES, envelopeOf } from "../schemas/events.ts";
 import {
   accountSchema,
   jobListSchema,
@@ -12,13 +11,10 @@ import {
   modelListSchema,
   modelSchema,
 } from "../schemas/resources.ts";
-import {
-  createdWebhookSchema,
-  deletedWebhookSchema,
-  webhookBodySchema,
-  webhookListSchema,
-  webhookSchema,
-} from "../schemas/webhook.ts";
+import { statementSchema } from "../schemas/statement.ts";
+import { createdWebhookSchema, deletedWebhookSchema, webhookListSchema, webhookSchema } from "../schemas/webhook.ts";
+import { EVENT_NAMES, envelopeSchema } from "../webhooks/event-schemas.ts";
+import { newWebhookSchema } from "../webhooks/webhooks.ts";
 import { createChatCompletion } from "./chat.ts";
 import { eventSchemaName, webhooks } from "./events.ts";
 import { HEADERS } from "./headers.ts";
@@ -30,7 +26,7 @@ import { errorExamples } from "./responses.ts";
 const REQUESTS: Record<string, z.ZodType> = {
   ChatCompletionRequest: chatBodySchema,
   DisputeRequest: disputeBodySchema,
-  WebhookRequest: webhookBodySchema,
+  WebhookRequest: newWebhookSchema,
 };
 
 /** What clients get. */
@@ -42,6 +38,7 @@ export const RESPONSES: Record<string, z.ZodType> = {
   JobList: jobListSchema,
   Job: jobSchema,
   JobOutput: jobOutputSchema,
+  SignedStatement: statementSchema,
   Dispute: disputeSchema,
   Account: accountSchema,
   Webhook: webhookSchema,
@@ -49,7 +46,7 @@ export const RESPONSES: Record<string, z.ZodType> = {
   WebhookList: webhookListSchema,
   DeletedWebhook: deletedWebhookSchema,
   Error: errorSchema,
-  ...Object.fromEntries(EVENT_NAMES.map((name) => [eventSchemaName(name), envelopeOf(name)])),
+  ...Object.fromEntries(EVENT_NAMES.map((name) => [eventSchemaName(name), envelopeSchema(name)])),
 };
 
 /** Paths below the service's host, with their operations. The router is the other list of them: a test compares both. */

@@ -16,7 +16,7 @@ export function componentSchemas(schemas: Record<string, z.ZodType>, io: "input"
   const { schemas: generated } = z.toJSONSchema(registry, {
     io,
     uri: (id) => ref(id).$ref,
-    override: ({ jsonSchema }) => tidy(jsonSchema as Json),
+    override: ({ jsonSchema }) => tidy(jsonSchema as Json, io),
   });
   return Object.fromEntries(
     Object.entries(generated).map(([name, { $schema: _schema, $id: _id, ...schema }]) => [name, schema]),
@@ -27,16 +27,16 @@ export function componentSchemas(schemas: Record<string, z.ZodType>, io: "input"
 export function inlineSchema(schema: z.ZodType, io: "input" | "output" = "output"): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,
-    override: ({ jsonSchema }) => tidy(jsonSchema as Json),
+    override: ({ jsonSchema }) => tidy(jsonSchema as Json, io),
   });
   return json;
 }
 
 /** What zod writes is right and longer than a reader needs. */
-function tidy(schema: Json): void {
+function tidy(schema: Json, io: "input" | "output"): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;
   const branches = schema.anyOf as Json[] | undefined;
   const other = branches?.find((branch) => branch.type !== "null");
   if (branches?.length !== 2 || other === undefined || typeof other.type !== "string") return;

@@ -84,7 +84,7 @@ const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
   response_format: (value) => (value as { type?: unknown }).type !== "text",
   logprobs: (value) => value !== false,
   top_logprobs: (value) => value !== 0,
-  logit_bias: (value) => Object.keys(value as object).length > 0,
+  logit_bias: (value) => JSON.stringify(value) !== "{}",
   modalities: (value) => JSON.stringify(value) !== '["text"]',
   audio: () => true,
   prediction: () => true,

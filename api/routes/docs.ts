@@ -1,31 +1,38 @@
+import { readFileSync } from "node:fs";
 import { type RequestHandler, Router } from "express";
-import { ERROR_GUIDE } from "../docs/error-guide.ts";
-import { html, page } from "../docs/page.ts";
-import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import type { Config } from "../config.ts";
+import { errorsPage } from "../docs/errors-page.ts";
+import { guidePage } from "../docs/guide/page.ts";
+import { referencePage } from "../docs/reference/page.ts";
+import { siteOf } from "../docs/site.ts";
+import { openApiDocument } from "../openapi/document.ts";
 
-/** The documentation site: `/docs/errors#<code>` is where every error body's `docs` link leads. */
-export function docsRoutes(): Router {
-  const errors = errorsPage();
-  const showErrors: RequestHandler = (_request, response) => {
-    // Nothing on these pages runs or loads anything.
-    response.setHeader("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    response.type("html").send(errors);
+/** Nothing on these pages runs, and nothing comes from another host. */
+const CSP = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const STYLE = readFileSync(new URL("../docs/style.css", import.meta.url), "utf8");
+
+/**
+ * The documentation site: `/docs` (guide), `/docs/reference`, `/docs/errors#<code>` where every error body's `docs` link leads,
+ * and `/openapi.json`. Open to everybody; rendered once, at the start.
+ */
+export function docsRoutes(config: Config): Router {
+  const site = siteOf(config);
+  const routes = Router()
+    .get("/docs", send("html", guidePage(site)))
+    .get("/docs/reference", send("html", referencePage(site)))
+    .get("/docs/errors", send("html", errorsPage()))
+    .get("/docs/style.css", send("css", STYLE));
+  return routes.get("/openapi.json", send("json", JSON.stringify(openApiDocument(site.baseUrl)), { cors: true }));
+}
+
+function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {
+  return (_request, response) => {
+    response.setHeader("content-security-policy", CSP);
+    response.setHeader("x-content-type-options", "nosniff");
+    response.setHeader("referrer-policy", "no-referrer");
+    response.setHeader("cache-control", "public, max-age=300");
+    // Tools that read the description in a browser.
+    if (cors) response.setHeader("access-control-allow-origin", "*");
+    response.type(type).send(text);
   };
-  return Router().get("/errors", showErrors);
-}
-
-function errorsPage(): string {
-  const entries = ERROR_CODES.map((code) => entry(code)).join("\n");
-  const intro = `<h1>Errors</h1>
-<p>Every error has the same body: <code>error.code</code>, <code>message</code>, <code>type</code>, <code>param</code>,
-<code>docs</code> and, for some codes, <code>details</code>. All 5xx answers are safe to retry: nothing is charged without an answer.</p>`;
-  return page("Errors", intro + entries);
-}
-
-function entry(code: ErrorCode): string {
-  const { cause, fix, retry } = ERROR_GUIDE[code];
-  const { status, type } = new ApiError(code, "");
-  return `<section id="${code}"><h2><code>${code}</code></h2>
-<p>Status ${status}, type <code>${type}</code></p>
-<dl><dt>Cause</dt><dd>${html(cause)}</dd><dt>What to do</dt><dd>${html(fix)}</dd><dt>Retry</dt><dd>${html(retry)}</dd></dl></section>`;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { count, modelId, statementSchema } from "./primitives.ts";
+import { count, modelId } from "./primitives.ts";
 import { usageSchema } from "./resources.ts";
+import { statementSchema } from "./statement.ts";
 
 const completionId = z
   .string()
@@ -49,7 +50,7 @@ export const chunkSchema = z
       )
       .max(1)
       .meta({ description: "Empty in the usage chunk only." }),
+    service: statementSchema.optional().meta({ description: "The worker's statement, with the `finish_reason`." }),
     usage: usageSchema.optional().meta({ description: "In the last chunk, with `stream_options.include_usage`." }),
-    service: statementSchema.optional().meta({ description: "With the last choice: the worker's signed statement." }),
   })
   .meta({ description: "`data` of one event of a stream; `[DONE]` follows the last one." });

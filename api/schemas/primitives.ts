@@ -58,30 +58,3 @@ export const modelId = z
   .string()
   .min(1)
   .meta({ description: "Model id.", examples: ["qwen3-8b"] });
-
-const hex = (bytes: number, description: string) =>
-  z
-    .string()
-    .regex(new RegExp(`^0x[0-9a-f]{${2 * bytes}}$`))
-    .meta({ description });
-
-/** `SignedStatement` of routes/completion-shapes.ts. */
-export const statementSchema = z
-  .object({
-    worker_address: address,
-    completion: z
-      .object({
-        jobId: hex(16, "The job id's 16 bytes."),
-        proofHash: hex(32, "SHA-256 of the answer."),
-        promptTokens: count("As the worker counted; `usage` is what was billed."),
-        completionTokens: count("As the worker counted; `usage` is what was billed."),
-        completedAt: count("Unix seconds of the final token."),
-      })
-      .meta({ description: "The EIP-712 message as it was signed; its domain is the escrow's." }),
-    signature: hex(65, "The worker's EIP-712 signature of `completion`."),
-  })
-  .meta({
-    description:
-      "The worker's own signed statement of its answer. Verify it with the domain `{name: InferenceEscrow, version: 1, chainId, " +
-      "verifyingContract: escrow_address}`; a dispute can be opened on chain with it.",
-  });

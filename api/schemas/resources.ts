@@ -1,17 +1,6 @@
 import { z } from "zod";
-import {
-  address,
-  contentHash,
-  count,
-  jobId,
-  jobState,
-  modelId,
-  statementSchema,
-  tier,
-  timestamp,
-  txHash,
-  usdg,
-} from "./primitives.ts";
+import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
+import { statementSchema } from "./statement.ts";
 
 /** The resources of the specification as clients get them. A job that has not settled has all keys, `null` where unknown. */
 

@@ -111,6 +111,17 @@ export class JobStore {
     });
   }
 
+  /** Writes a mined lock. A state that the job has reached meanwhile stays. */
+  async markLocked(jobId: Hex, lock: { escrowTx: Hex; lockedAt: number; credits: number }): Promise<void> {
+    await this.#pool.query({
+      name: "job-locked",
+      text: `UPDATE job SET state = CASE state WHEN 'locking' THEN 'pending' ELSE state END, escrow_tx = $2, locked_at = $3,
+                    credits_locked = $4, updated_at = now() WHERE job_id = $1`,
+      values: [toApiJobId(jobId), lock.escrowTx, lock.lockedAt, lock.credits],
+    });
+    this.#onState("pending");
+  }
+
   /** Writes the named fields. */
   async update(jobId: Hex, change: JobChange): Promise<void> {
     const entries = Object.entries(change) as [keyof typeof COLUMNS, unknown][];
@@ -123,6 +134,16 @@ export class JobStore {
       values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
     });
     if (change.state) this.#onState(change.state);
+  }
+
+  /** The worker has acknowledged. Nobody waits for this write: a short job can be further by the time it is made. */
+  async acknowledged(jobId: Hex): Promise<void> {
+    await this.#pool.query({
+      name: "job-acknowledged",
+      text: "UPDATE job SET state = 'processing', updated_at = now() WHERE job_id = $1 AND state = 'pending'",
+      values: [toApiJobId(jobId)],
+    });
+    this.#onState("processing");
   }
 
   /** Stores the answer and its Completion: the step before settlement, after which a crash loses nothing. */

@@ -95,7 +95,6 @@ function describeStatus(status: number): string {
   return `answered ${status}${status >= 300 && status < 400 ? ": redirects are not followed" : ""}`;
 }
 
-const NO_ADDRESS = new Set(["ENOTFOUND", "ENODATA", "ESERVFAIL", "ETIMEOUT", "EREFUSED", "EBADNAME", "ECANCELLED"]);
 const CLOSED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 const SILENT = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "ETIMEDOUT"]);
 
@@ -103,9 +102,11 @@ const SILENT = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "E
 function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "error"> {
   if (error === TIMED_OUT) return { result: "timeout", error: `no answer within ${timeoutMs / 1000} seconds` };
   if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
-  const { code = "", message = String(error) } = error as NodeJS.ErrnoException;
+  const { code = "", syscall = "", message = String(error) } = error as NodeJS.ErrnoException;
   if (SILENT.has(code)) return { result: "timeout", error: "the endpoint could not be connected to in time" };
-  if (NO_ADDRESS.has(code)) return { result: "connection", error: `the host name could not be resolved (${code})` };
+  // The resolver's own errors: their codes can be those of sockets, of the connection to the name server.
+  if (syscall.startsWith("query"))
+    return { result: "connection", error: `the host name could not be resolved (${code})` };
   if (code === "ECONNREFUSED") return { result: "connection", error: "the connection was refused" };
   if (CLOSED.has(code)) return { result: "connection", error: "the connection was closed before an answer" };
   return { result: "connection", error: `${message.slice(0, 200)}${code === "" ? "" : ` (${code})`}` };

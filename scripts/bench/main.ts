@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --sections overhead,throughput,lists --seconds 60 --requests 400 --clients 64 --out FOLDER]`
+ * `npm run bench [-- --sections overhead,throughput,lists --seconds 60 --requests 400 --clients 64 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     clients: { type: "string", default: "64" },
     blocks: { type: "string", default: "instant,0.25,1" },
     jobs: { type: "string", default: "1000000" },
+    profile: { type: "string" },
     out: { type: "string", default: ".data/bench" },
   },
 });
@@ -45,6 +46,7 @@ async function withSystem(upstream: Peer, blocks: string, run: (system: System) 
     ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
     accounts: Math.min(clients, 64),
     credits: 200_000,
+    profile: values.profile,
   });
   try {
     await run(system);

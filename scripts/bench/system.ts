@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { PARTS } from "../local-stack/options.ts";
 import { freePorts } from "../local-stack/ports.ts";
 import { removeDataDir } from "../local-stack/postgres-home.ts";
@@ -19,10 +19,20 @@ export type System = {
   stop: () => Promise<void>;
 };
 
-export type SystemOptions = { upstream: string; blockTime?: number; accounts: number; credits: number };
+export type SystemOptions = {
+  upstream: string;
+  blockTime?: number;
+  accounts: number;
+  credits: number;
+  /** Folder for CPU profiles of the gateway and its workers, written when they stop. */
+  profile?: string | undefined;
+};
 
 /** Starts the whole system in a throw-away folder, its workers in front of the benchmark's upstream. */
 export async function startSystem(options: SystemOptions): Promise<System> {
+  const profile: Record<string, string> = options.profile
+    ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` }
+    : {};
   const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
   // The database runs as another user when this runs as root.
   chmodSync(dataDir, 0o711);
@@ -39,8 +49,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
         WORKER_CONCURRENCY: "512",
         WORKER_QUEUE: "1024",
         WORKER_LOG_LEVEL: "warn",
+        ...profile,
       },
-      api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn" },
+      api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", ...profile },
     },
     baseEnv: process.env,
     write: () => {},

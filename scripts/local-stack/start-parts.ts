@@ -10,6 +10,7 @@ import { startPool } from "./pool.ts";
 import { startPostgres } from "./postgres.ts";
 import { apiSpec, indexerSpec, type WorkerEntry } from "./programs.ts";
 import type { Steps } from "./steps.ts";
+import { buildWeb } from "./web.ts";
 
 export type Started = { deployment: Deployment | null; demo: DemoAccount | null };
 
@@ -55,7 +56,12 @@ export async function startParts(
     says: await startPool(context, workers),
     value: null,
   }));
-  const api = step("api", "api", [deployed, database], async () => {
+  // The API serves it; whoever starts the API gets it built.
+  const web = step("api", "web", [], async () => ({
+    says: await buildWeb((args) => runBuild(context, args)),
+    value: null,
+  }));
+  const api = step("api", "api", [deployed, database, web], async () => {
     await supervisor.launch(apiSpec(context));
     return { says: `gateway on ${ports.api}`, value: null };
   });
@@ -65,7 +71,7 @@ export async function startParts(
     return { says: `account ${value.wallet}`, value };
   });
 
-  const all = [chain, database, compiled, deployed, indexer, pool, api, demo];
+  const all = [chain, database, compiled, deployed, indexer, pool, web, api, demo];
   try {
     await Promise.all(all);
   } catch (error) {
@@ -85,5 +91,16 @@ async function runCompiler({ supervisor, options }: StackContext, args: string[]
     env: options.baseEnv,
     stop: { rank: RANK.task, signal: "SIGTERM", deadlineMs: 3_000 },
     hint: "correct the contract named above, or restore it (git status shows what differs from the clone).",
+  });
+}
+
+async function runBuild({ supervisor, options }: StackContext, args: string[]): Promise<void> {
+  await supervisor.run({
+    name: "web",
+    command: process.execPath,
+    args,
+    env: options.baseEnv,
+    stop: { rank: RANK.task, signal: "SIGTERM", deadlineMs: 3_000 },
+    hint: "correct the source named above, or restore it (git status shows what differs from the clone).",
   });
 }

@@ -266,6 +266,27 @@ describe("a worker among others", () => {
     await evil.isOffered(SHARED, 2);
   });
 
+  it.each<[string, Script]>([
+    [
+      "says nothing holds a request no longer than its offer",
+      (_offer, response) => {
+        const timer = setInterval(() => response.write(": still here\n\n"), 200);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+    [
+      "acknowledges and then says nothing is replaced as well",
+      async (offer, response) => void response.write(await evil.acknowledgement(offer)),
+    ],
+  ])("that %s: the next worker answers", { timeout: 60_000 }, async (_, script) => {
+    await evil.isOffered(SHARED, 2);
+    evil.play(script);
+    const replies = await atOnce();
+    expect(evil.offers.length).toBeGreaterThan(0);
+    expect(replies.map(({ status }) => status)).toEqual(Array(12).fill(200));
+    expect(new Set(replies.map(({ headers }) => headers.get("x-service-worker")))).not.toContain(evil.address);
+  });
+
   it("whose acknowledgement is not its own is named, and its answer counts", { timeout: 60_000 }, async () => {
     await incident("bad_acknowledgement", async () => {
       evil.play(async (offer, response) => {

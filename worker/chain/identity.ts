@@ -1,19 +1,16 @@
-import { type Address, type Hex, isAddressEqual, parseSignature, recoverTypedDataAddress } from "viem";
-import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { type Address, type Hex, hashTypedData, isAddressEqual, type LocalAccount } from "viem";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
-
-/** Half the order of secp256k1: the largest "low" s. */
-const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+import { recoverSigner, signingAccount } from "../../protocol/secp256k1.ts";
 
 /** The worker's signing key, and the check of gateways' signatures. */
 export class Identity {
-  readonly account: PrivateKeyAccount;
+  readonly account: LocalAccount;
   readonly #domain: ReturnType<typeof escrowDomain>;
 
   constructor(privateKey: Hex, deployment: Deployment) {
-    this.account = privateKeyToAccount(privateKey);
+    this.account = signingAccount(privateKey);
     this.#domain = escrowDomain(deployment.chainId, deployment.contracts.InferenceEscrow);
   }
 
@@ -44,34 +41,21 @@ export class Identity {
     return this.account.signTypedData({ domain: this.#domain, types, primaryType: "Completion", message });
   }
 
-  /** Who signed an Assignment; null for a signature the contracts would refuse. */
-  recoverAssignment(message: Assignment, signature: Hex): Promise<Address | null> {
+  /** Who signed an Assignment; null for a signature the contracts would refuse, as the worker could not claim its pay with it. */
+  recoverAssignment(message: Assignment, signature: Hex): Address | null {
     const types = { Assignment: jobMessageTypes.Assignment };
-    return recover(signature, () =>
-      recoverTypedDataAddress({ domain: this.#domain, types, primaryType: "Assignment", message, signature }),
-    );
+    const hash = hashTypedData({ domain: this.#domain, types, primaryType: "Assignment", message });
+    return recoverSigner(hash, signature);
   }
 
   /** Who signed for access to an output; null for a malformed signature. */
-  recoverAccess(message: { jobId: Hex; worker: Address; expiresAt: number }, signature: Hex): Promise<Address | null> {
-    const data = {
+  recoverAccess(message: { jobId: Hex; worker: Address; expiresAt: number }, signature: Hex): Address | null {
+    const hash = hashTypedData({
       domain: this.#domain,
       types: outputAccessTypes,
       primaryType: "OutputAccess",
       message,
-      signature,
-    } as const;
-    return recover(signature, () => recoverTypedDataAddress(data));
-  }
-}
-
-async function recover(signature: Hex, address: () => Promise<Address>): Promise<Address | null> {
-  try {
-    // The contracts take low-s signatures only; with another one the worker could not claim its pay by itself.
-    if (BigInt(parseSignature(signature).s) > HALF_ORDER) return null;
-    return await address();
-  } catch {
-    // Bytes that are no signature at all have no signer.
-    return null;
+    });
+    return recoverSigner(hash, signature);
   }
 }

@@ -32,6 +32,7 @@ const lint: Suite = {
     { title: "solhint", args: [bin("solhint/solhint.js"), "--noPoster", ...SOLIDITY], count: "exit code" },
     { title: "types", args: [bin("typescript/bin/tsc"), "--noEmit"], count: "exit code" },
     { title: "types (indexer)", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "indexer"], count: "exit code" },
+    { title: "types (web)", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "web"], count: "exit code" },
   ],
 };
 
@@ -57,10 +58,11 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("bootstrap", 110),
   vitest("indexer", 200),
   vitest("api", 240),
-  vitest("webhooks", 150),
+  vitest("webhooks", 240),
   vitest("worker", 150),
   vitest("verify", 150),
   vitest("e2e", 220),
+  vitest("web", 150),
 ];
 
 /** Artifacts and generated types: what the linters read and the suites deploy. Runs first, whatever is asked for. */
@@ -72,6 +74,8 @@ export const COMPILE: Suite = {
     { title: "compile", args: [bin("hardhat/dist/src/cli.js"), "compile"], count: "exit code" },
     // Before anything generates them anew: the committed ABIs must be those of the contracts.
     { title: "generated ABIs", args: ["scripts/build/generate-abi.ts", "--check"], count: "exit code" },
+    // Once here rather than in the first suite that starts an API.
+    { title: "web application", args: ["scripts/build/web.ts"], count: "exit code" },
   ],
 };
 

@@ -69,7 +69,7 @@ contract OneTransactionTest is Protocol {
         VM.prank(gateway);
         escrow.execute(items);
         require(token.balanceOf(address(0x2000)) == 40 * 9_000, "worker");
-        require(token.balanceOf(TREASURY) == 40 * 1_000, "treasury");
+        require(token.balanceOf(address(treasury)) == 40 * 1_000, "treasury");
     }
 
     /// After a fork of the chain its signatures are worth nothing on the other side.

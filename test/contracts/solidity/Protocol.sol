@@ -2,15 +2,15 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {InferenceEscrow} from "../../../contracts/escrow/InferenceEscrow.sol";
 import {IArbitrationPanel} from "../../../contracts/interfaces/IArbitrationPanel.sol";
 import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
+import {IProtocolTreasury} from "../../../contracts/interfaces/IProtocolTreasury.sol";
 import {IModelCatalog, ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "../../../contracts/interfaces/IWorkerRegistry.sol";
 import {Assignment, Completion, Signature, Windows} from "../../../contracts/libraries/JobTypes.sol";
 import {JobMessages} from "../../../contracts/libraries/JobMessages.sol";
 import {HostileStablecoin} from "../../../contracts/testing/HostileStablecoin.sol";
-import {create, VM} from "./Vm.sol";
+import {create, createLinked, VM} from "./Vm.sol";
 
 /// @dev What only the deployment calls.
 interface IRegistryDeployment {
@@ -24,6 +24,15 @@ abstract contract Protocol {
     uint40 internal constant COMPLETION = 120;
     uint40 internal constant INCLUSION = 30;
     uint40 internal constant FINALIZATION = 3_600;
+    uint40 internal constant DISPUTE = 60;
+    /// @dev Shorter than the equivocation window, so that a dispute can expire inside it.
+    uint40 internal constant ARBITRATION = 6 hours;
+    uint40 internal constant EQUIVOCATION = 1 days;
+    uint40 internal constant NOTICE = 1 days;
+    /// @dev As short as the escrow allows: a second longer than the longest risk.
+    uint40 internal constant UNBONDING = EQUIVOCATION + 1;
+    string private constant ESCROW_ARTIFACT = "artifacts/contracts/escrow/InferenceEscrow.sol/InferenceEscrow.json";
+    string private constant DISPUTE_LOGIC = "project/contracts/disputes/DisputeLogic.sol:DisputeLogic";
 
     HostileStablecoin public token;
     IERC20 public svc;
@@ -32,7 +41,7 @@ abstract contract Protocol {
     IArbitrationPanel public panel;
     IInferenceEscrow public escrow;
     address public gateway;
-    address public constant TREASURY = address(0x7EA5);
+    IProtocolTreasury public treasury;
 
     function deployProtocol() internal {
         VM.warp(1_900_000_000);
@@ -41,29 +50,27 @@ abstract contract Protocol {
             uint32(COMPLETION),
             uint32(INCLUSION),
             uint32(FINALIZATION),
-            60,
-            1 days,
-            1 days,
-            1 days
+            uint32(DISPUTE),
+            uint32(ARBITRATION),
+            uint32(EQUIVOCATION),
+            uint32(NOTICE)
         );
         svc = IERC20(create("ServiceToken", abi.encode(address(this), 1e27)));
-        catalog = IModelCatalog(create("ModelCatalog", abi.encode(address(this), 1 days, 14 days)));
-        registry = IWorkerRegistry(create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, 2 days)));
-        address[] memory arbiters = new address[](1);
-        arbiters[0] = address(this);
-        panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbiters, 1)));
-        // Compiled here once more, unlike the others: the runner links a library only to what it compiles.
-        escrow = new InferenceEscrow(
-            token,
-            catalog,
-            registry,
-            panel,
-            address(this),
-            address(this),
-            TREASURY,
-            1_000,
-            windows
+        catalog = IModelCatalog(create("ModelCatalog", abi.encode(address(this), NOTICE, 14 days)));
+        registry = IWorkerRegistry(
+            create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, UNBONDING))
         );
+        panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbitersOf(1), 2)));
+        treasury = newTreasury();
+        escrow = IInferenceEscrow(
+            createLinked(
+                ESCROW_ARTIFACT,
+                DISPUTE_LOGIC,
+                create("DisputeLogic", ""),
+                abi.encode(token, catalog, registry, panel, address(this), address(this), treasury, 1_000, windows)
+            )
+        );
+        treasury.setEscrow(address(escrow));
         panel.setEscrow(address(escrow));
         IRegistryDeployment(address(registry)).setEscrow(address(escrow));
         gateway = VM.addr(GATEWAY_KEY);
@@ -71,6 +78,16 @@ abstract contract Protocol {
         catalog.list(ModelListing("dear", "70B", "a", Tier.Max, 40, 20, 128_000));
         catalog.list(ModelListing("cheap", "1B", "b", Tier.Lite, 2, 1, 4_096));
         svc.approve(address(registry), type(uint256).max);
+    }
+
+    /// @dev The three arbiters of a set; sets of even and of odd numbers share nobody.
+    function arbitersOf(uint256 set) internal pure returns (address[] memory arbiters) {
+        arbiters = new address[](3);
+        for (uint160 i = 0; i < 3; ++i) arbiters[i] = address(0xA000 + uint160(set % 2) * 16 + i);
+    }
+
+    function newTreasury() internal returns (IProtocolTreasury) {
+        return IProtocolTreasury(create("ProtocolTreasury", abi.encode(address(this), token)));
     }
 
     /// @dev Registers the key with the minimum stake; it is paid at `payout`.

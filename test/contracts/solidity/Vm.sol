@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+/// @notice An event, as the runner recorded it.
+struct Log {
+    bytes32[] topics;
+    bytes data;
+    address emitter;
+}
+
 /// @title The cheat codes of the test runner that these tests use
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
     function chainId(uint256 id) external;
     function getCode(string calldata contractName) external view returns (bytes memory);
+    function getRecordedLogs() external returns (Log[] memory logs);
+    function parseBytes(string calldata hexText) external pure returns (bytes memory);
+    function parseJsonString(string calldata json, string calldata key) external pure returns (string memory);
     function prank(address sender) external;
+    function readFile(string calldata path) external view returns (string memory);
+    function recordLogs() external;
+    function replace(
+        string calldata text,
+        string calldata from,
+        string calldata to
+    ) external pure returns (string memory);
+    function revertToState(uint256 snapshot) external returns (bool);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function snapshotState() external returns (uint256 snapshot);
+    function toString(bytes memory value) external pure returns (string memory);
     function warp(uint256 timestamp) external;
 }
 
@@ -20,10 +40,33 @@ function within(uint256 value, uint256 low, uint256 high) pure returns (uint256)
 }
 
 /// @dev Deploys a contract that is compiled already: importing it would compile it, for a minute, a second time.
-function create(string memory contractName, bytes memory args) returns (address deployed) {
-    bytes memory code = bytes.concat(VM.getCode(contractName), args);
+function create(string memory contractName, bytes memory args) returns (address) {
+    return createCode(bytes.concat(VM.getCode(contractName), args));
+}
+
+/// @dev The same for the contract of an artifact file that wants one library linked in.
+/// @param libraryName Its fully qualified name, as the compiler knows it.
+function createLinked(
+    string memory artifact,
+    string memory libraryName,
+    address library_,
+    bytes memory args
+) returns (address) {
+    string memory code = VM.parseJsonString(VM.readFile(artifact), ".bytecode");
+    // The compiler's placeholder: the first 17 bytes of the name's hash between `__$` and `$__`.
+    string memory hash = _digits(abi.encodePacked(bytes17(keccak256(bytes(libraryName)))));
+    code = VM.replace(code, string.concat("__$", hash, "$__"), _digits(abi.encodePacked(library_)));
+    return createCode(bytes.concat(VM.parseBytes(code), args));
+}
+
+function createCode(bytes memory code) returns (address deployed) {
     assembly ("memory-safe") {
         deployed := create(0, add(code, 0x20), mload(code))
     }
-    require(deployed != address(0), contractName);
+    require(deployed != address(0), "not deployed");
+}
+
+/// @dev Hexadecimal digits without the 0x in front.
+function _digits(bytes memory value) pure returns (string memory) {
+    return VM.replace(VM.toString(value), "0x", "");
 }

@@ -94,11 +94,11 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     if (receipt.status !== "success") throw new Error(`transaction ${hash} reverted`);
     return receipt;
   };
-  const send = <A extends Abi, N extends ContractFunctionName<A, "nonpayable">>(
+  const send = <A extends Abi, N extends ContractFunctionName<A, "nonpayable" | "payable">>(
     from: Sender,
     contract: { address: Address; abi: A },
     functionName: N,
-    args: ContractFunctionArgs<A, "nonpayable", N>,
+    args: ContractFunctionArgs<A, "nonpayable" | "payable", N>,
   ) =>
     sendData(
       from,

@@ -72,6 +72,13 @@ export class Client {
     return await this.#call("deposit", [credits]);
   }
 
+  /** Buys credits in `count` transactions, sent without waiting; resolves with their hashes when all are mined. */
+  async depositOften(count: number, credits: number): Promise<Hex[]> {
+    const hashes = await Promise.all(Array.from({ length: count }, () => this.#send("deposit", [credits])));
+    await Promise.all(hashes.map((hash) => this.mined(hash)));
+    return hashes;
+  }
+
   async withdraw(credits: number): Promise<Hex> {
     return await this.#call("withdraw", [credits, this.account.address]);
   }
@@ -90,6 +97,10 @@ export class Client {
   }
 
   async #call(functionName: "deposit" | "withdraw", args: unknown[]): Promise<Hex> {
+    return await this.mined(await this.#send(functionName, args));
+  }
+
+  async #send(functionName: "deposit" | "withdraw", args: unknown[]): Promise<Hex> {
     const address = this.#stack.info.contracts.InferenceEscrow as Address;
     const call = {
       address,
@@ -100,6 +111,6 @@ export class Client {
       gas: 300_000n,
       nonce: this.#nonce++,
     };
-    return await this.mined(await this.#sender.writeContract(call as never));
+    return await this.#sender.writeContract(call as never);
   }
 }

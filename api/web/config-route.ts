@@ -1,0 +1,28 @@
+import type { RequestHandler } from "express";
+import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
+import type { Config } from "../config.ts";
+
+const DEV_CHAIN_ID = 31_337;
+
+/** `GET /config`: what the application must know before anyone signs in. Nothing in it is secret. */
+export function configRoute(config: Config): RequestHandler {
+  const { chainId, contracts } = config.deployment;
+  const development = chainId === DEV_CHAIN_ID;
+  const shown = {
+    chain_id: chainId,
+    chain_name: config.CHAIN_NAME ?? (development ? "Local development chain" : `Chain ${chainId}`),
+    currency: config.CHAIN_CURRENCY,
+    // The gateway's own node may be a paid one whose URL is a secret; only a development node is shown unasked.
+    rpc_url: config.PUBLIC_RPC_URL ?? (development ? config.RPC_URL : null),
+    explorer_url: config.EXPLORER_URL ?? null,
+    base_url: config.BASE_URL,
+    docs_url: config.DOCS_URL,
+    origin: new URL(config.APP_URL).origin,
+    contracts,
+    minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
+    development,
+  };
+  return (_request, response) => {
+    response.json(shown);
+  };
+}

@@ -1,0 +1,150 @@
+/** Events in words: a title for each, and a name and a unit for each argument. Pure; for explorers and reports. */
+import type { AbiEvent } from "viem";
+import { FailureReason, jobState } from "../job-status.ts";
+import { TIERS } from "../tiers.ts";
+import { RULINGS } from "./balances.ts";
+import { type AnyEvent, type ContractName, EVENT_ABIS } from "./event-log.ts";
+
+/** How a value is to be read. */
+export type Unit =
+  | "credits"
+  | "stablecoin units" // 0.000001 of a 6-decimal stablecoin
+  | "SVC base units" // 10^-18 SVC
+  | "SVC millionths"
+  | "hundredths of a percent"
+  | "Unix seconds"
+  | "output tokens"
+  | "prompt tokens"
+  | "address"
+  | "hash"
+  | "job"
+  | "number"
+  | "text"
+  | "yes or no"
+  | "word"; // a number that stands for a word; `text` is the word
+
+export type Field = { name: string; value: unknown; unit: Unit; text: string };
+export type DescribedEvent = { title: string; fields: Field[] };
+
+const TITLES: Record<string, string> = {
+  "escrow.Deposited": "Credits bought",
+  "escrow.Withdrawn": "Credits paid out to their wallet's receiver",
+  "escrow.LimitsSet": "Wallet set its spending limits",
+  "escrow.JobLocked": "Credits locked in escrow for a job",
+  "escrow.JobAcknowledged": "Worker took the job",
+  "escrow.JobProven": "Worker proved its answer without its gateway",
+  "escrow.JobSettled": "Escrow released: proof verified, job charged",
+  "escrow.JobFailed": "Job failed: escrow returned",
+  "escrow.JobRefunded": "Job not completed in time: escrow returned",
+  "escrow.JobDisputed": "Dispute opened",
+  "escrow.DisputeResolved": "Dispute ended",
+  "escrow.Compensated": "Treasury charged for a job",
+  "escrow.WorkerEquivocated": "Worker signed two different answers",
+  "escrow.PayoutDeferred": "Payout waits for its payee",
+  "escrow.PayoutClaimed": "Waiting payout claimed",
+  "escrow.BatchItemFailed": "Item of a batch reverted",
+  "escrow.GatewayAdded": "Gateway added",
+  "escrow.GatewayLockingSet": "Gateway's right to lock changed",
+  "escrow.FeeScheduled": "Protocol fee announced",
+  "escrow.TreasurySet": "Treasury changed",
+  "escrow.GuardianSet": "Guardian changed",
+  "escrow.PausedSet": "Deposits and locks paused or resumed",
+  "catalog.ModelListed": "Model listed",
+  "catalog.PricesScheduled": "Prices announced",
+  "catalog.RetirementScheduled": "End of a model announced",
+  "registry.WorkerRegistered": "Worker registered",
+  "registry.StakeAdded": "Stake added",
+  "registry.PayoutSet": "Worker's payout address changed",
+  "registry.EndpointSet": "Worker's endpoint changed",
+  "registry.HostingSet": "Worker's hosted models changed",
+  "registry.UnbondingStarted": "Worker started to unbond",
+  "registry.UnbondingCancelled": "Worker returned to work",
+  "registry.StakeWithdrawn": "Stake withdrawn",
+  "registry.WorkerSlashed": "Worker slashed",
+  "registry.StakeTermsScheduled": "Minimum stake and slash announced",
+  "panel.ArbitersSet": "Arbiters appointed",
+  "panel.Voted": "Arbiter voted",
+  "treasury.TreasuryPaid": "Treasury paid by governance",
+  "treasury.CompensationPaid": "Treasury sent a compensation to the escrow",
+  "stablecoin.Transfer": "Stablecoin transferred",
+  "stablecoin.Approval": "Stablecoin allowance set",
+  "serviceToken.Transfer": "SVC transferred",
+  "serviceToken.Approval": "SVC allowance set",
+  EscrowSet: "Escrow named",
+  OwnershipTransferred: "Owner changed",
+  EIP712DomainChanged: "Signing domain changed",
+};
+
+const UNITS: Record<Exclude<Unit, "address" | "hash" | "job" | "text" | "yes or no" | "word">, string> = {
+  credits: "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit",
+  "stablecoin units": "units workerUnits feeUnits paid owed",
+  "SVC base units": "",
+  "SVC millionths": "stake added amount minimumStake slashAmount",
+  "hundredths of a percent": "feeBps",
+  "Unix seconds": "completedAt finalizeFrom ruleBefore effectiveAt retiresAt unbondsAt",
+  "output tokens": "completionTokens billedTokens",
+  "prompt tokens": "promptTokens",
+  number: "account sequence model gateway attempt worker arbiterSet set quorum votes index",
+};
+const unitByName = new Map<string, Unit>(
+  Object.entries(UNITS).flatMap(([unit, names]) => names.split(" ").map((name) => [name, unit as Unit] as const)),
+);
+
+const FAILURES = Object.entries(FailureReason);
+const WORDS: Record<string, (value: number) => string | undefined> = {
+  tier: (value) => TIERS[value],
+  status: (value) => jobState(value) ?? undefined,
+  ruling: (value) => RULINGS[value],
+  reason: (value) => FAILURES.find(([, number]) => number === value)?.[0],
+};
+
+/** An event in words. A name that is not known here still comes out, by its Solidity name. */
+export function describeEvent({ contract, name, args }: AnyEvent): DescribedEvent {
+  const item = EVENT_ABIS[contract].find((one) => one.type === "event" && one.name === name) as AbiEvent | undefined;
+  const values = (args ?? {}) as Record<string, unknown>;
+  return {
+    title: eventTitle(contract, name) ?? name,
+    fields: (item?.inputs ?? []).map((input) => {
+      const argument = input.name ?? "";
+      const value = values[argument];
+      const unit = argumentUnit(contract, input.type, argument) ?? "text";
+      return { name: argument, value, unit, text: textOf(value, argument, unit) };
+    }),
+  };
+}
+
+export const eventTitle = (contract: ContractName, name: string): string | null =>
+  TITLES[`${contract}.${name}`] ?? TITLES[name] ?? null;
+
+/** Unit of an argument; null when nothing is known about it. */
+export function argumentUnit(contract: ContractName, type: string, name: string): Unit | null {
+  if (name === "jobId") return "job";
+  if (type === "address" || type === "address[]") return "address";
+  if (type === "bytes32") return "hash";
+  if (type === "bool") return "yes or no";
+  if (type === "string" || type.startsWith("bytes") || type.startsWith("tuple") || type === "uint16[]") return "text";
+  if (type.startsWith("uint8") && name in WORDS) return "word";
+  if (name === "value") return contract === "serviceToken" ? "SVC base units" : "stablecoin units";
+  return unitByName.get(name) ?? null;
+}
+
+function textOf(value: unknown, name: string, unit: Unit): string {
+  if (unit === "word") return WORDS[name]?.(Number(value)) ?? String(value);
+  if (unit === "yes or no") return value === true ? "yes" : "no";
+  if (unit === "credits") return `${value} credits`;
+  if (unit === "stablecoin units") return decimal(BigInt(value as bigint), 6);
+  if (unit === "SVC base units") return `${decimal(BigInt(value as bigint), 18)} SVC`;
+  if (unit === "SVC millionths") return `${decimal(BigInt(value as bigint), 6)} SVC`;
+  if (unit === "hundredths of a percent") return `${Number(value) / 100} %`;
+  if (unit === "Unix seconds") return Number(value) === 0 ? "never" : new Date(Number(value) * 1000).toISOString();
+  if (typeof value === "object") return JSON.stringify(value, (_, v) => (typeof v === "bigint" ? String(v) : v));
+  return String(value);
+}
+
+/** An integer of base units as a decimal number, without rounding. */
+export function decimal(units: bigint, decimals: number): string {
+  const digits = units.toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, -decimals);
+  const fraction = digits.slice(-decimals).replace(/0+$/, "");
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}

@@ -1,0 +1,17 @@
+/**
+ * The operator's commands: keys, gateways, catalog, governance, workers, treasury, pause and disputes.
+ * Commands and environment: scripts/operator/commands.ts, or --help.
+ */
+
+import { OperatorError } from "./operator/errors.ts";
+import { runOperator } from "./operator/run.ts";
+import { ConfigError } from "./register-workers/config.ts";
+import { VerifyError } from "./verify/errors.ts";
+
+try {
+  console.log(await runOperator(process.argv.slice(2), process.env));
+} catch (error) {
+  const known = [OperatorError, VerifyError, ConfigError].some((type) => error instanceof type);
+  console.error(known ? `operator: ${(error as Error).message}` : error);
+  process.exitCode = known ? 2 : 1;
+}

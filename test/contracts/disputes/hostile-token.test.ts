@@ -1,0 +1,138 @@
+/** Outcomes of disputes with a token that refuses, cheats or calls back: a ruling always stands, and only what arrives is counted. */
+import { expect } from "chai";
+import { ethers } from "../support/chain.ts";
+import {
+  CHARGE_UNITS,
+  disputedJob,
+  disputedProvenJob,
+  Ruling,
+  sendEquivocation,
+  sendExpire,
+  sendRuling,
+  settledJob,
+  WORKER_UNITS,
+} from "../support/disputes.ts";
+import { freshHostileWorld } from "../support/fresh.ts";
+import { Behaviour, type HostileWorld } from "../support/hostile.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+async function richWorld(): Promise<HostileWorld> {
+  const world = await freshHostileWorld();
+  await world.hostile.mint(world.treasury, 10_000_000n);
+  return world;
+}
+
+async function expectSolvent({ escrow, hostile }: HostileWorld): Promise<void> {
+  const { credits, claimable } = await escrow.liabilities();
+  expect(await hostile.balanceOf(escrow)).to.be.at.least(credits * 10_000n + claimable);
+}
+
+const refusals = [
+  ["reverts", Behaviour.Revert],
+  ["returns false", Behaviour.ReturnFalse],
+  ["returns 2", Behaviour.ReturnTwo],
+  ["returns a byte", Behaviour.ReturnShort],
+  ["burns all gas", Behaviour.BurnGas],
+  ["reverts with a bomb of data", Behaviour.ReturnBomb],
+] as const;
+
+for (const [name, behaviour] of refusals) {
+  describe(`A token that ${name}`, () => {
+    it("towards the escrow: the compensation is a debt, paid when it lets go", async () => {
+      const world = await richWorld();
+      const { escrow, hostile, client } = world;
+      const job = await disputedJob(world);
+      await hostile.setBehaviour(escrow, behaviour);
+      await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+        .to.emit(escrow, "Compensated")
+        .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
+      await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_TreasuryEmpty");
+      await hostile.setBehaviour(escrow, Behaviour.Standard);
+      await escrow.collectDebt(job.id);
+      expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
+      await expectSolvent(world);
+    });
+
+    it("towards the worker: what the treasury pays it waits for it", async () => {
+      const world = await richWorld();
+      const { escrow, hostile, worker } = world;
+      const job = await disputedProvenJob(world);
+      await hostile.setBehaviour(worker.payout, behaviour);
+      await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+        .to.emit(escrow, "PayoutDeferred")
+        .withArgs(job.id, worker.payout, WORKER_UNITS);
+      expect((await escrow.debtOf(job.id)).units).to.equal(0);
+      await expectSolvent(world);
+      await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+      await expect(escrow.claim(worker.payout)).to.changeTokenBalance(ethers, hostile, worker.payout, WORKER_UNITS);
+    });
+
+    it("towards the treasury: the bond of a rejected dispute waits for it", async () => {
+      const world = await richWorld();
+      const { escrow, hostile, treasury, client } = world;
+      const job = await disputedJob(world, { by: client });
+      await hostile.setBehaviour(treasury, behaviour);
+      await expect(sendRuling(world, job, Ruling.Rejected))
+        .to.emit(escrow, "PayoutDeferred")
+        .withArgs(job.id, await treasury.getAddress(), 1_000_000);
+      await expectSolvent(world);
+      await hostile.setBehaviour(treasury, Behaviour.Standard);
+      await expect(escrow.claim(treasury)).to.changeTokenBalance(ethers, hostile, treasury, 1_000_000n);
+    });
+  });
+}
+
+describe("A token that blocks the wallet", () => {
+  it("cannot keep its credits from it: it is compensated, and withdraws to another address", async () => {
+    const world = await richWorld();
+    const { escrow, hostile, client, stranger } = world;
+    await hostile.setBehaviour(client.address, Behaviour.Revert);
+    const [ruled, equivocated, silent] = [
+      await disputedJob(world, { by: client }),
+      await settledJob(world),
+      await disputedJob(world),
+    ];
+    await sendRuling(world, ruled, Ruling.GatewayAtFault);
+    await sendEquivocation(world, equivocated);
+    await sendExpire(world, silent);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 54), 0n]);
+    await expect(escrow.connect(client).withdraw(free, client.address)).to.revert(ethers);
+    await expect(escrow.connect(client).withdraw(free, stranger.address)).to.changeTokenBalance(
+      ethers,
+      hostile,
+      stranger,
+      free * 10_000n,
+    );
+  });
+
+  it("keeps the fraction of a credit waiting until it lets go", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, client } = world;
+    const job = await disputedJob(world);
+    // 60,000 units of fee are in the treasury: six credits and this much.
+    await hostile.mint(world.treasury, 3_456n);
+    await hostile.setBehaviour(client.address, Behaviour.ReturnFalse);
+    await sendRuling(world, job, Ruling.GatewayAtFault);
+    await expect(escrow.claim(client.address))
+      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
+      .withArgs(client.address, 3_456);
+    await hostile.setBehaviour(client.address, Behaviour.Standard);
+    await escrow.claim(client.address);
+    expect(await hostile.balanceOf(client.address)).to.equal(3_456);
+  });
+});
+
+describe("A token that takes a fee on transfer", () => {
+  it("has credited what arrived; the rest is owed", async () => {
+    const world = await richWorld();
+    const { escrow, hostile, client } = world;
+    const job = await disputedJob(world);
+    await hostile.setFee(1_000);
+    await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, CLIENT_CREDITS - 1, 0);
+    expect(await escrow.claimableOf(client.address)).to.equal(9_000);
+    await expectSolvent(world);
+  });
+});

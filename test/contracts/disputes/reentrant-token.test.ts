@@ -1,0 +1,108 @@
+/** A token that calls back in the middle of a ruling: nothing that moves money can be entered, nothing is paid twice. */
+import { expect } from "chai";
+import { books, moved } from "../support/books.ts";
+import { nextBlockAt } from "../support/chain.ts";
+import {
+  disputedJob,
+  OTHER_HASH,
+  Ruling,
+  sendDispute,
+  sendEquivocation,
+  sendRuling,
+  sendVote,
+  settledJob,
+} from "../support/disputes.ts";
+import { freshHostileWorld } from "../support/fresh.ts";
+import type { HostileWorld } from "../support/hostile.ts";
+import { completionOf, lockJob, provenJob } from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
+
+/** Calls of the escrow that the token makes while the treasury's compensation arrives. */
+async function intrusions(world: HostileWorld): Promise<[string, string][]> {
+  const { escrow, client, worker, stranger } = world;
+  const code = escrow.interface;
+  const [open, proven, other] = [await settledJob(world), await provenJob(world), await disputedJob(world)];
+  const sign = (job: typeof open, change = {}) => signCompletion(escrow, worker.key, completionOf(job, change));
+  return [
+    ["deposit", code.encodeFunctionData("deposit", [100])],
+    ["withdraw", code.encodeFunctionData("withdraw", [1, stranger.address])],
+    ["claim", code.encodeFunctionData("claim", [client.address])],
+    ["collectDebt", code.encodeFunctionData("collectDebt", [other.id])],
+    ["expire", code.encodeFunctionData("expire", [other.id])],
+    ["rule", code.encodeFunctionData("rule", [other.id, Ruling.GatewayAtFault])],
+    ["finalize", code.encodeFunctionData("finalize", [completionOf(proven)])],
+    ["complete", code.encodeFunctionData("complete", [completionOf(open), 3_000, await sign(open), 1, client.address])],
+    ["openDispute", code.encodeFunctionData("openDispute", [OTHER_HASH, completionOf(open), await sign(open)])],
+    [
+      "proveEquivocation",
+      code.encodeFunctionData("proveEquivocation", [
+        completionOf(open),
+        await sign(open),
+        completionOf(open, { proofHash: OTHER_HASH }),
+        await sign(open, { proofHash: OTHER_HASH }),
+      ]),
+    ],
+  ];
+}
+
+describe("A token that calls back during a compensation", () => {
+  it("finds every door that moves money closed, and the compensation is paid once", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, client } = world;
+    await hostile.mint(world.treasury, 100_000_000n);
+    const target = await escrow.getAddress();
+    for (const [name, data] of await intrusions(world)) {
+      const job = await disputedJob(world, { by: client });
+      const before = await books(world);
+      await hostile.setHook(target, data);
+      await sendRuling(world, job, Ruling.GatewayAtFault);
+      expect(await hostile.hookResult(), name).to.equal(
+        escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []),
+      );
+      expect(moved(before, await books(world)), name).to.deep.equal({
+        free: 160n,
+        escrowed: -100n,
+        treasury: -600_000n,
+        escrow: 600_000n,
+      });
+    }
+  });
+
+  it("finds them closed during an equivocation and a collected debt, too", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, client, treasury } = world;
+    const target = await escrow.getAddress();
+    const guarded = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
+    const collect = (id: string) => escrow.interface.encodeFunctionData("collectDebt", [id]);
+    const [first, second] = [await settledJob(world), await settledJob(world)];
+    await sendDispute(world, second);
+    await hostile.setHook(target, collect(first.id));
+    await sendEquivocation(world, first);
+    expect(await hostile.hookResult()).to.equal(guarded);
+    const { units } = await escrow.debtOf(first.id);
+    await hostile.mint(treasury, units);
+    await hostile.setHook(target, collect(first.id));
+    await escrow.collectDebt(first.id);
+    expect(await hostile.hookResult()).to.equal(guarded);
+    expect((await escrow.debtOf(first.id)).units).to.equal(0);
+    await books(world);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 60);
+  });
+
+  it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, client } = world;
+    await hostile.mint(world.treasury, 10_000_000n);
+    const waiting = await lockJob(world);
+    const job = await disputedJob(world);
+    await nextBlockAt(waiting.lockedAt + 150);
+    await sendVote(world, job, Ruling.GatewayAtFault);
+    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("refund", [waiting.id]));
+    await sendVote(world, job, Ruling.GatewayAtFault, world.arbiters[1]);
+    expect(await hostile.hookSucceeded()).to.equal(true);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+    await books(world);
+  });
+});

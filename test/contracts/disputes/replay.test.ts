@@ -1,0 +1,92 @@
+/** A Completion signed for one place is worth nothing in another: not as evidence in a dispute, not as a half of an equivocation. */
+import { expect } from "chai";
+import { getAddress } from "viem";
+import type { Completion } from "../../../protocol/messages.ts";
+import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
+import { OTHER_HASH, settledJob } from "../support/disputes.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, acknowledgement, completionOf, lockJob, sendProof } from "../support/jobs.ts";
+import { type Signature, signCompletion } from "../support/sign.ts";
+import { CHAIN_ID, deployWorld, type World } from "../support/world.ts";
+
+type Domain = Record<string, unknown>;
+
+async function signedUnder(world: World, domain: Domain, message: Completion): Promise<Signature> {
+  return compactSignature(
+    await world.worker.key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }),
+  );
+}
+
+/** The right domain with one thing changed. */
+const changes: [string, (domain: Domain, world: World) => Promise<Domain>][] = [
+  ["another chain", async (domain) => ({ ...domain, chainId: 1 })],
+  [
+    "another contract",
+    async (domain, { panel }) => ({ ...domain, verifyingContract: getAddress(await panel.getAddress()) }),
+  ],
+  ["another name", async (domain) => ({ ...domain, name: "ArbitrationPanel" })],
+  ["another version", async (domain) => ({ ...domain, version: "2" })],
+  ["the registry", async (_, { registry }) => registryDomain(CHAIN_ID, getAddress(await registry.getAddress()))],
+];
+
+describe("A Completion signed for", () => {
+  for (const [place, change] of changes) {
+    it(`${place} proves nothing here`, async () => {
+      const world = await freshWorld();
+      const { escrow, worker, gateway } = world;
+      const job = await settledJob(world);
+      const domain = await change(escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress())), world);
+      const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+      const foreign = await signedUnder(world, domain, two);
+      await expect(
+        escrow.connect(gateway).openDispute(OTHER_HASH, one, await signedUnder(world, domain, one)),
+      ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+      const here = await signCompletion(escrow, worker.key, one);
+      for (const args of [
+        [one, here, two, foreign],
+        [two, foreign, one, here],
+      ] as const) {
+        await expect(escrow.proveEquivocation(...args)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+      }
+      const open = await acknowledgedJob(world);
+      await expect(
+        escrow.submitProof(completionOf(open), await signedUnder(world, domain, completionOf(open))),
+      ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    });
+  }
+
+  it("a second deployment on the same chain convicts nobody in the first", async () => {
+    const first = await freshWorld();
+    const second = await deployWorld();
+    const job = await settledJob(first);
+    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    const here = await signCompletion(first.escrow, first.worker.key, one);
+    // The same key, the same job id, another answer: in another escrow it is another job.
+    const there = await signCompletion(second.escrow, second.worker.key, two);
+    await expect(first.escrow.proveEquivocation(one, here, two, there)).to.be.revertedWithCustomError(
+      first.escrow,
+      "Job_NotTheWorker",
+    );
+  });
+});
+
+describe("An Acknowledgement and an Assignment", () => {
+  it("of one deployment are worth nothing in another", async () => {
+    const first = await freshWorld();
+    const second = await deployWorld();
+    const job = await lockJob(second);
+    const [assignment, byGateway, byWorker] = await acknowledgement(second, job);
+    const [, foreignGateway, foreignWorker] = await acknowledgement(first, job);
+    const mine = second.escrow.connect(second.stranger);
+    await expect(mine.acknowledge(assignment, foreignGateway, byWorker)).to.be.revertedWithCustomError(
+      second.escrow,
+      "Job_NotAssigned",
+    );
+    await expect(mine.acknowledge(assignment, byGateway, foreignWorker)).to.be.revertedWithCustomError(
+      second.escrow,
+      "Job_NotTheWorker",
+    );
+    await mine.acknowledge(assignment, byGateway, byWorker);
+    await sendProof(second, job);
+  });
+});

@@ -1,0 +1,162 @@
+/** How SVC holders decide: what a proposal needs, and when each step is possible. */
+import { expect } from "chai";
+import { mineAt, nextBlockAt, now } from "../support/chain.ts";
+import {
+  freshGovernedWorld,
+  hashed,
+  ProposalState,
+  proposalOf,
+  proposalThreshold,
+  queuedProposal,
+  Vote,
+  votedProposal,
+  votingDelay,
+  votingPeriod,
+} from "../support/governance.ts";
+import type { World } from "../support/world.ts";
+
+const DAY = 86_400;
+const pausing = (world: World) =>
+  [[world.escrow, world.escrow.interface.encodeFunctionData("setPaused", [true])]] as const;
+
+describe("A proposal", () => {
+  it("is announced, voted, queued and executed, each in its time and not a second sooner", async () => {
+    const world = await freshGovernedWorld();
+    const { governor, timelock, escrow, owner, stranger } = world;
+    const proposal = await proposalOf(world, pausing(world), "pause");
+    const state = () => governor.state(proposal.id);
+    const proposedAt = (await now()) + 5;
+    await nextBlockAt(proposedAt);
+    await expect(governor.connect(owner).propose(...proposal.args)).to.emit(governor, "ProposalCreated");
+    expect(await governor.proposalSnapshot(proposal.id)).to.equal(proposedAt + DAY);
+
+    await nextBlockAt(proposedAt + DAY);
+    await expect(governor.connect(owner).castVote(proposal.id, Vote.For)).to.be.revertedWithCustomError(
+      governor,
+      "GovernorUnexpectedProposalState",
+    );
+    await nextBlockAt(proposedAt + DAY + 1);
+    await governor.connect(owner).castVote(proposal.id, Vote.For);
+    await expect(governor.queue(...hashed(proposal))).to.be.revertedWithCustomError(
+      governor,
+      "GovernorUnexpectedProposalState",
+    );
+
+    const deadline = proposedAt + DAY + 5 * DAY;
+    await mineAt(deadline);
+    expect(await state()).to.equal(ProposalState.Active);
+    const queuedAt = deadline + 1;
+    await nextBlockAt(queuedAt);
+    await governor.connect(stranger).queue(...hashed(proposal));
+    expect(await state()).to.equal(ProposalState.Queued);
+
+    await nextBlockAt(queuedAt + 2 * DAY - 1);
+    await expect(governor.connect(stranger).execute(...hashed(proposal))).to.be.revertedWithCustomError(
+      timelock,
+      "TimelockUnexpectedOperationState",
+    );
+    await nextBlockAt(queuedAt + 2 * DAY);
+    await governor.connect(stranger).execute(...hashed(proposal));
+    expect(await state()).to.equal(ProposalState.Executed);
+    expect(await escrow.paused()).to.equal(true);
+    await expect(governor.execute(...hashed(proposal))).to.be.revertedWithCustomError(
+      governor,
+      "GovernorUnexpectedProposalState",
+    );
+  });
+
+  it("needs a million SVC behind its author", async () => {
+    const world = await freshGovernedWorld();
+    const { governor, svc, owner, stranger } = world;
+    const { args } = await proposalOf(world, pausing(world), "pause");
+    await svc.connect(owner).transfer(stranger.address, proposalThreshold - 1n);
+    await svc.connect(stranger).delegate(stranger.address);
+    await mineAt((await now()) + 1);
+    await expect(governor.connect(stranger).propose(...args))
+      .to.be.revertedWithCustomError(governor, "GovernorInsufficientProposerVotes")
+      .withArgs(stranger.address, proposalThreshold - 1n, proposalThreshold);
+    await svc.connect(owner).transfer(stranger.address, 1);
+    await mineAt((await now()) + 1);
+    await expect(governor.connect(stranger).propose(...args)).to.emit(governor, "ProposalCreated");
+  });
+
+  it("needs four percent of the supply and more votes for it than against it", async () => {
+    const world = await freshGovernedWorld();
+    const { governor, svc, owner, stranger, client } = world;
+    const quorum = ((await svc.totalSupply()) * 4n) / 100n;
+    await svc.connect(owner).transfer(stranger.address, quorum - 1n);
+    await svc.connect(owner).transfer(client.address, 2n);
+    for (const voter of [stranger, client]) await svc.connect(voter).delegate(voter.address);
+    const cases = [
+      { description: "one short", votes: [[stranger, Vote.For]], end: ProposalState.Defeated },
+      {
+        description: "abstentions take part",
+        votes: [
+          [stranger, Vote.For],
+          [client, Vote.Abstain],
+        ],
+        end: ProposalState.Succeeded,
+      },
+      { description: "a tie", votes: [[owner, Vote.Abstain]], end: ProposalState.Defeated },
+      {
+        description: "against",
+        votes: [
+          [owner, Vote.Against],
+          [stranger, Vote.For],
+        ],
+        end: ProposalState.Defeated,
+      },
+    ] as const;
+    const proposals = [];
+    for (const { description, votes, end } of cases) {
+      const proposal = await proposalOf(world, pausing(world), description);
+      await governor.connect(owner).propose(...proposal.args);
+      proposals.push({ proposal, votes, end, description });
+    }
+    await mineAt((await now()) + votingDelay + 1);
+    for (const { proposal, votes } of proposals)
+      for (const [voter, vote] of votes) await governor.connect(voter).castVote(proposal.id, vote);
+    await mineAt((await now()) + votingPeriod);
+    for (const { proposal, end, description } of proposals) {
+      expect(await governor.state(proposal.id), description).to.equal(end);
+      if (end === ProposalState.Defeated) {
+        await expect(governor.queue(...hashed(proposal))).to.be.revertedWithCustomError(
+          governor,
+          "GovernorUnexpectedProposalState",
+        );
+      }
+    }
+  });
+
+  it("is executed with the very calls that were voted on", async () => {
+    const world = await freshGovernedWorld();
+    const { governor, escrow } = world;
+    const proposal = await votedProposal(world, pausing(world));
+    const [targets, values, , description] = hashed(proposal);
+    const other = [escrow.interface.encodeFunctionData("setPaused", [false])];
+    await expect(governor.queue(targets, values, other, description)).to.be.revertedWithCustomError(
+      governor,
+      "GovernorNonexistentProposal",
+    );
+  });
+
+  it("can be taken back by its author before the vote, and by nobody else, ever", async () => {
+    const world = await freshGovernedWorld();
+    const { governor, owner, stranger, guardian } = world;
+    const proposal = await proposalOf(world, pausing(world), "taken back");
+    await governor.connect(owner).propose(...proposal.args);
+    for (const caller of [stranger, guardian]) {
+      await expect(governor.connect(caller).cancel(...hashed(proposal))).to.be.revertedWithCustomError(
+        governor,
+        "GovernorUnableToCancel",
+      );
+    }
+    await governor.connect(owner).cancel(...hashed(proposal));
+    expect(await governor.state(proposal.id)).to.equal(ProposalState.Canceled);
+    const queued = await queuedProposal(world, pausing(world), "queued");
+    await expect(governor.connect(owner).cancel(...hashed(queued))).to.be.revertedWithCustomError(
+      governor,
+      "GovernorUnableToCancel",
+    );
+  });
+});

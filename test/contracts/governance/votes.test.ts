@@ -1,0 +1,143 @@
+/** SVC as votes: by the holder's word, by signature, as of the snapshot; and as permits. */
+import { expect } from "chai";
+import { ethers, mineAt, now } from "../support/chain.ts";
+import { freshGovernedWorld, proposalOf, Vote, votingDelay } from "../support/governance.ts";
+import { CHAIN_ID, type World } from "../support/world.ts";
+
+const AMOUNT = 10n ** 24n;
+
+async function domainOf(world: World) {
+  return {
+    name: "Service Token",
+    version: "1",
+    chainId: CHAIN_ID,
+    verifyingContract: await world.svc.getAddress(),
+  };
+}
+
+async function proposed(world: World): Promise<bigint> {
+  const { escrow, governor, owner } = world;
+  const data = escrow.interface.encodeFunctionData("setPaused", [true]);
+  const proposal = await proposalOf(world, [[escrow, data]], "pause");
+  await governor.connect(owner).propose(...proposal.args);
+  return proposal.id;
+}
+
+describe("Votes", () => {
+  it("are nobody's until they are delegated, and follow the tokens then", async () => {
+    const { svc, owner, stranger, client } = await freshGovernedWorld();
+    await svc.connect(owner).transfer(stranger.address, AMOUNT);
+    expect(await svc.getVotes(stranger.address)).to.equal(0);
+    await svc.connect(stranger).delegate(client.address);
+    expect(await svc.getVotes(client.address)).to.equal(AMOUNT);
+    expect(await svc.delegates(stranger.address)).to.equal(client.address);
+    await svc.connect(stranger).transfer(owner.address, AMOUNT - 1n);
+    expect(await svc.getVotes(client.address)).to.equal(1);
+  });
+
+  it("count as of the snapshot: what is bought later does not, what is sold later does", async () => {
+    const world = await freshGovernedWorld();
+    const { svc, governor, owner, stranger, client } = world;
+    await svc.connect(owner).transfer(client.address, AMOUNT);
+    for (const holder of [client, stranger]) await svc.connect(holder).delegate(holder.address);
+    const id = await proposed(world);
+    await mineAt((await now()) + votingDelay + 1);
+    await svc.connect(client).transfer(stranger.address, AMOUNT);
+    await governor.connect(stranger).castVote(id, Vote.Against);
+    await governor.connect(client).castVote(id, Vote.For);
+    expect(await governor.proposalVotes(id)).to.deep.equal([0n, AMOUNT, 0n]);
+    await expect(governor.connect(client).castVote(id, Vote.Against))
+      .to.be.revertedWithCustomError(governor, "GovernorAlreadyCastVote")
+      .withArgs(client.address);
+    await expect(governor.connect(owner).castVote(id, 3)).to.be.revertedWithCustomError(
+      governor,
+      "GovernorInvalidVoteType",
+    );
+  });
+
+  it("are not the stake's: staked SVC votes for nobody", async () => {
+    const { svc, registry, workerOwner } = await freshGovernedWorld();
+    expect(await svc.balanceOf(registry)).to.be.greaterThan(0n);
+    expect(await svc.getVotes(await registry.getAddress())).to.equal(0);
+    expect(await svc.getVotes(workerOwner.address)).to.equal(0);
+  });
+
+  it("can be delegated by signature, once, in time", async () => {
+    const world = await freshGovernedWorld();
+    const { svc, owner, client, stranger } = world;
+    await svc.connect(owner).transfer(client.address, AMOUNT);
+    const types = {
+      Delegation: [
+        { name: "delegatee", type: "address" },
+        { name: "nonce", type: "uint256" },
+        { name: "expiry", type: "uint256" },
+      ],
+    };
+    const sign = async (expiry: number) =>
+      ethers.Signature.from(
+        await client.signTypedData(await domainOf(world), types, { delegatee: stranger.address, nonce: 0, expiry }),
+      );
+    const late = (await now()) - 1;
+    const old = await sign(late);
+    await expect(svc.delegateBySig(stranger.address, 0, late, old.v, old.r, old.s)).to.be.revertedWithCustomError(
+      svc,
+      "VotesExpiredSignature",
+    );
+    const expiry = (await now()) + 1_000;
+    const { v, r, s } = await sign(expiry);
+    await svc.connect(stranger).delegateBySig(stranger.address, 0, expiry, v, r, s);
+    expect(await svc.getVotes(stranger.address)).to.equal(AMOUNT);
+    await expect(svc.delegateBySig(stranger.address, 0, expiry, v, r, s))
+      .to.be.revertedWithCustomError(svc, "InvalidAccountNonce")
+      .withArgs(client.address, 1);
+  });
+});
+
+describe("Permits of SVC", () => {
+  const types = {
+    Permit: [
+      { name: "owner", type: "address" },
+      { name: "spender", type: "address" },
+      { name: "value", type: "uint256" },
+      { name: "nonce", type: "uint256" },
+      { name: "deadline", type: "uint256" },
+    ],
+  };
+
+  async function permit(world: World, deadline: number, chainId = CHAIN_ID) {
+    const { svc, owner, stranger } = world;
+    const message = {
+      owner: owner.address,
+      spender: stranger.address,
+      value: AMOUNT,
+      nonce: await svc.nonces(owner.address),
+      deadline,
+    };
+    const signature = await owner.signTypedData({ ...(await domainOf(world)), chainId }, types, message);
+    const { v, r, s } = ethers.Signature.from(signature);
+    return [owner.address, stranger.address, AMOUNT, deadline, v, r, s] as const;
+  }
+
+  it("approve by signature, once", async () => {
+    const world = await freshGovernedWorld();
+    const { svc, owner, stranger } = world;
+    const args = await permit(world, (await now()) + 1_000);
+    await svc.connect(stranger).permit(...args);
+    expect(await svc.allowance(owner.address, stranger.address)).to.equal(AMOUNT);
+    expect(await svc.nonces(owner.address)).to.equal(1);
+    await expect(svc.permit(...args)).to.be.revertedWithCustomError(svc, "ERC2612InvalidSigner");
+  });
+
+  it("are worth nothing after their deadline or on another chain", async () => {
+    const world = await freshGovernedWorld();
+    const { svc } = world;
+    const deadline = (await now()) - 1;
+    await expect(svc.permit(...(await permit(world, deadline))))
+      .to.be.revertedWithCustomError(svc, "ERC2612ExpiredSignature")
+      .withArgs(deadline);
+    await expect(svc.permit(...(await permit(world, (await now()) + 1_000, 1)))).to.be.revertedWithCustomError(
+      svc,
+      "ERC2612InvalidSigner",
+    );
+  });
+});

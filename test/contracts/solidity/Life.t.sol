@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Life} from "./life/Life.sol";
+
+/// @notice The whole life of jobs, stakes and disputes in random order: 256 runs of 128 calls, each property after each call.
+contract LifeTest {
+    Life private _life;
+
+    function setUp() external {
+        _life = new Life();
+    }
+
+    /// @dev Where the runner looks for what to call.
+    function targetContracts() external view returns (address[] memory targets) {
+        targets = new address[](1);
+        targets[0] = address(_life);
+    }
+
+    /// @dev Nor does it call in this test's name, to which `silence` listens.
+    function excludeSenders() external view returns (address[] memory senders) {
+        senders = new address[](1);
+        senders[0] = address(this);
+    }
+
+    /// One campaign for all of them: a campaign each would cost twelve times as much and see no more.
+    function invariant_everyPropertyHoldsAfterEveryCall() external view {
+        _life.checkTokensHeldAreOwed();
+        _life.checkOwedIsTheSumOfItsParts();
+        _life.checkBalancesMoveByTheirOwnersOnly();
+        _life.checkPayeesHaveWhatTheyEarned();
+        _life.checkStakesAreHeld();
+        _life.checkFeeIsCapped();
+        _life.checkTouchedJob();
+    }
+
+    /// The same actions in a fixed order: shows that the handlers reach every one of them, and every way a job can end.
+    // solhint-disable-next-line function-max-lines
+    function test_everyActionAndEveryEndIsReached() external {
+        for (uint256 i = 0; i < 4_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
+        _life.checkAllJobs();
+        string[41] memory all = [
+            "deposit",
+            "withdraw",
+            "limits",
+            "misbehave",
+            "claim",
+            "claim refused",
+            "lock",
+            "lock refused",
+            "acknowledge",
+            "complete",
+            "submitProof",
+            "finalize",
+            "fail",
+            "refund",
+            "dispute settled",
+            "dispute proven",
+            "worker at fault, settled",
+            "worker at fault, proven",
+            "gateway at fault, settled",
+            "gateway at fault, proven",
+            "rejected, settled",
+            "rejected, proven",
+            "expired, settled",
+            "expired, proven",
+            "equivocation acknowledged",
+            "equivocation proven",
+            "equivocation settled",
+            "equivocation disputed",
+            "equivocation expired",
+            "equivocation ended",
+            "collectDebt",
+            "addStake",
+            "startUnbonding",
+            "cancelUnbonding",
+            "withdrawStake",
+            "fee",
+            "price",
+            "retirement",
+            "pause",
+            "stake terms",
+            "grant"
+        ];
+        string memory missing = "";
+        for (uint256 i = 0; i < all.length; ++i) {
+            if (_life.done(all[i]) < 3) missing = string.concat(missing, all[i], "; ");
+        }
+        require(bytes(missing).length == 0, missing);
+        _life.silence();
+    }
+
+    function _step(uint256 seed) private {
+        (uint256 a, uint256 b, uint256 c) = (seed >> 8, seed >> 72, seed >> 136);
+        uint256 action = seed % 24;
+        if (action < 6) _life.serve(a, b);
+        else if (action < 9) _life.settle(a, b);
+        else if (action == 9) _life.deposit(a, b);
+        else if (action == 10) _life.withdraw(a, b);
+        else if (action == 11) _life.misbehave(a, b);
+        else if (action == 12) _life.claim(a);
+        else if (action == 13) _life.finalize(a);
+        else if (action == 14) _life.fail(a, b);
+        else if (action == 15) _life.refund(a, b % 2 == 0);
+        else if (action == 16) _life.proveEquivocation(a, b);
+        else if (action == 17) _life.collectDebt();
+        else if (action == 18) _life.wait(a);
+        else if (action == 19) _life.announce(a, b, c);
+        else if (action == 20) _life.govern(a, b);
+        else if (action == 21) _life.setLimits(a, b % 2 == 0, c, b);
+        else if (action == 22) _life.acknowledge(a, b);
+        else if (b % 3 == 0) _life.withdrawStake(a);
+        else if (b % 3 == 1) _life.startUnbonding(a);
+        else _life.restake(a, b);
+    }
+
+    /// After each run: no call changed a job that it was not about, and silence ends everything.
+    function afterInvariant() external {
+        _life.checkAllJobs();
+        _life.silence();
+    }
+}

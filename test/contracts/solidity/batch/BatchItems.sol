@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Assignment, Completion, Signature} from "../../../../contracts/libraries/JobTypes.sol";
+import {Behaviour} from "../../../../contracts/testing/HostileStablecoin.sol";
+import {Protocol} from "../Protocol.sol";
+import {VM, within} from "../Vm.sol";
+
+/// @notice Jobs in all states, calls of every kind that one wallet, its own gateway, can make for them, and a digest of all state.
+abstract contract BatchItems is Protocol {
+    uint256 internal constant JOBS = 6;
+    uint256 internal constant WORKER_KEY = 0xB0B;
+    address internal constant WALLET = address(0x1000);
+    address internal constant PAYOUT = address(0x2000);
+
+    mapping(uint256 job => Completion) private _completions;
+
+    function _prepare() internal {
+        deployProtocol();
+        escrow.addGateway(WALLET);
+        addWorker(WORKER_KEY, PAYOUT);
+        token.mint(WALLET, 100_000_000);
+        token.mint(address(treasury), 300_000);
+        VM.prank(WALLET);
+        token.approve(address(escrow), 100_000_000);
+        VM.prank(WALLET);
+        escrow.deposit(5_000);
+    }
+
+    /// @dev A new job, brought into one of six states.
+    function _bring(uint256 i, uint256 depth) internal {
+        bytes16 jobId = _id(i);
+        VM.prank(WALLET);
+        escrow.lock(WALLET, 1, jobId, 4_000, 80, type(uint40).max);
+        Completion storage completion = _completions[i];
+        (completion.jobId, completion.proofHash) = (jobId, keccak256(abi.encode(i)));
+        (completion.completionTokens, completion.completedAt) = (3_000, uint40(block.timestamp));
+        if (depth >= 1 && depth <= 3) _acknowledge(jobId);
+        if (depth == 2 || depth == 3) escrow.submitProof(completion, signCompletion(WORKER_KEY, completion));
+        if (depth == 4 || depth == 5) _complete(i);
+        if (depth == 3 || depth == 5) _call(_openDispute(i));
+    }
+
+    /// @dev A token that refuses payees, or a treasury without tokens, sometimes.
+    function _spoil(uint256 seed) internal {
+        token.setBehaviour(PAYOUT, Behaviour(within(seed >> 8, 0, uint256(type(Behaviour).max))));
+        token.setBehaviour(address(treasury), Behaviour(within(seed >> 16, 0, uint256(type(Behaviour).max))));
+        if ((seed >> 24) % 2 == 0) {
+            token.setBehaviour(address(escrow), Behaviour(within(seed >> 25, 0, uint256(type(Behaviour).max))));
+        }
+        if ((seed >> 32) % 2 == 0) token.setBehaviour(address(0xdead), Behaviour.Revert);
+    }
+
+    function _item(uint256 seed) internal view returns (bytes memory) {
+        uint256 i = (seed >> 8) % (JOBS + 1);
+        uint256 kind = seed % 12;
+        if (kind == 0) return abi.encodeCall(escrow.lock, (WALLET, 1, _id(i), 4_000, 80, type(uint40).max));
+        if (kind == 1) return _completeCall(i);
+        if (kind == 2) return abi.encodeCall(escrow.submitProof, (_completions[i], _sign(i)));
+        if (kind == 3) return abi.encodeCall(escrow.finalize, (_completions[i]));
+        if (kind == 4) return abi.encodeWithSelector(escrow.fail.selector, _id(i), seed % 5);
+        if (kind == 5) return abi.encodeCall(escrow.refund, (_id(i)));
+        if (kind == 6) return _openDispute(i);
+        if (kind == 7) return _equivocation(i);
+        if (kind == 8) return abi.encodeCall(escrow.expire, (_id(i)));
+        if (kind == 9) return abi.encodeCall(escrow.claim, (seed % 2 == 0 ? PAYOUT : address(treasury)));
+        if (kind == 10) return abi.encodeCall(escrow.withdraw, (uint40(within(seed >> 16, 0, 300)), address(0xdead)));
+        return abi.encodeCall(escrow.deposit, (uint40(within(seed >> 16, 90, 300))));
+    }
+
+    function _openDispute(uint256 i) private view returns (bytes memory) {
+        return abi.encodeCall(escrow.openDispute, (keccak256("other"), _completions[i], _sign(i)));
+    }
+
+    function _equivocation(uint256 i) private view returns (bytes memory) {
+        Completion memory other = _completions[i];
+        other.proofHash = keccak256("other");
+        return
+            abi.encodeCall(
+                escrow.proveEquivocation,
+                (_completions[i], _sign(i), other, signCompletion(WORKER_KEY, other))
+            );
+    }
+
+    function _completeCall(uint256 i) private view returns (bytes memory) {
+        return abi.encodeCall(escrow.complete, (_completions[i], 3_000, _sign(i), 1, WALLET));
+    }
+
+    function _complete(uint256 i) private {
+        _call(_completeCall(i));
+    }
+
+    function _acknowledge(bytes16 jobId) private {
+        Assignment memory assignment = Assignment(jobId, VM.addr(WORKER_KEY), 1, type(uint40).max);
+        bytes memory call = abi.encodeCall(
+            escrow.acknowledge,
+            (assignment, signAssignment(assignment), signAcknowledgement(WORKER_KEY, jobId, 1))
+        );
+        _call(call);
+    }
+
+    function _call(bytes memory data) private {
+        VM.prank(WALLET);
+        (bool ok, ) = address(escrow).call(data);
+        require(ok, "preparation");
+    }
+
+    function _id(uint256 i) private pure returns (bytes16) {
+        return bytes16(uint128(i + 1));
+    }
+
+    function _sign(uint256 i) private view returns (Signature memory) {
+        return signCompletion(WORKER_KEY, _completions[i]);
+    }
+
+    /// @dev All that the items can change.
+    function _digest() internal view returns (bytes32 digest) {
+        for (uint256 i = 0; i <= JOBS; ++i) {
+            bytes16 jobId = _id(i);
+            digest = keccak256(abi.encode(digest, escrow.jobOf(jobId), escrow.disputeOf(jobId)));
+            (bytes28 proof, uint32 credits) = escrow.proofOf(jobId);
+            (uint256 debt, bool toWorker) = escrow.debtOf(jobId);
+            (uint32 slashed, bool full) = registry.slashOf(jobId);
+            digest = keccak256(abi.encode(digest, proof, credits, debt, toWorker, slashed, full));
+        }
+        address[5] memory holders = [WALLET, PAYOUT, address(treasury), address(escrow), address(0xdead)];
+        for (uint256 i = 0; i < holders.length; ++i) {
+            uint256 claimable = escrow.claimableOf(holders[i]);
+            digest = keccak256(abi.encode(digest, token.balanceOf(holders[i]), svc.balanceOf(holders[i]), claimable));
+        }
+        (uint256 owed, uint256 units) = escrow.liabilities();
+        return keccak256(abi.encode(digest, owed, units, escrow.accountOf(WALLET), svc.balanceOf(address(registry))));
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {
+    Assignment,
+    Completion,
+    FailureReason,
+    JobStatus,
+    Signature
+} from "../../../../contracts/libraries/JobTypes.sol";
+import {VM, within} from "../Vm.sol";
+import {StakeHandler} from "./StakeHandler.sol";
+
+/// @notice The life of a job until it is settled or returned.
+abstract contract JobHandler is StakeHandler {
+    uint256 internal constant LOCKED = 1 << uint8(JobStatus.Locked);
+    uint256 internal constant ACKNOWLEDGED = 1 << uint8(JobStatus.Acknowledged);
+    uint256 internal constant PROVEN = 1 << uint8(JobStatus.Proven);
+
+    function lock(uint256 who, uint256 maxTokens, uint256 model) public {
+        address wallet = walletAt(who);
+        model = within(model, 1, 2);
+        maxTokens = within(maxTokens, 0, 10_000);
+        (uint256 flat, uint256 per1k) = _priceNow(model);
+        uint256 credits = _cost(maxTokens, flat, per1k);
+        bytes16 jobId = bytes16(keccak256(abi.encode(jobs.length)));
+        bool allowed = _allowed(wallet, model, credits);
+        VM.prank(gateway);
+        try escrow.lock(wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max) {
+            require(allowed, "a lock went against pause, limit, freeze, balance or retirement");
+        } catch {
+            require(!allowed, "a legal lock was refused");
+            done["lock refused"] += 1;
+            return;
+        }
+        Wallet storage ghost = wallets[wallet];
+        ghost.free -= credits;
+        ghost.escrowed += credits;
+        ghost.lastLockDay = block.timestamp / 1 days;
+        ghost.spent[ghost.lastLockDay] += credits;
+        JobGhost storage job = ghosts[jobId];
+        (job.status, job.wallet, job.model, job.locked) = (JobStatus.Locked, wallet, model, credits);
+        (job.flat, job.per1k, job.fee, job.lockedAt) = (flat, per1k, _feeNow(), block.timestamp);
+        jobs.push(jobId);
+        touched = jobId;
+        done["lock"] += 1;
+    }
+
+    /// @notice By any eligible worker, under the next attempt.
+    function acknowledge(uint256 which, uint256 who) public {
+        bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED);
+        JobGhost storage job = ghosts[jobId];
+        if (jobId == 0 || job.attempt == type(uint8).max) return;
+        who %= WORKERS;
+        uint8 attempt = uint8(job.attempt + 1);
+        Assignment memory assignment = Assignment(jobId, _signerAt(who), attempt, uint40(block.timestamp + 1));
+        Signature memory byWorker = signAcknowledgement(FIRST_WORKER_KEY + who, jobId, attempt);
+        try escrow.acknowledge(assignment, signAssignment(assignment), byWorker) {
+            require(_eligible(who), "an unbonding worker, or one without stake, took a job");
+        } catch {
+            require(!_eligible(who), "a legal acknowledgement was refused");
+            return;
+        }
+        (job.status, job.worker, job.attempt) = (JobStatus.Acknowledged, who + 1, attempt);
+        touched = jobId;
+        done["acknowledge"] += 1;
+    }
+
+    /// @notice By the acknowledged worker, or by another one under a higher attempt, or the proven Completion.
+    function complete(uint256 which, uint256 who, uint256 tokens, uint256 counted) public {
+        bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED | PROVEN);
+        JobGhost storage job = ghosts[jobId];
+        if (jobId == 0 || block.timestamp >= job.lockedAt + COMPLETION + INCLUSION) return;
+        who = job.status == JobStatus.Proven ? job.worker - 1 : who % WORKERS;
+        if (job.status != JobStatus.Proven) {
+            if (job.status == JobStatus.Locked || job.worker != who + 1) {
+                if (!_eligible(who) || job.attempt == type(uint8).max) return;
+                (job.worker, job.attempt) = (who + 1, job.attempt + 1);
+            }
+            job.completion = _completionOf(jobId, job, tokens);
+        }
+        counted = within(counted, 0, 10_000);
+        Signature memory signature = signCompletion(FIRST_WORKER_KEY + who, job.completion);
+        VM.prank(gateway);
+        escrow.complete(job.completion, uint32(counted), signature, uint8(job.attempt), job.wallet);
+        uint256 billed = job.completion.completionTokens;
+        _charge(job, _priceOf(job, counted < billed ? counted : billed));
+        job.due = block.timestamp + DISPUTE + INCLUSION;
+        touched = jobId;
+        done["complete"] += 1;
+    }
+
+    function submitProof(uint256 which, uint256 tokens) public {
+        bytes16 jobId = _jobIn(which, ACKNOWLEDGED);
+        JobGhost storage job = ghosts[jobId];
+        if (jobId == 0 || block.timestamp >= job.lockedAt + COMPLETION + INCLUSION) return;
+        job.completion = _completionOf(jobId, job, tokens);
+        Signature memory signature = signCompletion(FIRST_WORKER_KEY + job.worker - 1, job.completion);
+        VM.prank(STRANGER);
+        escrow.submitProof(job.completion, signature);
+        (job.status, job.due) = (JobStatus.Proven, block.timestamp + FINALIZATION);
+        job.proof = _priceOf(job, job.completion.completionTokens);
+        touched = jobId;
+        done["submitProof"] += 1;
+    }
+
+    /// @notice By a stranger. Waits for its time if it has to.
+    function finalize(uint256 which) external {
+        bytes16 jobId = _jobIn(which, PROVEN);
+        if (jobId == 0) return;
+        if (block.timestamp < ghosts[jobId].due) VM.warp(ghosts[jobId].due);
+        _finalize(jobId);
+    }
+
+    function fail(uint256 which, uint256 reason) external {
+        bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED);
+        // Rarely, or few jobs would be answered.
+        if (jobId == 0 || reason % 4 != 0) return;
+        VM.prank(gateway);
+        escrow.fail(jobId, FailureReason(within(reason / 4, 0, uint256(type(FailureReason).max))));
+        _returnAll(ghosts[jobId]);
+        ghosts[jobId].status = JobStatus.Failed;
+        touched = jobId;
+        done["fail"] += 1;
+    }
+
+    /// @notice Waits for its time if it has to.
+    function refund(uint256 which, bool byGateway) external {
+        bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED);
+        if (jobId == 0 || which % 3 != 0) return;
+        uint256 from = ghosts[jobId].lockedAt + COMPLETION + (byGateway ? 0 : INCLUSION);
+        if (block.timestamp < from) VM.warp(from);
+        _refund(jobId, byGateway ? gateway : STRANGER);
+    }
+
+    function _refund(bytes16 jobId, address by) internal {
+        VM.prank(by);
+        escrow.refund(jobId);
+        _returnAll(ghosts[jobId]);
+        ghosts[jobId].status = JobStatus.Refunded;
+        touched = jobId;
+        done["refund"] += 1;
+    }
+
+    function _finalize(bytes16 jobId) internal {
+        VM.prank(STRANGER);
+        escrow.finalize(ghosts[jobId].completion);
+        _charge(ghosts[jobId], ghosts[jobId].proof);
+        touched = jobId;
+        done["finalize"] += 1;
+    }
+
+    /// @dev Everything that can forbid a lock.
+    function _allowed(address wallet, uint256 model, uint256 credits) private view returns (bool) {
+        Wallet storage ghost = wallets[wallet];
+        if (paused || !mayLock || ghost.frozen || ghost.free < credits) return false;
+        Price storage price = prices[model];
+        if (price.retiresAt != 0 && block.timestamp >= price.retiresAt) return false;
+        return !ghost.limited || ghost.spent[block.timestamp / 1 days] + credits <= ghost.limit;
+    }
+
+    function _priceOf(JobGhost storage job, uint256 tokens) private view returns (uint256) {
+        uint256 cost = _cost(tokens, job.flat, job.per1k);
+        return cost < job.locked ? cost : job.locked;
+    }
+
+    function _completionOf(
+        bytes16 jobId,
+        JobGhost storage job,
+        uint256 tokens
+    ) private view returns (Completion memory) {
+        uint256 latest = job.lockedAt + COMPLETION - 1;
+        uint256 completedAt = block.timestamp < latest ? block.timestamp : latest;
+        bytes32 proofHash = keccak256(abi.encode(jobId, tokens));
+        return Completion(jobId, proofHash, 7, uint32(within(tokens, 0, 12_000)), uint40(completedAt));
+    }
+}

@@ -1,0 +1,103 @@
+import type { Address, Hex } from "viem";
+import { encodeAbiParameters, encodeEventTopics } from "viem";
+import { describe, expect, it } from "vitest";
+import { argumentUnit, decimal, describeEvent, eventTitle } from "../../../protocol/audit/describe.ts";
+import { type AnyEvent, type ContractName, decodeLogs, EVENT_ABIS } from "../../../protocol/audit/event-log.ts";
+import { moneyFlow } from "../../../protocol/audit/money-flow.ts";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+
+const at = (digit: number): Address => `0x${String(digit).repeat(40)}`;
+const addresses = {
+  escrow: at(1),
+  catalog: at(2),
+  registry: at(3),
+  panel: at(4),
+  stablecoin: at(5),
+  serviceToken: at(6),
+  treasury: [at(7)],
+};
+const JOB: Hex = `0x${"ab".repeat(16)}`;
+const WALLET = at(8);
+const WORKER = at(9);
+
+/** A JobSettled log as a node returns it. */
+function settledLog() {
+  const abi = inferenceEscrowAbi.filter((item) => item.type === "event" && item.name === "JobSettled");
+  const topics = encodeEventTopics({
+    abi,
+    eventName: "JobSettled",
+    args: { jobId: JOB, wallet: WALLET, worker: WORKER },
+  } as never);
+  const inputs = (abi[0] as { inputs: readonly { indexed: boolean; type: string }[] }).inputs.filter(
+    ({ indexed }) => !indexed,
+  );
+  const data = encodeAbiParameters(inputs, [`0x${"cd".repeat(32)}`, 7, 3000, 3000, 12, 4, 108_000n, 12_000n, 988, 0]);
+  return {
+    address: addresses.escrow,
+    topics: topics as Hex[],
+    data,
+    blockNumber: 5n,
+    logIndex: 2,
+    transactionHash: `0x${"ef".repeat(32)}` as Hex,
+  };
+}
+
+describe("events in words", () => {
+  const events = (Object.keys(EVENT_ABIS) as ContractName[]).flatMap((contract) =>
+    EVENT_ABIS[contract].filter((item) => item.type === "event").map((item) => ({ contract, item })),
+  );
+
+  it.each(events.map(({ contract, item }) => [`${contract}.${item.name}`, contract, item] as const))(
+    "%s has a title, and each of its arguments a unit",
+    (_, contract, item) => {
+      expect(eventTitle(contract, item.name)).not.toBeNull();
+      const unknown = item.inputs.filter(({ name, type }) => argumentUnit(contract, type, name) === null);
+      expect(unknown).toEqual([]);
+    },
+  );
+
+  it("shows money, hashes and words as a person reads them", () => {
+    const [event] = decodeLogs([settledLog()], addresses) as [AnyEvent];
+    const { title, fields } = describeEvent(event);
+    expect(title).toBe("Escrow released: proof verified, job charged");
+    const text = Object.fromEntries(fields.map((field) => [field.name, field.text]));
+    expect(text).toMatchObject({
+      credits: "12 credits",
+      returned: "4 credits",
+      workerUnits: "0.108",
+      feeUnits: "0.012",
+    });
+    const failed = {
+      ...event,
+      name: "JobFailed",
+      args: { jobId: JOB, wallet: WALLET, reason: 2, credits: 8, free: 1, escrowed: 0 },
+    };
+    expect(describeEvent(failed).fields.find(({ name }) => name === "reason")?.text).toBe("HashMismatch");
+  });
+
+  it("writes base units as decimals without rounding", () => {
+    expect(decimal(1n, 6)).toBe("0.000001");
+    expect(decimal(10_000_000n, 6)).toBe("10");
+    expect(decimal(123_456_789_012_345_678_901n, 18)).toBe("123.456789012345678901");
+  });
+});
+
+describe("the money flow of a transaction", () => {
+  it("splits a settlement into the charge and what comes back", () => {
+    const flows = moneyFlow(decodeLogs([settledLog()], addresses), addresses);
+    expect(flows).toMatchObject([
+      {
+        amount: 12n,
+        unit: "credits",
+        from: { kind: "escrow", wallet: WALLET },
+        to: { kind: "address", name: "escrow" },
+        jobId: JOB,
+      },
+      { amount: 4n, unit: "credits", from: { kind: "escrow" }, to: { kind: "free", wallet: WALLET } },
+    ]);
+  });
+
+  it("ignores logs of other contracts", () => {
+    expect(decodeLogs([{ ...settledLog(), address: at(0) }], addresses)).toEqual([]);
+  });
+});

@@ -1,0 +1,217 @@
+/** What an operator does to the chain: shown first, sent only when told to, refused with the contract's own reason. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Hex, keccak256, toBytes, toHex } from "viem";
+import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { runOperator } from "../../scripts/operator/run.ts";
+import { run } from "./support/cli.ts";
+import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
+
+const DAY = 86_400;
+const keyOf = (addressIndex: number): Hex => {
+  const account = mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
+  return toHex(account.getHdKey().privateKey as Uint8Array);
+};
+const KEYS = { holder: keyOf(2), stranger: keyOf(4), guardian: keyOf(6), arbiters: [keyOf(7), keyOf(8)] as const };
+
+let p: Protocol;
+beforeAll(async () => {
+  p = await startProtocol();
+});
+afterAll(() => p?.stop());
+
+const operator = (command: string, key?: Hex) =>
+  runOperator(command.split(" "), { ...p.chain.env, ...(key ? { OPERATOR_PRIVATE_KEY: key } : {}) });
+// biome-ignore lint/suspicious/noExplicitAny: each command prints JSON of its own
+const json = async (command: string, key?: Hex): Promise<any> => JSON.parse(await operator(`${command} --json`, key));
+const statusOf = async (jobId: Hex) => (await p.read({ ...p.escrow, functionName: "jobOf", args: [jobId] })).status;
+const locks = async () => {
+  const jobId = newJobId();
+  await p.batch(people.gateway, [p.lockCall(jobId)]);
+  return (await statusOf(jobId)) === ChainStatus.Locked;
+};
+
+describe("the command line", () => {
+  it("explains itself, and says what is wrong with status 2", async () => {
+    const help = await run("scripts/operator.ts", ["--help"]);
+    expect(help).toMatchObject({ code: 0, output: expect.stringContaining("disputes vote <job id>") });
+    const wrong = await run("scripts/operator.ts", ["models", "drop", "qwen3-8b"], p.chain.env);
+    expect(wrong).toMatchObject({ code: 2, output: expect.stringContaining('there is no command "models drop"') });
+  });
+
+  it("refuses missing, superfluous and malformed arguments", async () => {
+    await expect(operator("gateways disable")).rejects.toThrow("usage: npm run operator -- gateways disable <address>");
+    await expect(operator("models list --tier max")).rejects.toThrow("usage: npm run operator -- models list");
+    await expect(operator("gateways disable 0x12", KEYS.guardian)).rejects.toThrow('"0x12" is not an address');
+    await expect(operator("models propose-prices qwen3-8b --per-request 0 --per-1k 4", KEYS.holder)).rejects.toThrow(
+      "--per-request 0 must be a whole number from 1 to 65535",
+    );
+    await expect(operator("models propose-prices gpt --per-request 1 --per-1k 4", KEYS.holder)).rejects.toThrow(
+      "the catalog has no gpt; it has llama",
+    );
+    await expect(operator("models propose-retire qwen3-8b --at tomorrow", KEYS.holder)).rejects.toThrow(
+      "with its zone",
+    );
+    await expect(operator("disputes expire job_1", KEYS.holder)).rejects.toThrow("is not a job id");
+    await expect(operator("protocol pause")).rejects.toThrow("set OPERATOR_PRIVATE_KEY");
+  });
+
+  it("refuses a node of another chain than the deployment's", async () => {
+    const other = { ...p.chain.deployment, startBlockHash: `0x${"11".repeat(32)}` };
+    const file = join(p.chain.folder, "other.json");
+    writeFileSync(file, JSON.stringify(other));
+    const env = { RPC_URL: p.chain.rpcUrl, DEPLOYMENT_FILE: file };
+    await expect(runOperator(["models", "list"], env)).rejects.toThrow(/another chain of the id 31337/);
+  });
+});
+
+describe("the guardian", () => {
+  it("pauses and resumes; without --yes nothing is sent, and a stranger is told why not", async () => {
+    const shown = await json("protocol pause", KEYS.guardian);
+    expect(shown).toMatchObject({
+      sent: false,
+      contract: "InferenceEscrow",
+      function: "setPaused",
+      args: [true],
+      from: people.guardian.address,
+    });
+    expect(await locks()).toBe(true);
+    await expect(operator("protocol pause --yes", KEYS.stranger)).rejects.toThrow(/would revert: Admin_NotGuardian/);
+    expect(await json("protocol pause --yes", KEYS.guardian)).toMatchObject({ sent: true });
+    expect(await locks()).toBe(false);
+    await operator("protocol resume --yes", KEYS.guardian);
+    expect(await locks()).toBe(true);
+  });
+
+  it("disables a gateway's lock, and only a vote gives it back", async () => {
+    const { gateway } = people;
+    await operator(`gateways disable ${gateway.address} --yes`, KEYS.guardian);
+    expect(await locks()).toBe(false);
+    expect(await json("gateways list")).toMatchObject([
+      { id: 1, signer: gateway.address, may_lock: false },
+      { id: 2, may_lock: true },
+    ]);
+    await expect(operator(`gateways propose-add ${gateway.address} --yes`, KEYS.holder)).rejects.toThrow(
+      /Admin_GatewayExists/,
+    );
+    await decide(`gateways propose-enable ${gateway.address}`);
+    expect(await locks()).toBe(true);
+  });
+});
+
+/** Proposes, votes, waits, queues, waits, executes. */
+async function decide(command: string): Promise<void> {
+  await operator("proposals delegate --yes", KEYS.holder);
+  await p.later(1);
+  const { proposal_id: id, sent } = await json(`${command} --yes`, KEYS.holder);
+  expect(sent).toBe(true);
+  const state = async () => (await json("proposals list")).find((one: { id: string }) => one.id === id).state;
+  expect(await state()).toBe("pending");
+  await p.later(DAY + 1);
+  await operator(`proposals vote ${id} for --yes`, KEYS.holder);
+  await expect(operator(`proposals vote ${id} for --yes`, KEYS.stranger)).rejects.toThrow(
+    "has no votes in this proposal",
+  );
+  await expect(operator(`proposals queue ${id} --yes`, KEYS.stranger)).rejects.toThrow(
+    /GovernorUnexpectedProposalState/,
+  );
+  await p.later(5 * DAY);
+  await operator(`proposals queue ${id} --yes`, KEYS.stranger);
+  expect(await state()).toBe("queued");
+  await p.later(2 * DAY);
+  await operator(`proposals execute ${id} --yes`, KEYS.stranger);
+  expect(await state()).toBe("executed");
+}
+
+describe("disputes and the treasury", () => {
+  it("an arbiter sees the open dispute, votes, and the quorum rules; the treasury's debt is collected later", async () => {
+    const { jobId, completion } = await p.settle();
+    await p.dispute(people.client, completion);
+    const id = toApiJobId(jobId);
+    expect(await json("disputes list")).toMatchObject([
+      { job_id: id, opened_by: "wallet", credits: 8, quorum: 2, can_expire: false },
+    ]);
+    await expect(operator(`disputes vote ${id} rejected --yes`, KEYS.stranger)).rejects.toThrow(/Panel_NotAnArbiter/);
+    await expect(operator(`disputes expire ${id} --yes`, KEYS.stranger)).rejects.toThrow(/Job_TooEarly/);
+    // The treasury has less than the charge of 80,000 units.
+    await operator(`disputes vote ${id} worker-at-fault --yes`, KEYS.arbiters[0]);
+    await operator(`disputes vote ${id} worker-at-fault --yes`, KEYS.arbiters[1]);
+    expect(await json("disputes list")).toEqual([]);
+    const { debts } = await json("treasury show");
+    expect(debts).toMatchObject([{ job_id: id, to: "client" }]);
+    await expect(operator(`treasury collect ${id} --yes`, KEYS.stranger)).rejects.toThrow(/Dispute_TreasuryEmpty/);
+    await p.send(people.stranger, p.token, "mint", [p.chain.deployment.contracts.ProtocolTreasury, 1_000_000n]);
+    await operator(`treasury collect ${id} --yes`, KEYS.stranger);
+    expect(await json("treasury show")).toMatchObject({ debts: [], fee_bps: 1_000 });
+  });
+
+  it("pays out by vote only", async () => {
+    const { address } = privateKeyToAccount(keccak256(toBytes("a receiver")));
+    await expect(operator(`treasury propose-pay stablecoin ${address} 0`, KEYS.holder)).rejects.toThrow("above 0");
+    await decide(`treasury propose-pay stablecoin ${address} 500000`);
+    expect(await p.read({ ...p.token, functionName: "balanceOf", args: [address] })).toBe(500_000n);
+  });
+});
+
+describe("the worker pool", () => {
+  it("is listed with stake and health, and registered from a file", async () => {
+    const privateKey = keccak256(toBytes("a new worker of the operator"));
+    const { address } = privateKeyToAccount(privateKey);
+    const file = join(p.chain.folder, "pool.json");
+    writeFileSync(file, JSON.stringify([{ privateKey, endpoint: "http://127.0.0.1:9", models: ["qwen3-14b"] }]));
+    const command = `workers register --workers-file ${file}`;
+    expect(await json(command, KEYS.holder)).toEqual({ sent: false, workers: [address] });
+    expect(await json("workers list")).toHaveLength(2);
+    expect(await json(`${command} --yes`, KEYS.holder)).toMatchObject({ sent: true, workers: [address] });
+    expect(await json("workers list")).toMatchObject([
+      { id: 1, address: workerKey.address },
+      { id: 2 },
+      {
+        id: 3,
+        address,
+        state: "active",
+        stake_svc: 2_000,
+        health: "unreachable",
+        models: [4],
+        owner: people.svcHolder.address,
+      },
+    ]);
+  });
+});
+
+describe("governance", () => {
+  it("lists a model and changes its price, with the catalog's notice", async () => {
+    const listing = "--parameters 4B --owned-by acme --tier standard --per-request 8 --per-1k 4 --context-window 32768";
+    await decide(`models propose-add acme-4b ${listing}`);
+    expect((await json("models list")).at(-1)).toMatchObject({
+      number: 9,
+      id: "acme-4b",
+      tier: "standard",
+      context_window: 32_768,
+    });
+    await decide("models propose-prices acme-4b --per-request 6 --per-1k 3");
+    expect((await json("models list")).at(-1)).toMatchObject({
+      credits_per_request: 8,
+      next_prices: { credits_per_request: 6 },
+    });
+    await p.later(DAY);
+    expect((await json("models list")).at(-1)).toMatchObject({ credits_per_request: 6, next_prices: null });
+  });
+
+  it("retires a model: it works until its date and not after; an impossible date is refused at once", async () => {
+    const now = await p.now();
+    const at = (days: number) => new Date((now + days * DAY) * 1000).toISOString();
+    await expect(operator(`models propose-retire qwen3-8b --at ${at(20)} --yes`, KEYS.holder)).rejects.toThrow(
+      /too early/,
+    );
+    await decide(`models propose-retire qwen3-8b --at ${at(40)}`);
+    const { retiresAt } = await p.read({ ...p.catalog, functionName: "modelAt", args: [MODEL] });
+    await p.rpc.setNextBlockTimestamp({ timestamp: BigInt(retiresAt - 1) });
+    expect(await locks()).toBe(true);
+    await p.rpc.setNextBlockTimestamp({ timestamp: BigInt(retiresAt) });
+    expect(await locks()).toBe(false);
+  });
+});

@@ -1,0 +1,114 @@
+import { fileURLToPath } from "node:url";
+import type { BrowserContext, Page } from "playwright-core";
+import { createWalletClient, type Hex, http, type PrivateKeyAccount, type RpcError } from "viem";
+import type { Stack } from "../../support/stack.ts";
+
+type Request = { method: string; params?: unknown[] };
+type Reply = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
+
+/** What a wallet says when its owner presses "reject" (EIP-1193). */
+const REJECTED = { code: 4001, message: "User rejected the request." };
+
+/**
+ * A browser wallet (EIP-1193, announced as of EIP-6963) for tests: it signs with `account`, and hands everything else to the stack's
+ * node, as wallets do. A person's part is played by its fields.
+ */
+export class TestWallet {
+  account: PrivateKeyAccount;
+  /** The chain it is on. */
+  chainId: number;
+  /** Refuses the next request of one of these methods. */
+  readonly refuses = new Set<string>();
+  /** What it was asked to sign or send, in order. */
+  readonly asked: Request[] = [];
+  /** Runs before a transaction is sent: what others do meanwhile. */
+  beforeSending: () => Promise<void> = async () => {};
+  readonly #rpcUrl: string;
+  #pages: Page[] = [];
+
+  constructor(stack: Stack, account: PrivateKeyAccount) {
+    this.account = account;
+    this.chainId = stack.info.chain_id;
+    this.#rpcUrl = stack.info.rpc_url;
+  }
+
+  /** Puts the wallet into every page of the context. */
+  async install(context: BrowserContext): Promise<void> {
+    await context.exposeFunction("__wallet", (request: Request) => this.#answer(request));
+    await context.addInitScript({ path: fileURLToPath(new URL("./page-wallet.mjs", import.meta.url)) });
+    context.on("page", (page) => this.#pages.push(page));
+  }
+
+  /** The person switches the chain in the wallet. */
+  async switchTo(chainId: number): Promise<void> {
+    this.chainId = chainId;
+    await this.#emit("chainChanged", `0x${chainId.toString(16)}`);
+  }
+
+  async #emit(event: string, value: unknown): Promise<void> {
+    for (const page of this.#pages) {
+      if (!page.isClosed()) await page.evaluate(`window.__emit(${JSON.stringify(event)}, ${JSON.stringify(value)})`);
+    }
+  }
+
+  async #answer(request: Request): Promise<Reply> {
+    try {
+      return { result: await this.#handle(request) };
+    } catch (error) {
+      const { code, message, data } = error as Partial<RpcError> & { data?: unknown };
+      return { error: { code: typeof code === "number" ? code : -32603, message: message ?? String(error), data } };
+    }
+  }
+
+  async #handle({ method, params = [] }: Request): Promise<unknown> {
+    if (/^(personal_sign|eth_sign|eth_send|wallet_|eth_requestAccounts)/.test(method))
+      this.asked.push({ method, params });
+    if (this.refuses.delete(method)) throw REJECTED;
+    switch (method) {
+      case "eth_requestAccounts":
+      case "eth_accounts":
+        return [this.account.address];
+      case "eth_chainId":
+        return `0x${this.chainId.toString(16)}`;
+      case "wallet_switchEthereumChain":
+        await this.switchTo(Number((params[0] as { chainId: Hex }).chainId));
+        return null;
+      case "wallet_requestPermissions":
+      case "wallet_revokePermissions":
+      case "wallet_getCapabilities":
+        throw { code: 4200, message: `${method} is not supported` };
+      case "personal_sign":
+        return await this.account.signMessage({ message: { raw: params[0] as Hex } });
+      case "eth_signTypedData_v4":
+        return await this.account.signTypedData(JSON.parse(params[1] as string));
+      case "eth_sendTransaction":
+        return await this.#send(params[0] as { to: Hex; data?: Hex; value?: Hex; gas?: Hex });
+      default:
+        return await this.#rpc(method, params);
+    }
+  }
+
+  async #send({ to, data, value, gas }: { to: Hex; data?: Hex; value?: Hex; gas?: Hex }): Promise<Hex> {
+    await this.beforeSending();
+    const client = createWalletClient({ account: this.account, transport: http(this.#rpcUrl) });
+    return await client.sendTransaction({
+      to,
+      ...(data === undefined ? {} : { data }),
+      value: BigInt(value ?? 0),
+      // A wallet estimates before it asks; what changed since then is what reverts.
+      gas: BigInt(gas ?? 1_000_000),
+      chain: null,
+    });
+  }
+
+  async #rpc(method: string, params: unknown[]): Promise<unknown> {
+    const response = await fetch(this.#rpcUrl, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    const { result, error } = (await response.json()) as { result?: unknown; error?: object };
+    if (error !== undefined) throw error;
+    return result ?? null;
+  }
+}

@@ -1,0 +1,54 @@
+import { createServer } from "node:net";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { Part, ROOT } from "../../indexer/support/processes.ts";
+import { plainEnv, type Stack } from "../../support/stack.ts";
+
+/** The signer of a second gateway: the stack's contracts must know it from their deployment on. */
+export const SECOND_SIGNER = generatePrivateKey();
+export const SECOND_ADDRESS = privateKeyToAddress(SECOND_SIGNER);
+export const MASTER_KEY = "5a".repeat(32);
+
+/** A gateway process beside the stack's own, on the same database and chain. */
+export class SecondGateway {
+  readonly #stack: Stack;
+  readonly #env: Record<string, string>;
+  #part: Part | undefined;
+
+  constructor(stack: Stack, env: Record<string, string> = {}) {
+    this.#stack = stack;
+    this.#env = env;
+  }
+
+  /** Starts the process and waits until it can serve. */
+  async start(): Promise<void> {
+    const port = await freePort();
+    const { info, deploymentFile } = this.#stack;
+    const env = {
+      ...plainEnv(),
+      API_PORT: String(port),
+      DATABASE_URL: info.database_url,
+      RPC_URL: info.rpc_url,
+      DEPLOYMENT_FILE: deploymentFile,
+      GATEWAY_PRIVATE_KEY: SECOND_SIGNER,
+      MASTER_KEY,
+      ALLOW_LOCAL_ENDPOINTS: "true",
+      WEBHOOK_CONFIRMATIONS: "0",
+      LOG_LEVEL: "warn",
+      ...this.#env,
+    };
+    this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
+    await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
+  }
+
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    await this.#part?.stop(signal);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}

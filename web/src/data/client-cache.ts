@@ -1,0 +1,29 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { ApiFailure, isSignedOut } from "./client.ts";
+
+/** Set when a session ended by itself, so that the sign-in panel can say why it is there. */
+export const SESSION_ENDED = ["session-ended"];
+
+/** The cache of everything read. A session found to be over signs out everywhere at once. */
+export function createCache(): QueryClient {
+  const onError = (error: unknown) => {
+    if (!isSignedOut(error)) return;
+    client.setQueryData(["session"], null);
+    client.setQueryData(SESSION_ENDED, error.code === "session_expired");
+    client.removeQueries({ queryKey: ["own"], type: "inactive" });
+  };
+  const client = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        // Asking again does not change a refusal; it may well change an outage.
+        retry: (count, error) =>
+          count < 2 && !(error instanceof ApiFailure && error.status >= 400 && error.status < 500),
+        retryDelay: (count) => 500 * 2 ** count,
+        refetchOnWindowFocus: true,
+      },
+    },
+  });
+  return client;
+}

@@ -1,0 +1,142 @@
+/** What pages read, by name: one place decides how often it is asked for again. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { ApiFailure, call, isSignedOut } from "./client.ts";
+import type {
+  AccountInfo,
+  AppConfig,
+  ChainJob,
+  ChainTransaction,
+  Delivery,
+  DeliveryDetail,
+  Job,
+  JobPage,
+  KeyInfo,
+  Model,
+  SessionInfo,
+  UsageDay,
+  Webhook,
+  Worker,
+} from "./types.ts";
+
+const LIVE_MS = 4_000;
+
+export const configQuery = queryOptions({
+  queryKey: ["config"],
+  queryFn: () => call<AppConfig>("GET", "/config"),
+  staleTime: Infinity,
+});
+
+/** Null: nobody is signed in. */
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: async (): Promise<SessionInfo | null> => {
+    try {
+      return await call<SessionInfo>("GET", "/session");
+    } catch (error) {
+      if (isSignedOut(error)) return null;
+      throw error;
+    }
+  },
+  staleTime: 60_000,
+});
+
+export const accountQuery = queryOptions({
+  queryKey: ["own", "account"],
+  queryFn: () => call<AccountInfo>("GET", "/account"),
+  refetchInterval: LIVE_MS,
+});
+
+export const keyQuery = queryOptions({ queryKey: ["own", "key"], queryFn: () => call<KeyInfo>("GET", "/key") });
+
+export const usageQuery = (days: number) =>
+  queryOptions({
+    queryKey: ["own", "usage", days],
+    queryFn: () => call<{ data: UsageDay[] }>("GET", `/usage?days=${days}`),
+    refetchInterval: 15_000,
+    placeholderData: keepPreviousData,
+  });
+
+export type JobFilter = { status?: string; model?: string; before?: string; limit?: number };
+
+/** The query string of a filter; empty values are left out. */
+export function queryString(filter: Record<string, string | number | undefined>): string {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== "");
+  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
+}
+
+export const jobsQuery = (filter: JobFilter) =>
+  queryOptions({
+    queryKey: ["own", "jobs", filter],
+    queryFn: () => call<JobPage>("GET", `/jobs${queryString(filter)}`),
+    refetchInterval: LIVE_MS,
+    placeholderData: keepPreviousData,
+  });
+
+/** The signed-in wallet's view of a job; null when it is another wallet's. */
+export const ownJobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["own", "job", id],
+    queryFn: async (): Promise<Job | null> => {
+      try {
+        return await call<Job>("GET", `/jobs/${id}`);
+      } catch (error) {
+        if (error instanceof ApiFailure && error.code === "job_not_found") return null;
+        throw error;
+      }
+    },
+    refetchInterval: LIVE_MS,
+  });
+
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: () => call<{ data: Model[] }>("GET", "/models"),
+  refetchInterval: 30_000,
+});
+
+export const workersQuery = queryOptions({
+  queryKey: ["workers"],
+  queryFn: () => call<{ data: Worker[] }>("GET", "/workers"),
+  refetchInterval: 30_000,
+});
+
+export const transactionQuery = (hash: string) =>
+  queryOptions({
+    queryKey: ["tx", hash],
+    queryFn: () => call<ChainTransaction>("GET", `/tx/${hash}`),
+    refetchInterval: ({ state }) => (state.data?.status === "pending" ? 2_000 : false),
+    staleTime: 30_000,
+  });
+
+export const chainJobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["chain-job", id],
+    queryFn: () => call<ChainJob>("GET", `/explorer/jobs/${encodeURIComponent(id)}`),
+    refetchInterval: LIVE_MS,
+  });
+
+export const settingsQuery = queryOptions({
+  queryKey: ["own", "settings"],
+  queryFn: () => call<{ low_credit_threshold: number }>("GET", "/settings"),
+});
+
+export const webhooksQuery = queryOptions({
+  queryKey: ["own", "webhooks"],
+  queryFn: () => call<{ data: Webhook[] }>("GET", "/webhooks"),
+  refetchInterval: LIVE_MS,
+});
+
+export const deliveriesQuery = (webhookId: string, filter: { status?: string; before?: string }) =>
+  queryOptions({
+    queryKey: ["own", "deliveries", webhookId, filter],
+    queryFn: () =>
+      call<{ data: Delivery[]; has_more: boolean }>("GET", `/webhooks/${webhookId}/deliveries${queryString(filter)}`),
+    refetchInterval: LIVE_MS,
+    placeholderData: keepPreviousData,
+  });
+
+export const deliveryQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["own", "delivery", id],
+    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
+    refetchInterval: LIVE_MS,
+  });

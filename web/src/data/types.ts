@@ -1,0 +1,151 @@
+/** Shapes of the answers below /app/api. Times are ISO 8601, credits whole, unless it says otherwise. */
+import type { Address, Hex } from "viem";
+import type { JobState } from "../../../protocol/job-status.ts";
+import type { Tier } from "../../../protocol/tiers.ts";
+
+export type AppConfig = {
+  chain_id: number;
+  chain_name: string;
+  currency: string;
+  rpc_url: string | null;
+  explorer_url: string | null;
+  base_url: string;
+  docs_url: string;
+  origin: string;
+  contracts: Record<string, Address>;
+  minimum_deposit: number;
+  development: boolean;
+};
+
+export type SessionInfo = { wallet: Address; expires_at: string };
+
+export type AccountInfo = {
+  wallet: Address;
+  free: number;
+  escrowed: number;
+  usdg_value: number;
+  has_account: boolean;
+  frozen: boolean;
+  daily_limit: number | null;
+  spent_today: number;
+};
+
+export type KeyInfo = { key: { hint: string; created_at: string; suspended: boolean } | null };
+
+export type UsageDay = { day: string; jobs: number; credits: number; tokens: number };
+
+export type Job = {
+  id: string;
+  status: JobState;
+  model: string;
+  tier: Tier;
+  credits_charged: number;
+  usdg_value: number;
+  worker_address: Address | null;
+  created_at: string;
+  completed_at: string | null;
+  on_chain: {
+    escrow_tx: Hex | null;
+    settlement_tx: Hex | null;
+    escrow_address: Address;
+    block_number: number | null;
+    proof_hash: string | null;
+  };
+  usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+};
+
+export type JobPage = { data: Job[]; has_more: boolean; next_cursor: string | null };
+
+export type Model = {
+  number: number;
+  id: string;
+  owned_by: string;
+  parameters: string;
+  tier: Tier;
+  context_window: number;
+  credits_per_request: number;
+  credits_per_1k_tokens: number;
+  next_credits_per_request: number | null;
+  next_credits_per_1k_tokens: number | null;
+  prices_change_at: string | null;
+  retires_at: string | null;
+  retired: boolean;
+  active_workers: number;
+};
+
+export type Worker = {
+  number: number;
+  address: Address;
+  owner: Address;
+  payout: Address;
+  endpoint: string;
+  /** Millionths of an SVC. */
+  stake: string;
+  active: boolean;
+  unbonds_at: string | null;
+  registered_at: string;
+  models: string[];
+  /** Newest first; amounts in millionths of an SVC. */
+  slashes: { job_id: string; amount: string; slashed_at: string; reason: string; tx: Hex }[];
+};
+
+export type ChainLog = { address: Address; topics: Hex[]; data: Hex; log_index: number };
+
+export type ChainTransaction = {
+  hash: Hex;
+  status: "success" | "reverted" | "pending";
+  from: Address;
+  to: Address | null;
+  block_number: number | null;
+  /** Unix seconds. */
+  timestamp: number | null;
+  gas_used: number | null;
+  logs: ChainLog[];
+};
+
+export type ChainJob = {
+  id: string;
+  wallet: Address | null;
+  model: string | null;
+  tier: Tier | null;
+  status: JobState | null;
+  proof_hash: Hex | null;
+  transactions: ChainTransaction[];
+};
+
+export type Webhook = {
+  id: string;
+  url: string;
+  events: string[];
+  created_at: string;
+  status: "active" | "failed";
+  secret?: string;
+};
+
+export type DeliveryState = "pending" | "delivered" | "failed" | "skipped";
+
+export type Delivery = {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: string;
+  status: DeliveryState;
+  attempts: number;
+  next_attempt_at: string | null;
+  occurred_at: string;
+  finished_at: string | null;
+  /** Of the last attempt with a result. */
+  last_status: number | null;
+  last_error: string | null;
+};
+
+export type Attempt = {
+  number: number;
+  started_at: string;
+  duration_ms: number | null;
+  status: number | null;
+  response: string | null;
+  error: string | null;
+};
+
+export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[] };

@@ -1,0 +1,53 @@
+import { Hash } from "../ui/copy.tsx";
+import type { Names, ShownEvent } from "./decode.ts";
+import { EVENT_TITLES, labelOf } from "./names.ts";
+import { AddressValue, Value } from "./value.tsx";
+
+/** Every event of a transaction, decoded; strangers' events with their bytes. */
+export function Events({ events, names }: { events: readonly ShownEvent[]; names: Names }) {
+  return (
+    <ol className="events">
+      {events.map((event) => (
+        <li key={event.index}>
+          <h3>
+            {event.name === null ? "Event of an unknown contract" : (EVENT_TITLES[event.name] ?? event.name)}
+            <span className="hint">
+              {event.name === null ? null : <code>{event.name}</code>} #{event.index} of{" "}
+              <AddressValue address={event.address} names={names} />
+            </span>
+          </h3>
+          <dl className="arguments">
+            {event.args.map((arg) => (
+              <div key={arg.name}>
+                <dt>{labelOf(arg.name)}</dt>
+                <dd>
+                  <Value event={event} arg={arg} names={names} />
+                </dd>
+              </div>
+            ))}
+            {event.name === null ? <Raw event={event} /> : null}
+          </dl>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Raw({ event }: { event: ShownEvent }) {
+  return (
+    <>
+      {event.log.topics.map((topic, index) => (
+        <div key={topic}>
+          <dt>topic {index}</dt>
+          <dd>
+            <Hash value={topic} what={`topic ${index}`} />
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>data</dt>
+        <dd>{event.log.data === "0x" ? "none" : <Hash value={event.log.data} what="data" />}</dd>
+      </div>
+    </>
+  );
+}

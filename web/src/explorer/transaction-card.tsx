@@ -1,0 +1,35 @@
+import type { ChainTransaction } from "../data/types.ts";
+import { count, moment } from "../ui/format.ts";
+import { Card, Fact } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+import { TxHash } from "../wallet/action-status.tsx";
+import { useApp } from "../wallet/use-wallet.ts";
+import { namesOf } from "./decode.ts";
+import { AddressValue } from "./value.tsx";
+
+const TONES = { success: "good", reverted: "bad", pending: "wait" } as const;
+
+/** Where and when a transaction was mined, by whom and at what cost. */
+export function TransactionFacts({ transaction }: { transaction: ChainTransaction }) {
+  const names = namesOf(useApp().contracts);
+  const { status, block_number, timestamp, from, to, gas_used } = transaction;
+  return (
+    <Card>
+      <dl className="facts">
+        <Fact label="Status">
+          <Badge tone={TONES[status]}>{status}</Badge>
+        </Fact>
+        <Fact label="Block">{block_number === null ? "not mined yet" : count(block_number)}</Fact>
+        <Fact label="Time">{timestamp === null ? "–" : moment(new Date(timestamp * 1000).toISOString())}</Fact>
+        <Fact label="Gas used">{gas_used === null ? "–" : count(gas_used)}</Fact>
+        <Fact label="From">
+          <AddressValue address={from} names={names} />
+        </Fact>
+        <Fact label="To">{to === null ? "a new contract" : <AddressValue address={to} names={names} />}</Fact>
+      </dl>
+      <p className="row-start">
+        Transaction <TxHash hash={transaction.hash} full />
+      </p>
+    </Card>
+  );
+}

@@ -1,0 +1,90 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { accountQuery } from "../data/queries.ts";
+import type { AccountInfo } from "../data/types.ts";
+import { Button } from "../ui/controls.tsx";
+import { count, units, usdg } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Page } from "../ui/page.tsx";
+import { ActionStatus } from "../wallet/action-status.tsx";
+import { ConnectNotice } from "../wallet/connect-notice.tsx";
+import { mintTestTokens } from "../wallet/deposit.ts";
+import { useTokenBalance, useWalletContext } from "../wallet/use-token.ts";
+import { useAction, useApp, useWallet } from "../wallet/use-wallet.ts";
+import { DepositCard } from "./fund/deposit-card.tsx";
+import { LimitsCard } from "./fund/limits-card.tsx";
+import { WithdrawCard } from "./fund/withdraw-card.tsx";
+
+const TEST_CREDITS = 10_000;
+
+/** Buying credits, taking them out, and what gateways may lock: all of it the wallet's own transactions. */
+export function Fund() {
+  const account = useQuery(accountQuery);
+  const { connected } = useWallet();
+  return (
+    <Page
+      title="Fund"
+      about="Credits are held by the escrow contract. Only your wallet can take them out; your API key can only spend them."
+    >
+      {connected ? null : <ConnectNotice />}
+      <Loaded query={account} rows={3} height={120}>
+        {(data) => <Cards account={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Cards({ account }: { account: AccountInfo }) {
+  const app = useApp();
+  const balance = useTokenBalance();
+  return (
+    <>
+      <dl className="figures">
+        <div className="figure main">
+          <dt>Free credits</dt>
+          <dd>
+            <span className="number">{count(account.free)}</span>
+            <span className="hint">worth {usdg(account.free)}, spendable and withdrawable</span>
+          </dd>
+        </div>
+        <div className="figure">
+          <dt>In your wallet</dt>
+          <dd>
+            <span className="number">{balance.data === undefined ? "–" : units(balance.data, 6)}</span>
+            <span className="hint">USDG</span>
+          </dd>
+        </div>
+      </dl>
+      {app.development ? <TestTokens /> : null}
+      <div className="columns">
+        <DepositCard balance={balance.data} />
+        <WithdrawCard account={account} />
+      </div>
+      <LimitsCard account={account} key={`${account.daily_limit}-${account.frozen}`} />
+    </>
+  );
+}
+
+/** On a development chain the token has an open faucet. */
+function TestTokens() {
+  const cache = useQueryClient();
+  const { state, busy, run } = useAction();
+  const context = useWalletContext();
+  const { connected } = useWallet();
+  const mint = async () => {
+    await run((onProgress) => mintTestTokens(context(onProgress), TEST_CREDITS));
+    await cache.invalidateQueries({ queryKey: ["token"] });
+  };
+  return (
+    <Card title="Test tokens">
+      <div className="row">
+        <p className="hint">
+          This is a development chain: its USDG is free. Your wallet needs a little of the chain's currency for gas.
+        </p>
+        <Button onClick={() => void mint()} busy={busy} disabled={!connected}>
+          Get {units(BigInt(TEST_CREDITS) * 10_000n, 6)} test USDG
+        </Button>
+      </div>
+      <ActionStatus state={state} done="Test tokens are in your wallet" />
+    </Card>
+  );
+}

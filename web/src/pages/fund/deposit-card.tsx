@@ -1,0 +1,62 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { readCredits } from "../../ui/amount.ts";
+import { Button, Field } from "../../ui/controls.tsx";
+import { usdg } from "../../ui/format.ts";
+import { Card } from "../../ui/page.tsx";
+import { ActionStatus } from "../../wallet/action-status.tsx";
+import { deposit } from "../../wallet/deposit.ts";
+import { useWalletContext } from "../../wallet/use-token.ts";
+import { useAction, useApp, useWallet } from "../../wallet/use-wallet.ts";
+
+/** What fits the ledger's 40-bit balance. */
+const MOST = 1_000_000_000;
+
+/** Buys credits with a permit and one transaction. `balance`: token units in the wallet, where known. */
+export function DepositCard({ balance }: { balance: bigint | undefined }) {
+  const app = useApp();
+  const cache = useQueryClient();
+  const context = useWalletContext();
+  const { connected } = useWallet();
+  const { state, busy, run } = useAction();
+  const [text, setText] = useState(String(app.minimum_deposit));
+  const affordable = balance === undefined ? undefined : Number(balance / 10_000n);
+  const { value, error } = readCredits(text, { least: app.minimum_deposit, most: MOST });
+  const tooMuch = value !== null && affordable !== undefined && value > affordable;
+
+  const submit = async () => {
+    if (value === null) return;
+    const worked = await run((onProgress) => deposit(context(onProgress), value));
+    if (worked) await cache.invalidateQueries();
+  };
+  return (
+    <Card title="Deposit">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field
+          label="Credits to buy"
+          name="deposit"
+          inputMode="numeric"
+          autoComplete="off"
+          suffix="credits"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={error ?? (tooMuch ? `The wallet's USDG is enough for ${affordable?.toLocaleString("en-US")}.` : null)}
+          hint={
+            value === null
+              ? `At least ${app.minimum_deposit}.`
+              : `Costs ${usdg(value)}: one signature, then one transaction.`
+          }
+        />
+        <Button type="submit" kind="primary" busy={busy} disabled={value === null || tooMuch || !connected}>
+          Deposit
+        </Button>
+      </form>
+      <ActionStatus state={state} done="Credits added" />
+    </Card>
+  );
+}

@@ -1,0 +1,80 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { AccountInfo } from "../../data/types.ts";
+import { readCredits } from "../../ui/amount.ts";
+import { Button, Field, Switch } from "../../ui/controls.tsx";
+import { Card } from "../../ui/page.tsx";
+import { ActionStatus } from "../../wallet/action-status.tsx";
+import { setLimits } from "../../wallet/deposit.ts";
+import { useWalletContext } from "../../wallet/use-token.ts";
+import { useAction, useWallet } from "../../wallet/use-wallet.ts";
+
+/** The largest limit the contract can keep. */
+const MOST = 0xffffffff;
+
+/** What gateways may lock of this wallet's credits. On chain, so that it binds even a stolen gateway key. */
+export function LimitsCard({ account }: { account: AccountInfo }) {
+  const cache = useQueryClient();
+  const context = useWalletContext();
+  const { connected } = useWallet();
+  const { state, busy, run } = useAction();
+  const [limited, setLimited] = useState(account.daily_limit !== null);
+  const [text, setText] = useState(account.daily_limit === null ? "" : String(account.daily_limit));
+  const [frozen, setFrozen] = useState(account.frozen);
+  const { value, error } = readCredits(text, { least: 0, most: MOST });
+  const dailyLimit = limited ? value : null;
+  const complete = !limited || value !== null;
+  const changed = dailyLimit !== account.daily_limit || frozen !== account.frozen;
+
+  const submit = async () => {
+    const worked = await run((onProgress) => setLimits(context(onProgress), { dailyLimit, frozen }));
+    if (worked) await cache.invalidateQueries({ queryKey: ["own"] });
+  };
+  return (
+    <Card title="Spending limits" aside={<span className="hint">kept by the contract</span>}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Switch
+          label="Daily limit"
+          hint="Most credits that may be locked for jobs on one UTC day."
+          checked={limited}
+          onChange={setLimited}
+        />
+        {limited ? (
+          <Field
+            label="Credits a day"
+            name="daily-limit"
+            inputMode="numeric"
+            autoComplete="off"
+            suffix="credits"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            error={error}
+          />
+        ) : null}
+        <Switch
+          label="Freeze spending"
+          hint="New requests are refused at once, whoever holds your API key. Withdrawing works all the same."
+          checked={frozen}
+          onChange={setFrozen}
+        />
+        <Button
+          type="submit"
+          kind="primary"
+          busy={busy}
+          disabled={!connected || !account.has_account || !complete || !changed}
+        >
+          Save on chain
+        </Button>
+        {account.has_account ? null : (
+          <p className="hint">Limits can be set once the wallet has made its first deposit.</p>
+        )}
+      </form>
+      <ActionStatus state={state} done="Limits are in force" />
+    </Card>
+  );
+}

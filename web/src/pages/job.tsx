@@ -1,0 +1,121 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
+import type { ChainJob, Job } from "../data/types.ts";
+import { decodeLogs, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { Events } from "../explorer/events.tsx";
+import { flowsOf } from "../explorer/flow.ts";
+import { HashBox } from "../explorer/hash-box.tsx";
+import { MoneyFlow } from "../explorer/money-flow.tsx";
+import { Hash } from "../ui/copy.tsx";
+import { count, credits, moment, usdg } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { Badge, JobBadge } from "../ui/status.tsx";
+import { TxHash } from "../wallet/action-status.tsx";
+import { useApp } from "../wallet/use-wallet.ts";
+import { DisputeCard } from "./job/dispute-card.tsx";
+import { proofsOf } from "./transaction.tsx";
+
+/** One job: for everyone what the chain shows of it, for its owner also what the service knows, and the dispute. */
+export function JobPage() {
+  const { id = "" } = useParams();
+  const chain = useQuery(chainJobQuery(id));
+  const session = useQuery(sessionQuery);
+  const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data });
+  return (
+    <Page title="Job" about={<Hash value={id} what="job id" full />}>
+      {own.data ? <OwnFacts job={own.data} /> : null}
+      {own.data ? <DisputeCard job={own.data} /> : null}
+      <Loaded query={chain} rows={3} height={120}>
+        {(data) => <OnChain job={data} own={!!own.data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function OwnFacts({ job }: { job: Job }) {
+  const { escrow_tx, settlement_tx, proof_hash } = job.on_chain;
+  const { prompt_tokens, completion_tokens } = job.usage;
+  return (
+    <Card title="Your job" aside={<JobBadge status={job.status} />}>
+      <dl className="facts">
+        <Fact label="Model">
+          {job.model} ({job.tier})
+        </Fact>
+        <Fact label="Charge">
+          {credits(job.credits_charged)}, {usdg(job.credits_charged)}
+        </Fact>
+        <Fact label="Tokens">
+          {prompt_tokens === null || completion_tokens === null
+            ? "–"
+            : `${count(prompt_tokens)} in, ${count(completion_tokens)} out`}
+        </Fact>
+        <Fact label="Created">{moment(job.created_at)}</Fact>
+        <Fact label="Completed">{job.completed_at === null ? "–" : moment(job.completed_at)}</Fact>
+        <Fact label="Worker">
+          {job.worker_address === null ? "–" : <Hash value={job.worker_address} what="worker address" />}
+        </Fact>
+        <Fact label="Escrow transaction">{escrow_tx === null ? "–" : <TxHash hash={escrow_tx} />}</Fact>
+        <Fact label="Settlement transaction">{settlement_tx === null ? "–" : <TxHash hash={settlement_tx} />}</Fact>
+        <Fact label="Proof">{proof_hash === null ? "–" : <Hash value={proof_hash} what="proof hash" />}</Fact>
+      </dl>
+    </Card>
+  );
+}
+
+function OnChain({ job, own }: { job: ChainJob; own: boolean }) {
+  const { contracts } = useApp();
+  const names = namesOf(contracts);
+  const transactions = job.transactions.map((transaction) => {
+    const events = eventsOfJob(decodeLogs(transaction.logs, names), job.id);
+    return { transaction, events };
+  });
+  const all = transactions.flatMap(({ events }) => events);
+  const flows = flowsOf(all, contracts);
+  const proofs = proofsOf(all);
+  return (
+    <>
+      {own ? null : (
+        <Card>
+          <dl className="facts">
+            <Fact label="Status">
+              {job.status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={job.status} />}
+            </Fact>
+            <Fact label="Model">{job.model === null ? "–" : `${job.model} (${job.tier})`}</Fact>
+            <Fact label="Wallet">{job.wallet === null ? "–" : <Hash value={job.wallet} what="wallet" />}</Fact>
+            <Fact label="Proof">
+              {job.proof_hash === null ? "–" : <Hash value={toProofHash(job.proof_hash)} what="proof hash" />}
+            </Fact>
+          </dl>
+        </Card>
+      )}
+      <Card title="Money">
+        {flows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow flows={flows} />}
+      </Card>
+      <Card title="Check an answer">
+        <HashBox proofs={proofs} />
+      </Card>
+      {transactions.map(({ transaction, events }) => (
+        <Card
+          key={transaction.hash}
+          title={transaction.block_number === null ? "Sent, not mined yet" : `Block ${count(transaction.block_number)}`}
+          aside={<TxHash hash={transaction.hash} />}
+        >
+          <Events events={events} names={names} />
+        </Card>
+      ))}
+    </>
+  );
+}
+
+/** The events of one job out of a batch: its own, and the token transfers of its settlement, which follow it. */
+function eventsOfJob(events: readonly ShownEvent[], jobId: string): ShownEvent[] {
+  let inside = false;
+  return events.filter((event) => {
+    if (event.jobId !== null) inside = event.jobId === jobId;
+    else if (event.name !== "Transfer") inside = false;
+    return event.jobId === jobId || (inside && event.name === "Transfer");
+  });
+}

@@ -1,0 +1,132 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../data/client.ts";
+import { keyQuery } from "../data/queries.ts";
+import type { KeyInfo } from "../data/types.ts";
+import { Button } from "../ui/controls.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { moment } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Failure, Notice, Page } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+import { tell } from "../wallet/errors.ts";
+import { useApp } from "../wallet/use-wallet.ts";
+import { Threshold } from "./settings/threshold.tsx";
+
+export function Settings() {
+  const key = useQuery(keyQuery);
+  return (
+    <Page title="Settings">
+      <Card title="API key">
+        <Loaded query={key} rows={2} height={36}>
+          {({ key }) => <Key current={key} />}
+        </Loaded>
+      </Card>
+      <Threshold />
+    </Page>
+  );
+}
+
+type Asking = "replace" | "revoke" | null;
+
+/** One key a wallet: created, replaced, revoked here, and shown in full exactly once. */
+function Key({ current }: { current: KeyInfo["key"] }) {
+  const cache = useQueryClient();
+  const [asking, setAsking] = useState<Asking>(null);
+  const [fresh, setFresh] = useState<string | null>(null);
+  const settle = () => {
+    setAsking(null);
+    return cache.invalidateQueries({ queryKey: ["own", "key"] });
+  };
+  const create = useMutation({
+    mutationFn: () => call<{ api_key: string }>("POST", "/key"),
+    onSuccess: ({ api_key }) => setFresh(api_key),
+    onSettled: settle,
+  });
+  const revoke = useMutation({
+    mutationFn: () => call("DELETE", "/key"),
+    onSuccess: () => setFresh(null),
+    onSettled: settle,
+  });
+  const error = create.error ?? revoke.error;
+  const busy = create.isPending || revoke.isPending;
+  return (
+    <>
+      {fresh === null ? null : <FreshKey apiKey={fresh} onDone={() => setFresh(null)} />}
+      {current === null ? (
+        <div className="row">
+          <p>You have no key. Requests to the API need one.</p>
+          <Button kind="primary" busy={busy} onClick={() => create.mutate()}>
+            Create key
+          </Button>
+        </div>
+      ) : (
+        <div className="row">
+          <p>
+            <code>svc_live_…{current.hint}</code>{" "}
+            {current.suspended ? <Badge tone="bad">suspended</Badge> : <Badge tone="good">active</Badge>}
+            <br />
+            <span className="hint">
+              created {moment(current.created_at)}; it can spend credits, never withdraw them
+            </span>
+          </p>
+          <div className="actions">
+            <Button busy={busy} onClick={() => setAsking("replace")} disabled={current.suspended}>
+              Regenerate
+            </Button>
+            <Button kind="danger" busy={busy} onClick={() => setAsking("revoke")}>
+              Revoke
+            </Button>
+          </div>
+        </div>
+      )}
+      {error ? <Failure told={tell(error)} /> : null}
+      {asking === null ? null : (
+        <Dialog
+          title={asking === "replace" ? "Regenerate the key?" : "Revoke the key?"}
+          onClose={() => setAsking(null)}
+        >
+          <p>
+            The key ending in <code>{current?.hint}</code> stops working at once, for everything that uses it.
+            {asking === "replace" ? " You get a new one." : " Jobs that are running are finished."}
+          </p>
+          <div className="actions">
+            <Button onClick={() => setAsking(null)}>Keep it</Button>
+            <Button
+              kind="danger"
+              busy={busy}
+              onClick={() => (asking === "replace" ? create.mutate() : revoke.mutate())}
+            >
+              {asking === "replace" ? "Regenerate" : "Revoke"}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function FreshKey({ apiKey, onDone }: { apiKey: string; onDone: () => void }) {
+  const { base_url } = useApp();
+  const body = JSON.stringify({ model: "qwen3-1.7b", messages: [{ role: "user", content: "Say hello." }] });
+  const curl = `curl ${base_url}/v1/chat/completions \\
+  -H "Authorization: Bearer ${apiKey}" \\
+  -H "Content-Type: application/json" \\
+  -d '${body}'`;
+  return (
+    <Notice tone="good" title="Your new key" actions={<Button onClick={onDone}>I have stored it</Button>}>
+      <p>It is shown this once. Store it where your secrets are; a lost key needs a new one.</p>
+      <p className="secret">
+        <code data-testid="api-key">{apiKey}</code>
+        <CopyButton text={apiKey} what="API key" />
+      </p>
+      <p>Try it:</p>
+      <div className="code">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <pre tabIndex={0}>{curl}</pre>
+        <CopyButton text={curl} what="curl command" />
+      </div>
+    </Notice>
+  );
+}

@@ -1,0 +1,61 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import type { Hex } from "viem";
+import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { transactionQuery } from "../data/queries.ts";
+import type { ChainTransaction } from "../data/types.ts";
+import { argument, decodeLogs, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { Events } from "../explorer/events.tsx";
+import { flowsOf } from "../explorer/flow.ts";
+import { HashBox } from "../explorer/hash-box.tsx";
+import { MoneyFlow } from "../explorer/money-flow.tsx";
+import { TransactionFacts } from "../explorer/transaction-card.tsx";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
+import { useApp } from "../wallet/use-wallet.ts";
+
+/** The explorer's page of one transaction, for everyone. */
+export function TransactionPage() {
+  const { hash = "" } = useParams();
+  const transaction = useQuery(transactionQuery(hash));
+  return (
+    <Page title="Transaction" about="Read from the chain; decoded in your browser.">
+      <Loaded query={transaction} rows={3} height={120}>
+        {(data) => <Contents transaction={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Contents({ transaction }: { transaction: ChainTransaction }) {
+  const { contracts } = useApp();
+  const names = namesOf(contracts);
+  const events = decodeLogs(transaction.logs, names);
+  const flows = flowsOf(events, contracts);
+  const proofs = proofsOf(events);
+  return (
+    <>
+      <TransactionFacts transaction={transaction} />
+      {flows.length > 0 ? (
+        <Card title="Money">
+          <MoneyFlow flows={flows} />
+        </Card>
+      ) : null}
+      {proofs.length > 0 ? (
+        <Card title="Check an answer">
+          <HashBox proofs={proofs} />
+        </Card>
+      ) : null}
+      <Card title="Events" aside={<span className="hint">{events.length}</span>}>
+        {events.length === 0 ? <Empty title="It emitted no events" /> : <Events events={events} names={names} />}
+      </Card>
+    </>
+  );
+}
+
+/** Hashes that workers signed, as these events show them. */
+export function proofsOf(events: readonly ShownEvent[]): string[] {
+  return events
+    .filter(({ name }) => name === "JobSettled" || name === "JobProven")
+    .map((event) => toProofHash(argument<Hex>(event, "proofHash")));
+}

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import { webhooksQuery } from "../data/queries.ts";
+import type { Webhook } from "../data/types.ts";
+import { Button } from "../ui/controls.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { moment } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Notice, Page } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+import { NewWebhook } from "./webhooks/new-webhook.tsx";
+
+export function Webhooks() {
+  const webhooks = useQuery(webhooksQuery);
+  const [adding, setAdding] = useState(false);
+  const [created, setCreated] = useState<Webhook | null>(null);
+  return (
+    <Page
+      title="Webhooks"
+      about="Events are sent to your HTTPS endpoint, signed with the webhook's secret. A webhook sees what happens after its creation."
+      actions={
+        adding ? null : (
+          <Button kind="primary" onClick={() => setAdding(true)}>
+            New webhook
+          </Button>
+        )
+      }
+    >
+      {created?.secret ? (
+        <Notice
+          tone="good"
+          title="Signing secret"
+          actions={<Button onClick={() => setCreated(null)}>I have stored it</Button>}
+        >
+          <p>It is shown this once; your server verifies the header Service-Signature with it.</p>
+          <p className="secret">
+            <code>{created.secret}</code>
+            <CopyButton text={created.secret} what="signing secret" />
+          </p>
+        </Notice>
+      ) : null}
+      {adding ? (
+        <NewWebhook
+          onClose={() => setAdding(false)}
+          onCreated={(webhook) => {
+            setCreated(webhook);
+            setAdding(false);
+          }}
+        />
+      ) : null}
+      <Loaded query={webhooks} rows={2} height={96}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Card>
+              <Empty title="No webhooks yet">
+                <p>Create one to hear about settled jobs, low credits and more.</p>
+              </Empty>
+            </Card>
+          ) : (
+            data.map((webhook) => <WebhookRow key={webhook.id} webhook={webhook} />)
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function WebhookRow({ webhook }: { webhook: Webhook }) {
+  return (
+    <Card>
+      <div className="row">
+        <p className="breaks">
+          <Link to={`/webhooks/${webhook.id}`}>{webhook.url}</Link>
+          <br />
+          <span className="hint">created {moment(webhook.created_at)}</span>
+        </p>
+        <WebhookState status={webhook.status} />
+      </div>
+      <p className="tags">
+        {webhook.events.map((event) => (
+          <code key={event}>{event}</code>
+        ))}
+      </p>
+    </Card>
+  );
+}
+
+export const WebhookState = ({ status }: { status: Webhook["status"] }) =>
+  status === "active" ? <Badge tone="good">active</Badge> : <Badge tone="bad">failed</Badge>;

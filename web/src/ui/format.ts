@@ -1,0 +1,41 @@
+/** How numbers, money and times are written everywhere. */
+
+const numbers = new Intl.NumberFormat("en-US");
+
+export const count = (value: number): string => numbers.format(value);
+
+/** `1,234 credits`. */
+export const credits = (value: number): string => `${numbers.format(value)} ${value === 1 ? "credit" : "credits"}`;
+
+/** Credits as the stablecoin they are worth: `12.34 USDG`. */
+export const usdg = (value: number): string =>
+  `${(value / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USDG`;
+
+/** Units of a token with `decimals`, without trailing zeros beyond `least` places. */
+export function units(value: bigint, decimals: number, least = 2): string {
+  const negative = value < 0n;
+  const digits = (negative ? -value : value).toString().padStart(decimals + 1, "0");
+  const whole = numbers.format(BigInt(digits.slice(0, digits.length - decimals)));
+  const fraction = decimals === 0 ? "" : digits.slice(-decimals).replace(/0+$/, "").padEnd(least, "0");
+  return `${negative ? "−" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Millionths of an SVC. */
+export const svc = (millionths: bigint): string => `${units(millionths, 6, 0)} SVC`;
+
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const shortTime = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** A moment in the reader's own time zone. */
+export const moment = (iso: string): string => dateTime.format(new Date(iso));
+export const shortMoment = (iso: string): string => shortTime.format(new Date(iso));
+
+/** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
+export function short(text: string, head = 6, tail = 4): string {
+  return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+}

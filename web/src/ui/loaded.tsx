@@ -1,0 +1,39 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { tell } from "../wallet/errors.ts";
+import { Button } from "./controls.tsx";
+import { Failure } from "./page.tsx";
+
+/** Grey bars in the size of what is coming, so that nothing jumps when it is there. */
+export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: number }) {
+  return (
+    <div className="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: bars without identity
+        <span key={index} style={{ height }} />
+      ))}
+    </div>
+  );
+}
+
+/** What a query read: bars while it reads, words and a way to try again when it failed. Old data stays when a refresh fails. */
+export function Loaded<T>({
+  query,
+  rows,
+  height,
+  children,
+}: {
+  query: UseQueryResult<T>;
+  rows?: number;
+  height?: number;
+  children: (data: T) => ReactNode;
+}) {
+  if (query.data !== undefined) return <>{children(query.data)}</>;
+  if (query.error === null) return <Skeleton rows={rows ?? 3} height={height ?? 20} />;
+  const again = (
+    <Button onClick={() => void query.refetch()} busy={query.isFetching}>
+      Try again
+    </Button>
+  );
+  return <Failure told={tell(query.error)} actions={again} />;
+}

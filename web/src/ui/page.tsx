@@ -1,0 +1,111 @@
+import { type ReactNode, useEffect, useRef } from "react";
+import type { Told } from "../wallet/errors.ts";
+
+/** One page: its heading gets the focus when one comes to it, so that screen readers say where one is. */
+export function Page({
+  title,
+  about,
+  actions,
+  children,
+}: {
+  title: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Inference credits`;
+  }, [title]);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  return (
+    <main id="content">
+      <header className="page-head">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {about ? <p className="about">{about}</p> : null}
+        </div>
+        {actions ? <div className="actions">{actions}</div> : null}
+      </header>
+      {children}
+    </main>
+  );
+}
+
+/** A titled block of a page. */
+export function Card({
+  title,
+  aside,
+  children,
+  className = "",
+}: {
+  title?: string;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
+  return (
+    <section className={`card ${className}`}>
+      {title === undefined ? null : (
+        <header>
+          <h2>{title}</h2>
+          {aside}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Nothing here yet, and what would change that. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** A message about what happened; errors interrupt screen readers, the rest waits. */
+export function Notice({
+  tone,
+  title,
+  children,
+  actions,
+}: {
+  tone: "error" | "warn" | "info" | "good";
+  title?: string;
+  children?: ReactNode;
+  actions?: ReactNode;
+}) {
+  return (
+    <div className={`notice ${tone}`} role={tone === "error" ? "alert" : "status"}>
+      <div>
+        {title ? <p className="notice-title">{title}</p> : null}
+        {children}
+      </div>
+      {actions ? <div className="actions">{actions}</div> : null}
+    </div>
+  );
+}
+
+export function Failure({ told, actions }: { told: Told; actions?: ReactNode }) {
+  return (
+    <Notice tone={told.quiet ? "info" : "error"} title={told.title} actions={actions}>
+      <p>{told.text}</p>
+    </Notice>
+  );
+}
+
+/** A value with its name, for the heads of pages and details. */
+export function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className="fact">
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import type { Hex } from "viem";
+import { Hash } from "../ui/copy.tsx";
+import { Failure, Notice } from "../ui/page.tsx";
+import type { ActionState } from "./use-wallet.ts";
+import { useApp } from "./use-wallet.ts";
+
+/** A transaction's hash, leading to the configured block explorer or to our own. */
+export function TxHash({ hash, full = false }: { hash: Hex; full?: boolean }) {
+  const { explorer_url } = useApp();
+  const place =
+    explorer_url === null ? { to: `/tx/${hash}` } : { href: `${explorer_url.replace(/\/$/, "")}/tx/${hash}` };
+  return <Hash value={hash} what="transaction hash" full={full} {...place} />;
+}
+
+/** How far a wallet action is, in a place that is always there, so that nothing jumps. */
+export function ActionStatus({ state, done }: { state: ActionState; done: string }) {
+  return (
+    <div className="action-status" aria-live="polite">
+      {state.step === "wallet" ? <Notice tone="info">{state.what}.</Notice> : null}
+      {state.step === "mining" ? (
+        <Notice tone="info" title="Sent, waiting to be mined">
+          <TxHash hash={state.hash} />
+        </Notice>
+      ) : null}
+      {state.step === "done" ? (
+        <Notice tone="good" title={done}>
+          <TxHash hash={state.hash} />
+        </Notice>
+      ) : null}
+      {state.step === "failed" ? <Failure told={state.told} /> : null}
+    </div>
+  );
+}

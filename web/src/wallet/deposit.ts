@@ -1,0 +1,69 @@
+import type { Address, Hex } from "viem";
+import { readContract } from "wagmi/actions";
+import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { toUnits } from "../../../protocol/money.ts";
+import type { AppConfig } from "../data/types.ts";
+import type { WalletConfig } from "./config.ts";
+import { signPermit } from "./permit.ts";
+import { type Progress, readyWallet, transact } from "./transact.ts";
+
+type Context = { wallet: WalletConfig; app: AppConfig; account: Address; onProgress: (progress: Progress) => void };
+
+const escrowOf = (app: AppConfig) =>
+  ({ address: app.contracts["InferenceEscrow"] as Address, abi: inferenceEscrowAbi }) as const;
+/** Permit, balance and allowance are the same functions on every EIP-2612 token; `mint` is the test token's alone. */
+const tokenOf = (app: AppConfig) =>
+  ({ address: app.contracts["Stablecoin"] as Address, abi: testStablecoinAbi }) as const;
+
+/** Buys credits: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits approves first, in a second one. */
+export async function deposit(context: Context, credits: number): Promise<Hex> {
+  const { wallet, app, account, onProgress } = context;
+  await readyWallet(wallet, account);
+  const spender = escrowOf(app).address;
+  const request = { token: tokenOf(app).address, owner: account, spender, value: toUnits(credits) };
+  const signed = await signPermit(wallet, request, () =>
+    onProgress({ step: "wallet", what: "Sign the permit in your wallet (1 of 2)" }),
+  );
+  if (signed === null) {
+    await approve(context, toUnits(credits));
+    const call = { ...escrowOf(app), functionName: "deposit", args: [credits] };
+    return await transact(wallet, account, call, onProgress, "Confirm the deposit in your wallet (2 of 2)");
+  }
+  const { deadline, v, r, s } = signed;
+  const call = { ...escrowOf(app), functionName: "depositWithPermit", args: [credits, deadline, v, r, s] };
+  return await transact(wallet, account, call, onProgress, "Confirm the deposit in your wallet (2 of 2)");
+}
+
+async function approve({ wallet, app, account, onProgress }: Context, value: bigint): Promise<void> {
+  const args = [escrowOf(app).address, value];
+  const call = { ...tokenOf(app), functionName: "approve", args };
+  await transact(wallet, account, call, onProgress, "Approve the amount in your wallet (1 of 2)");
+}
+
+export function withdraw(
+  { wallet, app, account, onProgress }: Context,
+  credits: number,
+  receiver: Address,
+): Promise<Hex> {
+  const call = { ...escrowOf(app), functionName: "withdraw", args: [credits, receiver] };
+  return transact(wallet, account, call, onProgress);
+}
+
+/** Sets the daily limit (null: none) and the freeze switch, which the contract keeps together. */
+export function setLimits(
+  { wallet, app, account, onProgress }: Context,
+  limits: { dailyLimit: number | null; frozen: boolean },
+): Promise<Hex> {
+  const args = [limits.dailyLimit !== null, limits.dailyLimit ?? 0, limits.frozen];
+  return transact(wallet, account, { ...escrowOf(app), functionName: "setLimits", args }, onProgress);
+}
+
+/** Mints test tokens; only the test token of development chains can do it. */
+export function mintTestTokens({ wallet, app, account, onProgress }: Context, credits: number): Promise<Hex> {
+  const call = { ...tokenOf(app), functionName: "mint", args: [account, toUnits(credits)] };
+  return transact(wallet, account, call, onProgress);
+}
+
+/** Token units the wallet holds. */
+export const tokenBalance = (wallet: WalletConfig, app: AppConfig, account: Address): Promise<bigint> =>
+  readContract(wallet, { ...tokenOf(app), functionName: "balanceOf", args: [account] });

@@ -1,0 +1,117 @@
+import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
+import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { ApiFailure } from "../data/client.ts";
+
+/** A failure in words a person can act on; `quiet` when it was their own decision. */
+export type Told = { title: string; text: string; quiet?: boolean };
+
+/** The contract's and the token's errors (ERC-6093) by name. */
+const ERRORS = [...inferenceEscrowAbi, ...testStablecoinAbi].filter((item) => item.type === "error");
+
+const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
+const usdg = (units: unknown): string => `${(Number(units) / 1e6).toLocaleString("en-US")} USDG`;
+
+/** What each error of the contract means to the person whose transaction it stopped. */
+const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
+  Ledger_DepositTooSmall: ([, minimum]) => `The smallest deposit is ${credits(minimum)}.`,
+  Ledger_InexactTransfer: () => "The token moved another amount than asked; such tokens are not accepted.",
+  Ledger_UnknownAccount: () => "This wallet has no account yet: it never deposited.",
+  Ledger_InsufficientCredits: ([, free, required]) =>
+    `Only ${credits(free)} are free; ${credits(required)} were asked for. Credits in escrow come back when their jobs end.`,
+  Ledger_ZeroCredits: () => "The amount is zero.",
+  Ledger_InvalidReceiver: ([receiver]) =>
+    `${receiver} cannot receive a withdrawal: tokens sent to the contracts would be lost. Name another address.`,
+  Ledger_Paused: () => "Deposits are paused by the guardian. Withdrawals work all the same; try depositing later.",
+  Dispute_SameHash: () => "The hashes are equal: there is nothing to dispute.",
+  Dispute_AlreadyOpened: () => "This job was disputed before; a job can be disputed once.",
+  ERC20InsufficientBalance: ([, balance, needed]) =>
+    `The wallet holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
+  ERC20InsufficientAllowance: ([, allowance, needed]) =>
+    `The contract may take ${usdg(allowance)}, but ${usdg(needed)} are needed. The permit was not accepted: sign it again.`,
+};
+
+/** Turns whatever a wallet, the chain or the service threw into words. */
+export function tell(error: unknown): Told {
+  if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
+  if (!(error instanceof BaseError)) return plain(error);
+
+  if (hasCode(error, 4001) || named(error, "UserRejectedRequestError")) {
+    return { title: "Declined in the wallet", text: "Nothing was signed or sent.", quiet: true };
+  }
+  if (hasCode(error, -32002)) {
+    return {
+      title: "The wallet is waiting",
+      text: "It has an open request already: look at its window and answer it.",
+    };
+  }
+  const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
+  if (reverted instanceof ContractFunctionRevertedError) return revert(reverted.data, reverted.raw, reverted.reason);
+  const data = revertData(error);
+  if (data !== null) return revert(undefined, data, undefined);
+  if (named(error, "InsufficientFundsError") || /insufficient funds/i.test(error.details ?? "")) {
+    return { title: "Not enough for gas", text: "The wallet cannot pay the transaction's gas. Send it some first." };
+  }
+  if (/ChainMismatch|ConnectorChainMismatch/.test(namesOf(error))) {
+    return { title: "Wrong chain", text: "The wallet is on another chain. Switch it and try again." };
+  }
+  return { title: "The wallet reported an error", text: error.details || error.shortMessage };
+}
+
+function titleOf({ code }: ApiFailure): string {
+  if (code === "session_expired" || code === "not_signed_in") return "Signed out";
+  if (code === "nonce_expired" || code === "nonce_used" || code === "message_expired") return "Sign-in request too old";
+  if (code === "origin_not_allowed" || code === "wrong_domain") return "Wrong address";
+  if (code === "unreachable" || code === "service_unavailable") return "Service out of reach";
+  return "Not possible";
+}
+
+function plain(error: unknown): Told {
+  return { title: "Something went wrong", text: error instanceof Error ? error.message : String(error) };
+}
+
+type Decoded = { errorName: string; args?: readonly unknown[] | undefined };
+
+function revert(data: Decoded | undefined, raw: Hex | undefined, reason: string | undefined): Told {
+  const title = "The contract refused";
+  const decoded = data ?? decode(raw);
+  if (decoded === null) return { title, text: reason ?? "It gave no reason. Nothing was moved." };
+  const { errorName, args = [] } = decoded;
+  const words = REVERTS[errorName]?.(args);
+  return { title, text: words ?? `${errorName}(${args.map(String).join(", ")}). Nothing was moved.` };
+}
+
+function decode(raw: Hex | undefined): Decoded | null {
+  if (raw === undefined || raw === "0x") return null;
+  try {
+    return decodeErrorResult({ abi: ERRORS, data: raw });
+  } catch {
+    // An error of a contract we do not know: the caller says so.
+    return null;
+  }
+}
+
+/** Revert data somewhere in what the wallet answered; wallets nest it differently. */
+function revertData(error: BaseError): Hex | null {
+  let found: Hex | null = null;
+  error.walk((cause) => {
+    const { data } = cause as { data?: unknown };
+    const inner = typeof data === "object" && data !== null ? (data as { data?: unknown }).data : data;
+    if (isHex(inner) && inner.length >= 10) found = inner;
+    return found !== null;
+  });
+  return found;
+}
+
+const hasCode = (error: BaseError, code: number): boolean =>
+  error.walk((cause) => (cause as { code?: unknown }).code === code) !== null;
+
+function namesOf(error: BaseError): string {
+  const names: string[] = [];
+  error.walk((cause) => {
+    names.push((cause as Error).name);
+    return false;
+  });
+  return names.join(" ");
+}
+
+const named = (error: BaseError, name: string): boolean => namesOf(error).split(" ").includes(name);

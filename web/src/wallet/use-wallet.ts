@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Hex } from "viem";
+import { useConfig, useConnection } from "wagmi";
+import { configQuery, sessionQuery } from "../data/queries.ts";
+import type { AppConfig } from "../data/types.ts";
+import type { WalletConfig } from "./config.ts";
+import { type Told, tell } from "./errors.ts";
+import type { Progress } from "./transact.ts";
+
+/** The public configuration; read before anything is shown (main.tsx), so it is always there. */
+export function useApp(): AppConfig {
+  const { data } = useQuery(configQuery);
+  if (data === undefined) throw new Error("used before the configuration was read");
+  return data;
+}
+
+export const useWalletConfig = (): WalletConfig => useConfig() as WalletConfig;
+
+/** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
+export function useWallet() {
+  const app = useApp();
+  const { data: session } = useQuery(sessionQuery);
+  const { address, chainId, status } = useConnection();
+  const connected = status === "connected";
+  return {
+    session: session ?? null,
+    connected,
+    address,
+    otherAccount: connected && session ? address !== session.wallet : false,
+    wrongChain: connected && chainId !== undefined && chainId !== app.chain_id,
+  };
+}
+
+export type ActionState =
+  | { step: "idle" }
+  | { step: "starting" }
+  | Progress
+  | { step: "failed"; told: Told; hash: Hex | null };
+
+/** Runs one wallet action at a time and says how far it is. */
+export function useAction() {
+  const [state, setState] = useState<ActionState>({ step: "idle" });
+  const busy = state.step === "starting" || state.step === "wallet" || state.step === "mining";
+
+  /** True when it went through. */
+  const run = async (action: (onProgress: (progress: Progress) => void) => Promise<unknown>): Promise<boolean> => {
+    let hash: Hex | null = null;
+    setState({ step: "starting" });
+    try {
+      await action((progress) => {
+        if ("hash" in progress) hash = progress.hash;
+        setState(progress);
+      });
+      return true;
+    } catch (error) {
+      setState({ step: "failed", told: tell(error), hash });
+      return false;
+    }
+  };
+  return { state, busy, run, reset: () => setState({ step: "idle" }) };
+}
