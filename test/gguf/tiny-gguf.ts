@@ -22,6 +22,8 @@ const HEADS = 4;
 const FEED_FORWARD = 128;
 const LAYERS = 2;
 const ALIGNMENT = 32;
+/** Number of the first piece that is neither a special token nor a byte. */
+const FIRST_WORD = 3 + 256;
 const CHAT_TEMPLATE =
   "{% for message in messages %}{{ '<|' + message['role'] + '|>\n' + message['content'] + '</s>\n' }}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}";
@@ -119,7 +121,10 @@ function makeTensors(vocabulary: number, random: () => number): Tensor[] {
   const one = () => 1;
   add("token_embd.weight", [WIDTH, vocabulary], weight(1));
   add("output_norm.weight", [WIDTH], one);
-  add("output.weight", [WIDTH, vocabulary], weight(0.5));
+  // Special tokens and single bytes get the middling score 0: an answer hardly ever ends before it began, nor consists of halves of characters.
+  const output = weight(0.5);
+  let at = 0;
+  add("output.weight", [WIDTH, vocabulary], () => (at++ < WIDTH * FIRST_WORD ? 0 : output()));
   for (let layer = 0; layer < LAYERS; layer++) {
     const name = (part: string): string => `blk.${layer}.${part}.weight`;
     add(name("attn_norm"), [WIDTH], one);
