@@ -33,6 +33,7 @@ export function createApp(gateway: Gateway): Express {
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);
+  v1.post("/jobs/:job_id/dispute", gateway.dispute);
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
@@ -47,6 +48,7 @@ export function createApp(gateway: Gateway): Express {
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();
+  request.arrivedAt = new Date();
   request.receivedAt = performance.now();
   response.setHeader("x-request-id", request.requestId);
   next();

@@ -68,6 +68,8 @@ const schema = z.object({
   MISCONDUCT_REST_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
+  /** How long a dispute waits for its job's settlement before it is answered with 409. */
+  DISPUTE_WAIT_SECONDS: seconds(30),
   /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */
   SENDS_PER_SECOND: seconds(15),
   /** Gas of one batch: well below the chain's block gas limit. */

@@ -15,6 +15,7 @@ import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
 import type { Config } from "./config.ts";
+import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
 import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { JobReader } from "./jobs/read.ts";
@@ -23,8 +24,10 @@ import type { JobRun } from "./jobs/run.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
+import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/output.ts";
 import { Cipher } from "./store/cipher.ts";
+import { DisputeStore } from "./store/disputes.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
@@ -52,8 +55,10 @@ export class Gateway {
   jobReader!: JobReader;
   chat!: ChatDependencies;
   output!: RequestHandler;
+  dispute!: RequestHandler;
   readonly #incidents: IncidentStore;
   #recovery: Recovery | undefined;
+  #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
   #stopPacing: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
@@ -154,12 +159,23 @@ export class Gateway {
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
     this.metrics.observe(this);
+    const disputes = new DisputeStore(pool);
+    this.#desk = new DisputeDesk({
+      jobs,
+      rpc,
+      disputes,
+      metrics: this.metrics,
+      waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
+      proofTx: (jobId) => this.jobReader.proofTx(jobId),
+    });
+    this.#desk.start();
     this.#stopHousekeeping = startHousekeeping(
-      { jobs: store, idempotency, incidents: this.#incidents },
+      { jobs: store, idempotency, disputes, incidents: this.#incidents },
       config.OUTPUT_RETENTION_HOURS,
       logger,
     );
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
+    this.dispute = disputeRoute(this.jobReader, this.#desk, jobs.times.arbitration);
     this.webhooks.start();
   }
 
@@ -170,6 +186,7 @@ export class Gateway {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
+    this.#desk?.stop();
     this.#stopHousekeeping();
     this.#stopPacing();
     await this.pipeline?.stop(timeoutMs);
@@ -241,6 +258,8 @@ export class Gateway {
     return {
       completion: windows.completion,
       inclusion: windows.inclusion,
+      dispute: windows.dispute,
+      arbitration: windows.arbitration,
       acknowledge: this.config.ACKNOWLEDGE_SECONDS,
       firstToken: this.config.FIRST_TOKEN_SECONDS,
       lock: this.config.LOCK_SECONDS,

@@ -56,6 +56,12 @@ export class Metrics {
     labelNames: ["state"] as const,
     registers: this.#registers,
   });
+  readonly disputes = new Counter({
+    name: "gateway_disputes_total",
+    help: "Dispute requests of this gateway's jobs by outcome: opened, equal, or why they were refused",
+    labelNames: ["outcome"] as const,
+    registers: this.#registers,
+  });
   readonly workerFailures = new Counter({
     name: "gateway_worker_failures_total",
     help: "Incidents by worker and code (api/jobs/incident.ts)",

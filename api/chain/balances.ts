@@ -6,7 +6,13 @@ import type { Rpc } from "./rpc.ts";
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
 
-type Entry = Balance & { position: number; readAt: number };
+/** What a wallet allows gateways to lock, and what they locked on the UTC day `spentDay` (days since 1970). */
+export type SpendingLimits = { frozen: boolean; dailyLimit: number | null; spentToday: number; spentDay: number };
+
+type Entry = Balance & { position: number; readAt: number; limits: SpendingLimits | null };
+/** Bits of an account's flags. */
+const FROZEN = 1;
+const LIMITED = 2;
 
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
@@ -37,7 +43,9 @@ export class Balances {
         if (name !== "JobLocked") this.#forget(wallet, jobId);
         const known = this.#entries.get(wallet);
         if (known && known.position > position) continue;
-        this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, readAt: Date.now() });
+        // Events tell balances, not limits: those stay as the chain last told them.
+        const limits = known?.limits ?? null;
+        this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, readAt: Date.now(), limits });
       }
     }
   }
@@ -67,6 +75,11 @@ export class Balances {
     return entry ? this.#withReturns(wallet, entry) : null;
   }
 
+  /** Limits as the chain last told them; null if it was not asked. */
+  limits(wallet: string): SpendingLimits | null {
+    return this.#entries.get(wallet.toLowerCase())?.limits ?? null;
+  }
+
   /** Balance from the chain. */
   async read(wallet: string): Promise<Balance> {
     // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
@@ -80,9 +93,18 @@ export class Balances {
       escrowed: account.escrowed,
       position: logPosition(Number(block), 0),
       readAt: Date.now(),
+      limits: {
+        frozen: (account.flags & FROZEN) !== 0,
+        dailyLimit: (account.flags & LIMITED) !== 0 ? account.dailyLimit : null,
+        spentToday: account.spentToday,
+        spentDay: account.spentDay,
+      },
     };
     const known = this.#entries.get(wallet.toLowerCase());
-    if (known && known.position > entry.position) return this.#withReturns(wallet, known);
+    if (known && known.position > entry.position) {
+      known.limits = entry.limits;
+      return this.#withReturns(wallet, known);
+    }
     this.#set(wallet.toLowerCase(), entry);
     return this.#withReturns(wallet, entry);
   }

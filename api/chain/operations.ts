@@ -1,9 +1,9 @@
-import { type Address, encodeFunctionData, type Hex } from "viem";
+import { type Address, encodeFunctionData, type Hex, zeroHash } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
 import { type Assignment, type Completion, compactSignature } from "../../protocol/messages.ts";
 
-export type OperationKind = "lock" | "acknowledge" | "complete" | "fail" | "refund";
+export type OperationKind = "lock" | "acknowledge" | "complete" | "fail" | "refund" | "openDispute";
 
 /** One call of the escrow on its way into a batch. */
 export type Operation = {
@@ -24,6 +24,7 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   complete: 220_000n,
   fail: 70_000n,
   refund: 70_000n,
+  openDispute: 130_000n,
 };
 /** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
 export const BATCH_RESERVE = 800_000n;
@@ -45,9 +46,11 @@ export function lockOperation(lock: {
   return { kind: "lock", jobId, data, deadline: validUntil * 1000 };
 }
 
-/** Relay a worker's acknowledgement. */
-export function acknowledgeOperation(assignment: Assignment, byGateway: Hex, byWorker: Hex): Operation {
-  const data = encode("acknowledge", [assignment, compactSignature(byGateway), compactSignature(byWorker)]);
+const UNSIGNED = { r: zeroHash, vs: zeroHash };
+
+/** Relay a worker's acknowledgement of a job of ours: the contract does not look at the signature of a gateway that calls itself. */
+export function acknowledgeOperation(assignment: Assignment, byWorker: Hex): Operation {
+  const data = encode("acknowledge", [assignment, UNSIGNED, compactSignature(byWorker)]);
   return { kind: "acknowledge", jobId: assignment.jobId, data, deadline: assignment.acknowledgeBy * 1000 };
 }
 
@@ -72,6 +75,17 @@ export function failOperation(jobId: Hex, reason: FailureReason): Operation {
 /** Return the escrow of a job that nobody completed. */
 export function refundOperation(jobId: Hex): Operation {
   return { kind: "refund", jobId, data: encode("refund", [jobId]), deadline: Date.now() + 5_000 };
+}
+
+/** Dispute a job of ours for its client. `deadline`: end of the contract's window in ms. */
+export function openDisputeOperation(
+  receivedHash: Hex,
+  completion: Completion,
+  signature: Hex,
+  deadline: number,
+): Operation {
+  const data = encode("openDispute", [receivedHash, completion, compactSignature(signature)]);
+  return { kind: "openDispute", jobId: completion.jobId, data, deadline };
 }
 
 /** Calldata of one batch. Always `execute`, also for one item: a failed item then says why in its own event. */

@@ -39,7 +39,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: "After adding credits.",
   },
   daily_limit_reached: {
-    cause: "The wallet's own daily limit, set on chain, does not allow this lock.",
+    cause:
+      "The wallet's own daily limit, set on chain, does not allow this lock: `details.spent_today` of `details.daily_limit`.",
     fix: "Raise the limit with the wallet, or wait for the next day (UTC).",
     retry: "After that.",
   },
@@ -74,18 +75,20 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: NO,
   },
   conflict: {
-    cause: "The request contradicts an earlier one, such as an Idempotency-Key used with another body.",
-    fix: "Use a new key for a new request.",
+    cause:
+      "The request contradicts what is: an Idempotency-Key used with another body, a dispute of a job that was never charged, " +
+      "or a ninth open dispute of one wallet.",
+    fix: "The message says which. Use a new key for a new request; a wallet can also open a dispute itself, for a bond.",
     retry: NO,
   },
   job_not_settled: {
-    cause: "The job is not as far as the request needs it.",
-    fix: "Ask again when GET /v1/jobs/{job_id} shows it settled.",
+    cause: "The job is not as far as the request needs it. A dispute has waited 30 seconds for the settlement.",
+    fix: "Send it again; a repeated dispute counts from its first arrival.",
     retry: "Yes, a little later.",
   },
   dispute_already_open: {
-    cause: "A job can be disputed once.",
-    fix: "Watch the job: the ruling comes within 24 hours.",
+    cause: "A job can be disputed once. `details.dispute_tx` is the transaction, where this service opened it.",
+    fix: "Watch the job: it stays `disputed` until the ruling, which comes within 24 hours.",
     retry: NO,
   },
   unprocessable: {
@@ -94,8 +97,9 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: NO,
   },
   dispute_window_expired: {
-    cause: "The dispute arrived later than 60 seconds after the final output token.",
-    fix: "Check answers as they arrive.",
+    cause:
+      "The dispute arrived later than 60 seconds after the final output token, or was repeated after the contract's own window.",
+    fix: "Hash answers as they arrive, and send a dispute at once.",
     retry: NO,
   },
   rate_limited: {

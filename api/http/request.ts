@@ -11,6 +11,8 @@ declare global {
       requestId: string;
       /** When it arrived, `performance.now()`. */
       receivedAt: number;
+      /** The same as a time. */
+      arrivedAt: Date;
       /** Set by authentication; absent before it. */
       client?: Client;
       /** The body's bytes, kept for requests with an Idempotency-Key. */

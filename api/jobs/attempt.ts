@@ -48,7 +48,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
-  const relay = new AcknowledgementRelay(context, assignment, signature);
+  const relay = new AcknowledgementRelay(context, assignment);
   const outstanding = context.workers.begin(worker, input.model.number);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
@@ -114,15 +114,13 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
-  readonly #signature: Hex;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor(context: JobContext, assignment: Assignment, signature: Hex) {
+  constructor(context: JobContext, assignment: Assignment) {
     this.#context = context;
     this.#assignment = assignment;
-    this.#signature = signature;
   }
 
   get isAccepted(): boolean {
@@ -170,7 +168,7 @@ class AcknowledgementRelay {
       const detail = "the acknowledgement is not signed by the worker's key";
       return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });
     }
-    const outcome = await pipeline.submit(acknowledgeOperation(this.#assignment, this.#signature, byWorker)).mined;
+    const outcome = await pipeline.submit(acknowledgeOperation(this.#assignment, byWorker)).mined;
     if (outcome.status === "reverted") {
       logger.warn({ worker, revert: outcome.revert }, "the chain refused an acknowledgement");
     }

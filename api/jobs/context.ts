@@ -15,6 +15,10 @@ export type JobTimes = {
   completion: number;
   /** 30: how much later its proof may be mined. */
   inclusion: number;
+  /** 60: a client may dispute until its final token + this. */
+  dispute: number;
+  /** 86,400: a dispute must be ruled before it was opened + this. */
+  arbitration: number;
   /** How long a worker may take to acknowledge an assignment. */
   acknowledge: number;
   /** How long an acknowledged worker may take to its first token. */

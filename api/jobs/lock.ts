@@ -120,6 +120,10 @@ function lockError(revert: DecodedRevert, model: Model, credits: number): ApiErr
       return insufficientCredits(Number(revert.args[1]), credits, model);
     case "Ledger_UnknownAccount":
       return insufficientCredits(0, credits, model);
+    case "Limits_Frozen":
+      return spendingFrozen();
+    case "Limits_DailyLimitReached":
+      return dailyLimitReached(Number(revert.args[1]), Number(revert.args[2]), credits);
     case "Job_ModelNotActive":
       return new ApiError("model_not_found", `The model '${model.id}' is no longer offered.`, { param: "model" });
     case "Ledger_Paused":
@@ -136,6 +140,24 @@ function lockError(revert: DecodedRevert, model: Model, credits: number): ApiErr
         },
       );
   }
+}
+
+/** 403: the wallet's own switch. */
+export function spendingFrozen(): ApiError {
+  return new ApiError(
+    "spending_frozen",
+    "The wallet has frozen its spending on chain; unfreeze it with the wallet (setLimits) to go on.",
+  );
+}
+
+/** 402: the wallet's own limit of a UTC day. */
+export function dailyLimitReached(spentToday: number, dailyLimit: number, required: number): ApiError {
+  return new ApiError(
+    "daily_limit_reached",
+    `The request needs ${required} credits; ${spentToday} of the wallet's daily limit of ${dailyLimit} are spent. ` +
+      "Raise the limit with the wallet (setLimits), or wait for the next day (UTC).",
+    { details: { daily_limit: dailyLimit, spent_today: spentToday, credits_required: required } },
+  );
 }
 
 /** 402 with the details of the specification. */

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ApiError } from "../errors.ts";
 import { getJob, IndexUnavailable, type JobQuery, type JobRow, listJobs, UnknownCursor } from "../index/index.ts";
@@ -33,6 +34,12 @@ export class JobReader {
       if (job !== null && (row?.wallet ?? stored?.wallet) === owner) return { job, stored, row };
     }
     throw new ApiError("job_not_found", `There is no job '${jobId}' of this key's wallet.`);
+  }
+
+  /** Transaction in which a worker proved its answer without its gateway; null if the index knows of none. */
+  async proofTx(jobId: Hex): Promise<Hex | null> {
+    const row = await this.#indexed(() => getJob(this.#pool, toApiJobId(jobId)), null);
+    return row?.proofTx ?? null;
   }
 
   /**

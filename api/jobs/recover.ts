@@ -92,8 +92,10 @@ export class Recovery {
         }
         return;
       case ChainStatus.Settled:
-      case ChainStatus.Disputed:
         return store.update(job.jobId, { state: "settled", creditsCharged: chain.credits });
+      case ChainStatus.Disputed:
+        // The ruling decides; what clients see of it is the index's.
+        return;
       case ChainStatus.Failed:
         return store.update(job.jobId, { state: "failed" });
       case ChainStatus.Refunded:

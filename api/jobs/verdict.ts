@@ -64,7 +64,7 @@ function findFault(context: JobContext, seen: Observed, { completion, signature 
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */
-function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
+export function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
   return recovers(worker, signature, () =>
     hashTypedData({
       domain: escrowDomain(context.chainId, context.escrow),

@@ -45,10 +45,11 @@ const PROGRESS: Record<JobState, number> = {
  */
 export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: string): JobObject | null {
   const storedStatus = visible(stored);
-  const status = newer(row?.status ?? null, storedStatus);
+  // Our own dispute, mined a moment ago; once the index has seen it, it also knows how it went on.
+  const disputed = stored?.disputeTx && !row?.disputeTx;
+  const status = disputed ? "disputed" : newer(row?.status ?? null, storedStatus);
   if (status === null) return null;
-  const settled = status === "settled" || status === "disputed";
-  const credits = settled ? (row?.settlementTx ? row.creditsCharged : (stored?.creditsCharged ?? 0)) : 0;
+  const credits = cost(status, row, stored);
   const completion = stored?.completion?.completion;
   const prompt = row?.promptTokens ?? completion?.promptTokens ?? null;
   const output = row?.billedTokens ?? billed(stored);
@@ -66,7 +67,7 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
     usdg_value: usdgValue(credits),
     worker_address: worker === null ? null : showAddress(worker),
     created_at: isoTime(createdAt),
-    completed_at: settled && completedAt !== null ? isoTime(completedAt) : null,
+    completed_at: completedAt === null ? null : isoTime(completedAt),
     on_chain: {
       escrow_tx: row?.escrowTx ?? stored?.escrowTx ?? null,
       settlement_tx: row?.settlementTx ?? stored?.settlementTx ?? null,
@@ -80,6 +81,16 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
       total_tokens: prompt === null || output === null ? null : prompt + output,
     },
   };
+}
+
+/**
+ * What the job costs its client: the charge of its settlement, less the whole credits that a dispute brought back. Nothing is
+ * charged before the settlement, so an answer that was disputed before it costs nothing yet.
+ */
+function cost(status: JobState, row: JobRow | null, stored: StoredJob | null): number {
+  if (row?.settlementTx) return row.creditsCharged - row.creditsCompensated;
+  const settled = status === "settled" || status === "disputed";
+  return settled && stored?.state === "settled" ? (stored.creditsCharged ?? 0) : 0;
 }
 
 /** Unix seconds → ISO 8601 UTC. */

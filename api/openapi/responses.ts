@@ -60,6 +60,8 @@ const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     credits_refunded: 8,
     refund_tx: `0x${"5e".repeat(32)}`,
   },
+  daily_limit_reached: { daily_limit: 500, spent_today: 480, credits_required: 40 },
+  dispute_already_open: { dispute_tx: `0x${"d1".repeat(32)}` },
   rate_limited: { retry_after: 1 },
   service_unavailable: { retry_after: 5 },
 };

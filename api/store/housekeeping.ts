@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";
 import type { JobStore } from "./jobs.ts";
@@ -11,7 +12,12 @@ const KEEP_INCIDENTS_DAYS = 90;
 
 /** Erases what has had its time: answers, idempotency keys, rows of ended jobs, old incidents. Returns how to stop it. */
 export function startHousekeeping(
-  { jobs, idempotency, incidents }: { jobs: JobStore; idempotency: IdempotencyStore; incidents: IncidentStore },
+  {
+    jobs,
+    idempotency,
+    disputes,
+    incidents,
+  }: { jobs: JobStore; idempotency: IdempotencyStore; disputes: DisputeStore; incidents: IncidentStore },
   retentionHours: number,
   logger: Logger,
 ): () => void {
@@ -20,6 +26,7 @@ export function startHousekeeping(
       await jobs.eraseExpiredOutputs();
       await jobs.deleteEnded(KEEP_ENDED_DAYS);
       await idempotency.prune(retentionHours);
+      await disputes.prune(KEEP_ENDED_DAYS);
       await incidents.prune(KEEP_INCIDENTS_DAYS);
     } catch (error) {
       logger.warn({ err: error }, "what is out of date could not be erased; the next round tries again");

@@ -43,6 +43,8 @@ export type StoredJob = {
   settlementBlock: number | null;
   settledAt: number | null;
   refundTx: Hex | null;
+  /** Transaction with which this service opened a dispute. */
+  disputeTx: Hex | null;
   failure: string | null;
 };
 
@@ -69,6 +71,7 @@ const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
   settlementBlock: "settlement_block",
   settledAt: "settled_at",
   refundTx: "refund_tx",
+  disputeTx: "dispute_tx",
   failure: "failure",
 };
 

@@ -17,8 +17,8 @@ library Equivocation {
     using DisputeOutcome for EscrowState;
     using Jobs for EscrowState;
 
-    /// @notice State the job will have. An open job goes back to Locked without a worker: the equivocator can be paid no more,
-    ///         while an honest worker under a higher attempt still can, and else the escrow returns.
+    /// @notice State the job will have. An open job goes back to Locked without a worker: the equivocator's old attempt is
+    ///         worth nothing, a worker under a higher attempt can still answer, and else the escrow returns.
     function statusAfter(JobSlot job) internal pure returns (JobStatus) {
         JobStatus status = job.status();
         if (status == JobStatus.Acknowledged) return JobStatus.Locked;

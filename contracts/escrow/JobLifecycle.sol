@@ -26,6 +26,9 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
     using Ledger for EscrowState;
     using Spending for AccountSlot;
 
+    /// @inheritdoc IJobLifecycle
+    uint32 public constant JOB_LIMIT = 5_000;
+
     IModelCatalog public immutable CATALOG;
     IWorkerRegistry public immutable REGISTRY;
 
@@ -58,6 +61,7 @@ abstract contract JobLifecycle is IJobLifecycle, TimeWindows, CreditLedger, EIP7
         uint16 per1k = terms.creditsPer1kTokens();
         uint32 credits = Pricing.quote(maxTokens, perRequest, per1k);
         if (credits > maxCredits) revert Job_PriceExceedsLimit(credits, maxCredits);
+        if (credits > JOB_LIMIT) revert Job_TooLarge(credits, JOB_LIMIT);
 
         AccountSlot account = _state.accountOf(wallet).spent(wallet, credits);
         _state.accounts[wallet] = account;

@@ -64,6 +64,8 @@ interface IJobLifecycle {
     error Job_LockExpired(uint256 validUntil, uint256 now_);
     /// @notice The model's price at this moment exceeds what the gateway told its client.
     error Job_PriceExceedsLimit(uint32 credits, uint32 maxCredits);
+    /// @notice The price is more than any one job can cost.
+    error Job_TooLarge(uint32 credits, uint32 limit);
     /// @notice The model is unknown or retired.
     error Job_ModelNotActive(uint16 model);
     /// @notice The job is not in a state in which this call is allowed.
@@ -115,6 +117,11 @@ interface IJobLifecycle {
 
     /// @notice The job as stored; status None if there is none.
     function jobOf(bytes16 jobId) external view returns (Job memory);
+
+    /// @notice Most credits a job can lock: 50 stablecoin units, twice the price of a full context window on the dearest model. What a
+    ///         worker and a client in collusion could have the treasury compensate is bounded by it; a slash must be worth more.
+    // solhint-disable-next-line func-name-mixedcase
+    function JOB_LIMIT() external view returns (uint32);
 
     /// @notice The deployment's time windows.
     function windows() external view returns (Windows memory);

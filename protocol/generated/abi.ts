@@ -488,6 +488,22 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint32",
+    "name": "credits",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint32",
+    "name": "limit",
+    "type": "uint32"
+   }
+  ],
+  "name": "Job_TooLarge",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -1765,6 +1781,19 @@ export const inferenceEscrowAbi = [
     "internalType": "uint256",
     "name": "",
     "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "JOB_LIMIT",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "",
+    "type": "uint32"
    }
   ],
   "stateMutability": "view",

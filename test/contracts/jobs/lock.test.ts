@@ -50,6 +50,17 @@ describe("lock", () => {
     });
   }
 
+  it("locks at most 5,000 credits for one job, so that no ruling can cost the treasury more", async () => {
+    const world = await freshWorld();
+    await buyCredits(world, world.client, 5_000);
+    expect(await world.escrow.JOB_LIMIT()).to.equal(5_000);
+    await expect(sendLock(world, { maxTokens: 250_001 }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_TooLarge")
+      .withArgs(5_001, 5_000);
+    const job = await lockJob(world, { maxTokens: 250_000 });
+    expect((await world.escrow.jobOf(job.id)).credits).to.equal(5_000);
+  });
+
   it("is a gateway's: its own id is kept in the job", async () => {
     const world = await freshWorld();
     const { escrow, stranger, client, owner, guardian } = world;

@@ -1,0 +1,144 @@
+import type { Hex } from "viem";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { openDisputeOperation } from "../chain/operations.ts";
+import type { Rpc } from "../chain/rpc.ts";
+import type { JobContext } from "../jobs/context.ts";
+import type { DisputeRequest } from "../store/disputes.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import { proofDigest, provenCompletion, type Signed } from "./proof.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** What came of a request. */
+export type Decision =
+  | { kind: "opened"; tx: Hex; workerHash: Hex }
+  | { kind: "equal"; workerHash: Hex }
+  | { kind: "refused"; reason: Refusal };
+
+export type DecisionContext = {
+  jobs: JobContext;
+  rpc: Rpc;
+  /** Where the index saw the job's proof; null if it did not (yet). */
+  proofTx: (jobId: Hex) => Promise<Hex | null>;
+  /** How long a request waits for the job's settlement. */
+  waitMs: number;
+};
+
+/** How often the chain is asked whether the job has settled. */
+const POLL_MS = 200;
+
+const refused = (reason: Refusal): Decision => ({ kind: "refused", reason });
+
+/** What the errors of `openDispute` mean for the client. */
+const REVERTS: Record<string, Refusal> = {
+  Dispute_AlreadyOpened: "already_open",
+  Dispute_TooMany: "too_many",
+  Job_TooLate: "closed_on_chain",
+};
+
+/** Decides requests of jobs that this gateway locked. The chain says how far a job is; the contract has the last word. */
+export class Decider {
+  readonly #context: DecisionContext;
+  readonly #opening = new Map<Hex, Promise<Decision>>();
+
+  constructor(context: DecisionContext) {
+    this.#context = context;
+  }
+
+  /** Waits for the settlement if there is none yet, compares, and opens the dispute. Rejects when the chain is out of reach. */
+  async decide(request: DisputeRequest): Promise<Decision> {
+    const { jobId } = request;
+    const until = Date.now() + this.#context.waitMs;
+    for (;;) {
+      const [job, stored] = await Promise.all([this.#jobOf(jobId), this.#context.jobs.store.find(jobId)]);
+      const open = job.status === ChainStatus.Settled || job.status === ChainStatus.Proven;
+      if (job.status === ChainStatus.Disputed || stored?.disputeTx) return refused("already_open");
+      if (job.status === ChainStatus.Failed) return refused("not_charged");
+      if (job.status === ChainStatus.Refunded) {
+        return refused((await this.#wasDisputed(jobId)) ? "already_open" : "not_charged");
+      }
+      if (this.#isLate(request, stored)) return refused("expired");
+      const signed = open ? await this.#signed(jobId, job.status, stored) : null;
+      if (signed !== null) {
+        const before = this.#opening.get(jobId);
+        // Another request of the same job is on its way to the chain: look again when that is over.
+        if (before === undefined) return this.#compare(request, signed, job);
+        await before.catch(() => {});
+        continue;
+      }
+      if (Date.now() >= until) return refused("not_settled");
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  #compare(request: DisputeRequest, signed: Signed, job: { lockedAt: number; deadline: number }): Promise<Decision> {
+    const { jobId, receivedHash } = request;
+    const workerHash = signed.completion.proofHash;
+    if (workerHash === receivedHash) return Promise.resolve({ kind: "equal", workerHash });
+    const opening = this.#open(request, signed, (job.lockedAt + job.deadline) * 1000);
+    this.#opening.set(jobId, opening);
+    const over = () => this.#opening.delete(jobId);
+    opening.then(over, over);
+    return opening;
+  }
+
+  async #open({ jobId, receivedHash, wallet }: DisputeRequest, signed: Signed, deadline: number): Promise<Decision> {
+    const { pipeline, store, logger } = this.#context.jobs;
+    const log = logger.child({ jobId: toApiJobId(jobId), wallet });
+    const [account, limit] = await Promise.all([
+      this.#client.readContract({ ...this.#escrow, functionName: "accountOf", args: [wallet] }),
+      this.#client.readContract({ ...this.#escrow, functionName: "DISPUTE_LIMIT" }),
+    ]);
+    if (account.openDisputes >= limit) return refused("too_many");
+    const operation = openDisputeOperation(receivedHash, signed.completion, signed.signature, deadline);
+    const outcome = await pipeline.submit(operation).mined;
+    if (outcome.status === "mined") {
+      await store.update(jobId, { disputeTx: outcome.hash });
+      log.info({ disputeTx: outcome.hash }, "a dispute was opened");
+      return { kind: "opened", tx: outcome.hash, workerHash: signed.completion.proofHash };
+    }
+    const reason = REVERTS[outcome.revert.name];
+    log.warn({ revert: outcome.revert, reason }, "the contract refused a dispute");
+    return refused(reason ?? "unavailable");
+  }
+
+  /** An answer that never arrived has no final token: then only the contract's own window counts. */
+  #isLate({ arrivedAt }: DisputeRequest, stored: StoredJob | null): boolean {
+    const finalTokenAt = stored?.finalTokenAt;
+    if (!finalTokenAt) return false;
+    return arrivedAt.getTime() - finalTokenAt.getTime() > this.#context.jobs.times.dispute * 1000;
+  }
+
+  /** The Completion that the job was charged for, or is going to be; null while it cannot be had. */
+  async #signed(jobId: Hex, status: number, stored: StoredJob | null): Promise<Signed | null> {
+    if (status === ChainStatus.Settled && stored?.completion) return stored.completion;
+    if (stored?.completion && (await this.#digest(jobId)) === proofDigest(stored.completion.completion)) {
+      return stored.completion;
+    }
+    const proofTx = await this.#context.proofTx(jobId);
+    return proofTx === null ? null : await provenCompletion(this.#context.jobs, this.#context.rpc, jobId, proofTx);
+  }
+
+  async #digest(jobId: Hex): Promise<Hex> {
+    const [digest] = await this.#client.readContract({ ...this.#escrow, functionName: "proofOf", args: [jobId] });
+    return digest;
+  }
+
+  async #wasDisputed(jobId: Hex): Promise<boolean> {
+    const dispute = await this.#client.readContract({ ...this.#escrow, functionName: "disputeOf", args: [jobId] });
+    return dispute.openedAt !== 0;
+  }
+
+  #jobOf(jobId: Hex) {
+    return this.#client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] });
+  }
+
+  get #client() {
+    return this.#context.rpc.client;
+  }
+
+  get #escrow() {
+    return { address: this.#context.jobs.escrow, abi: inferenceEscrowAbi } as const;
+  }
+}

@@ -1,0 +1,76 @@
+import type pg from "pg";
+import type { Address, Hex } from "viem";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+
+/** Different hashes that are kept for one job: a client has received one text. */
+const HASHES_A_JOB = 16;
+
+/** A dispute request: what a client says it received, and when it first said so. */
+export type DisputeRequest = { jobId: Hex; receivedHash: Hex; wallet: Address; gateway: Address; arrivedAt: Date };
+
+/** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. */
+export type AnsweredRequest = DisputeRequest & { outcome: string | null; disputeTx: Hex | null };
+
+const SELECT = `SELECT job_id, received_hash AS "receivedHash", wallet, gateway, arrived_at AS "arrivedAt", outcome,
+  dispute_tx AS "disputeTx" FROM dispute_request`;
+
+/** Dispute requests in the gateway's database. */
+export class DisputeStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Records a request, or that it was repeated. Returns its first arrival; null if the job has too many different hashes. */
+  async record({ jobId, receivedHash, wallet, gateway, arrivedAt }: DisputeRequest): Promise<Date | null> {
+    const { rows } = await this.#pool.query({
+      name: "dispute-record",
+      text: `INSERT INTO dispute_request (job_id, received_hash, wallet, gateway, arrived_at)
+             SELECT $1, $2, $3, $4, $5
+             WHERE (SELECT count(*) FROM dispute_request WHERE job_id = $1 AND received_hash <> $2) < $6
+             ON CONFLICT (job_id, received_hash) DO UPDATE SET outcome = NULL, updated_at = now() RETURNING arrived_at`,
+      values: [toApiJobId(jobId), receivedHash, wallet.toLowerCase(), gateway.toLowerCase(), arrivedAt, HASHES_A_JOB],
+    });
+    return rows[0]?.arrived_at ?? null;
+  }
+
+  /** Notes how a request was answered. */
+  async answer(jobId: Hex, receivedHash: Hex, outcome: string, disputeTx: Hex | null): Promise<void> {
+    await this.#pool.query({
+      name: "dispute-answer",
+      text: `UPDATE dispute_request SET outcome = $3, dispute_tx = $4, updated_at = now()
+             WHERE job_id = $1 AND received_hash = $2`,
+      values: [toApiJobId(jobId), receivedHash, outcome, disputeTx],
+    });
+  }
+
+  /** One request; null if it was never recorded. */
+  async find(jobId: Hex, receivedHash: Hex): Promise<AnsweredRequest | null> {
+    const { rows } = await this.#pool.query({
+      name: "dispute-find",
+      text: `${SELECT} WHERE job_id = $1 AND received_hash = $2`,
+      values: [toApiJobId(jobId), receivedHash],
+    });
+    return rows[0] ? read(rows[0]) : null;
+  }
+
+  /** Requests of this gateway's jobs that nobody has answered. */
+  async unanswered(gateway: Address): Promise<AnsweredRequest[]> {
+    const { rows } = await this.#pool.query({
+      name: "dispute-unanswered",
+      text: `${SELECT} WHERE gateway = $1 AND outcome IS NULL ORDER BY arrived_at`,
+      values: [gateway.toLowerCase()],
+    });
+    return rows.map(read);
+  }
+
+  /** Deletes requests that many days old: no window is open for them any more. */
+  async prune(days: number): Promise<void> {
+    await this.#pool.query("DELETE FROM dispute_request WHERE updated_at < now() - make_interval(days => $1)", [days]);
+  }
+}
+
+function read({ job_id, ...row }: Record<string, unknown>): AnsweredRequest {
+  return { ...row, jobId: fromApiJobId(job_id as string) } as AnsweredRequest;
+}

@@ -1,0 +1,96 @@
+import pg from "pg";
+import { type Abi, type Address, createWalletClient, type Hex, http } from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { answerHash, toProofHash } from "../../../protocol/answer-hash.ts";
+import { fromApiJobId } from "../../../protocol/job-id.ts";
+import { type ApiClient, apiClient, chat, eventually } from "../../support/api-client.ts";
+import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
+import type { TestStack } from "../../support/stack.ts";
+
+/** What a client claims that got another text. */
+export const OTHER = toProofHash(answerHash("something else"));
+export const hashOf = (text: string) => toProofHash(answerHash(text));
+
+/** What the tests of disputes do to a stack: as its client, as its arbiters, and to the clock of the stored jobs. */
+export class Scene {
+  readonly stack: TestStack;
+  readonly api: ApiClient;
+  readonly chain: ChainReader;
+  readonly pool: pg.Pool;
+  readonly client: PrivateKeyAccount;
+
+  constructor(stack: TestStack) {
+    this.stack = stack;
+    this.api = apiClient(stack);
+    this.chain = chainReader(stack);
+    this.pool = new pg.Pool({ connectionString: stack.info.database_url, options: "-c search_path=gateway" });
+    this.client = privateKeyToAccount(stack.info.demo?.private_key as Hex);
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+    await this.stack.remove();
+  }
+
+  dispute(jobId: string, hash: string = OTHER) {
+    return this.api.post(`/v1/jobs/${jobId}/dispute`, { received_output_hash: hash });
+  }
+
+  job(jobId: string) {
+    return this.api.get(`/v1/jobs/${jobId}`);
+  }
+
+  async status(jobId: string): Promise<string> {
+    return (await this.job(jobId)).body.status;
+  }
+
+  /** Asks, and waits for the settlement. */
+  async settledJob(model: string): Promise<{ id: string; text: string }> {
+    const reply = await this.api.post("/v1/chat/completions", chat(model, "Hello"));
+    if (reply.status !== 200) throw new Error(`no answer: ${JSON.stringify(reply.body)}`);
+    const id = reply.headers.get("x-service-job-id") as string;
+    await eventually(
+      () => this.status(id),
+      (status) => status === "settled",
+    );
+    return { id, text: reply.body.choices[0].message.content };
+  }
+
+  /** Moves the final token of a job's answer into the past. */
+  async answeredAgo(jobId: string, seconds: number): Promise<void> {
+    await this.pool.query("UPDATE job SET final_token_at = now() - make_interval(secs => $2) WHERE job_id = $1", [
+      jobId,
+      seconds,
+    ]);
+  }
+
+  /** As if a first request had arrived that much after the final token, to the microsecond. */
+  async arrivedAfter(jobId: string, seconds: number, hash: string = OTHER): Promise<void> {
+    await this.pool.query(
+      `INSERT INTO dispute_request (job_id, received_hash, wallet, gateway, arrived_at, outcome)
+       SELECT job_id, $3, wallet, gateway, final_token_at + make_interval(secs => $2), 'not_settled' FROM job WHERE job_id = $1`,
+      [jobId, seconds, `0x${hash.slice(7)}`],
+    );
+  }
+
+  /** A transaction of somebody's, mined; a revert throws. */
+  async send(account: PrivateKeyAccount, to: string, abi: Abi, functionName: string, args: unknown[]): Promise<Hex> {
+    const wallet = createWalletClient({ account, transport: http(this.stack.info.rpc_url) });
+    const hash = await wallet.writeContract({ address: to as Address, abi, functionName, args, chain: null });
+    const receipt = await this.chain.client.waitForTransactionReceipt({ hash });
+    if (receipt.status !== "success") throw new Error(`${functionName} reverted in ${hash}`);
+    return hash;
+  }
+
+  contract(name: string): string {
+    return this.stack.info.contracts[name] as string;
+  }
+
+  rpc(method: string, params: unknown[] = []): Promise<unknown> {
+    return this.chain.client.request({ method: method as never, params: params as never });
+  }
+
+  chainId(jobId: string): Hex {
+    return fromApiJobId(jobId) as Hex;
+  }
+}

@@ -1,0 +1,67 @@
+/** What a wallet allows its gateways, set by itself on chain: daily limit and freeze switch. */
+import type { Abi } from "viem";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { chat, eventually } from "../support/api-client.ts";
+import { startTestStack } from "../support/stack.ts";
+import { Scene } from "./disputes/support.ts";
+
+const MODEL = "qwen3-8b";
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = new Scene(await startTestStack({ workers: [{ models: [MODEL] }] }));
+});
+afterAll(() => scene?.close());
+
+const ask = () => scene.api.post("/v1/chat/completions", chat(MODEL, "Hello"));
+const setLimits = (limited: boolean, dailyLimit: number, frozen: boolean) =>
+  scene.send(scene.client, scene.contract("InferenceEscrow"), inferenceEscrowAbi as Abi, "setLimits", [
+    limited,
+    dailyLimit,
+    frozen,
+  ]);
+const balance = async () => {
+  const { free, escrowed } = await scene.chain.account(scene.client.address);
+  return { free, escrowed };
+};
+const pause = () => new Promise((resolve) => setTimeout(resolve, 1_200));
+
+it("a frozen wallet spends nothing: 403 spending_frozen, from the contract and then before it is asked", async () => {
+  expect((await ask()).status).toBe(200);
+  await setLimits(false, 0, true);
+  const before = await eventually(balance, ({ escrowed }) => escrowed === 0);
+  // At once (the gateway may not know yet) and later (it does): the client cannot tell.
+  for (const wait of [async () => {}, pause]) {
+    await wait();
+    const reply = await ask();
+    expect(reply.status).toBe(403);
+    expect(reply.body.error).toMatchObject({ code: "spending_frozen", type: "permission_error", param: null });
+    expect(reply.headers.get("x-service-job-id")).toBeNull();
+  }
+  expect(await balance()).toEqual(before);
+  await setLimits(false, 0, false);
+  expect((await ask()).status).toBe(200);
+});
+
+it("beyond the daily limit: 402 daily_limit_reached with how much is spent; a higher limit holds at once", async () => {
+  // 16 credits were spent today by the test above, this one included or not.
+  await eventually(balance, ({ escrowed }) => escrowed === 0);
+  const { spentToday } = await scene.chain.account(scene.client.address);
+  expect(spentToday).toBe(16);
+  await setLimits(true, 30, false);
+  expect((await ask()).status).toBe(200);
+  await eventually(balance, ({ escrowed }) => escrowed === 0);
+  for (const wait of [async () => {}, pause]) {
+    await wait();
+    const reply = await ask();
+    expect(reply.status).toBe(402);
+    expect(reply.body.error).toMatchObject({
+      code: "daily_limit_reached",
+      type: "payment_error",
+      details: { daily_limit: 30, spent_today: 24, credits_required: 8 },
+    });
+  }
+  await setLimits(true, 32, false);
+  expect((await ask()).status).toBe(200);
+});
