@@ -6,6 +6,7 @@ import { readBody } from "./http/body.ts";
 import { burstLimit } from "./http/burst-limit.ts";
 import { cors } from "./http/cors.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
+import { patternOf } from "./http/methods.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
 import { docsRoutes } from "./routes/docs.ts";
@@ -68,8 +69,8 @@ function logRequests({ logger, metrics }: Gateway): RequestHandler {
     response.on("close", () => {
       const seconds = (performance.now() - startedAt) / 1000;
       if (request.originalUrl.startsWith("/v1/")) {
-        // Patterns, never paths: a label for each job id would grow without end.
-        const route = request.route ? `${request.baseUrl}${request.route.path}` : "none";
+        // Of the request itself: what Express says of its route is gone once an error has left the router.
+        const route = patternOf(request.originalUrl.split("?", 1)[0] as string) ?? "none";
         metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
         metrics.requestSeconds.observe({ route }, seconds);
       }

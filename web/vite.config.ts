@@ -1,12 +1,31 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+/** Near the best, in a tenth of its time. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+
+/** Leaves a .br and a .gz beside each text file: compressed once, as well as it goes, and never while someone waits. */
+const compressed: Plugin = {
+  name: "compressed-beside",
+  writeBundle({ dir = "" }) {
+    const assets = join(dir, "assets");
+    for (const file of readdirSync(assets).filter((name) => /\.(js|css|svg)$/.test(name))) {
+      const text = readFileSync(join(assets, file));
+      writeFileSync(join(assets, `${file}.br`), brotliCompressSync(text, QUALITY));
+      writeFileSync(join(assets, `${file}.gz`), gzipSync(text, { level: 9 }));
+    }
+  },
+};
 
 /** The web application, served by the API at /app. Build: `node scripts/build/web.ts`. */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/app/",
-  plugins: [react()],
+  plugins: [react(), compressed],
   build: {
     target: "es2022",
     // The content security policy allows no inline scripts and no data: URLs but images.

@@ -98,13 +98,15 @@ export class JobReader {
   /** Own jobs whose lock the index has not seen, or that it knows in another state than the query asks for. */
   async #notIndexed(query: JobQuery, own: readonly StoredJob[], rows: readonly JobRow[]): Promise<JobObject[]> {
     const listed = new Set(rows.map((row) => row.id));
-    const newestIndexed = rows[0]?.createdAt ?? 0;
+    const { createdAt: newestIndexed, position: newestPosition } = rows[0] ?? { createdAt: 0, position: -1 };
     const jobs: JobObject[] = [];
     for (const stored of own) {
       const id = toApiJobId(stored.jobId);
       if (listed.has(id) || (stored.lockedAt ?? 0) < newestIndexed) continue;
       const row = await this.#indexed(() => getJob(this.#pool, id), null);
-      if (row !== null && (query.status === undefined || row.status === query.status)) continue;
+      const admitted = row !== null && (query.status === undefined || row.status === query.status);
+      // Older than the page's first: the limit cut it. Newer: the index has got it since the page was read.
+      if (admitted && row.position <= newestPosition) continue;
       const job = jobObject(row, stored, this.#escrow);
       if (job) jobs.push(job);
     }

@@ -22,7 +22,7 @@ const show = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: expiresA
 /**
  * Below /app/api:
  * `POST /nonce` → `{nonce, expires_at}` for a sign-in message; `POST /session` `{message, signature}` → session and cookie;
- * `GET /session` → `{wallet, expires_at}`; `DELETE /session` → 204.
+ * `GET /session` → `{session: {wallet, expires_at} | null, ended}`, `ended` if the cookie's session is over; `DELETE /session` → 204.
  */
 export function sessionRoutes(parts: SessionParts): Router {
   const secure = isSecure(parts);
@@ -38,11 +38,15 @@ export function sessionRoutes(parts: SessionParts): Router {
     if (earlier !== null) await parts.sessions.close(earlier);
     const { token, session } = await parts.sessions.open(wallet);
     setCookie(response, secure, token, SESSION_SECONDS);
-    response.json(show(session));
+    response.json({ session: show(session), ended: false });
   };
 
-  const current: RequestHandler = (_request, response) => {
-    response.json(show(sessionOf(response)));
+  // Asked by every visitor, so nobody being signed in is an answer and no error.
+  const current: RequestHandler = async (request, response) => {
+    const token = readCookie(request, secure);
+    const session = token === null ? null : await parts.sessions.find(token);
+    if (token !== null && session === null) setCookie(response, secure, null, 0);
+    response.json({ session: session && show(session), ended: token !== null && session === null });
   };
 
   const signOut: RequestHandler = async (request, response) => {
@@ -52,11 +56,7 @@ export function sessionRoutes(parts: SessionParts): Router {
     response.status(204).end();
   };
 
-  return Router()
-    .post("/nonce", nonce)
-    .post("/session", signIn)
-    .get("/session", requireSession(parts), current)
-    .delete("/session", signOut);
+  return Router().post("/nonce", nonce).post("/session", signIn).get("/session", current).delete("/session", signOut);
 }
 
 /**

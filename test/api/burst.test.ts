@@ -40,6 +40,18 @@ describe("a burst from one address", () => {
     expect((await ask("203.0.113.8")).status).toBe(200);
   });
 
+  it("is told how much is left, before it is too late", async () => {
+    const reply = await ask("203.0.113.9");
+    expect(reply.headers.get("ratelimit-policy")).toMatch(/q=5; w=1/);
+    expect(reply.headers.get("ratelimit")).toMatch(/r=4; t=1/);
+  });
+
+  it("cannot hide behind addresses of its own making: only the proxy's entry counts", async () => {
+    // The proxy appends what it saw; whatever stands before that came from the client.
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, i) => ask(`198.51.100.${i}, 203.0.113.10`)));
+    expect(replies.filter((reply) => reply.status === 429).length).toBeGreaterThan(0);
+  });
+
   it("is over after a second", async () => {
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect((await ask("203.0.113.7")).status).toBe(200);

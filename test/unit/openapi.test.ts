@@ -32,6 +32,30 @@ describe("docs/openapi.json", () => {
     expect(limit.schema).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 20 });
   });
 
+  it("has every path below /v1", () => {
+    for (const path of Object.keys(document.paths)) expect(path).toMatch(/^\/v1\//);
+  });
+
+  it("has no operation that moves credits or makes keys", () => {
+    const ids = Object.values<Record<string, { operationId: string }>>(document.paths).flatMap((operations) =>
+      Object.values(operations).map(({ operationId }) => operationId),
+    );
+    expect(ids.toSorted()).toEqual(
+      [
+        ...[
+          "createChatCompletion",
+          "createWebhook",
+          "deleteWebhook",
+          "disputeJob",
+          "getAccount",
+          "getJob",
+          "getJobOutput",
+        ],
+        ...["getModel", "listJobs", "listModels", "listWebhooks"],
+      ].toSorted(),
+    );
+  });
+
   it("names every error code, with an example, and every event", () => {
     const { Error: schema } = document.components.schemas;
     for (const code of ERROR_CODES) expect(JSON.stringify(schema)).toContain(`"${code}"`);

@@ -92,7 +92,7 @@ function Account() {
     mutationFn: () => call("DELETE", "/session"),
     onSuccess: () => {
       cache.removeQueries({ queryKey: ["own"] });
-      cache.setQueryData(["session"], null);
+      cache.setQueryData(sessionQuery.queryKey, { session: null, ended: false });
     },
   });
   if (session === null) return <p className="who hint">Not signed in</p>;
@@ -157,13 +157,13 @@ function WalletNotices() {
 
 /** A page of one's own: the sign-in panel stands in its place until somebody is signed in. */
 export function Own({ title, reason, children }: { title: string; reason: string; children: ReactNode }) {
-  const { data: session, error, isPending } = useQuery(sessionQuery);
-  if (session) return <>{children}</>;
+  const { data, error, isPending } = useQuery(sessionQuery);
+  if (data?.session) return <>{children}</>;
   return (
     <Page title={title}>
       {isPending ? <Skeleton rows={4} height={48} /> : null}
       {error ? <Failure told={tell(error)} /> : null}
-      {session === null ? <SignInPanel reason={reason} /> : null}
+      {data ? <SignInPanel reason={reason} /> : null}
     </Page>
   );
 }

@@ -17,6 +17,16 @@ export function missing(world: World): void {
       expect((await stranger.get("/v1/jobs")).body.data).toEqual([]);
     });
 
+    it("an answer that is not kept: 404 output_not_found", async () => {
+      const reply = await world.api.post("/v1/chat/completions", chat("qwen3-8b", "Hello"));
+      const id = reply.headers.get("x-service-job-id");
+      // As if its retention time were over.
+      await world.pool.query("UPDATE job SET output = NULL WHERE job_id = $1", [id]);
+      const { status, body } = await world.api.get(`/v1/jobs/${id}/output`);
+      expect(status).toBe(404);
+      expect(body).toEqual(errorBody(world, "output_not_found", "not_found_error"));
+    });
+
     it.each(["job_0", `job_${"0".repeat(32)}`, "%00", "job_' OR 1=1"])("job %s: 404 job_not_found", async (id) => {
       expect((await world.api.get(`/v1/jobs/${encodeURIComponent(id)}`)).body.error.code).toBe("job_not_found");
     });

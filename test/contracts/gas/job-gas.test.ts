@@ -4,7 +4,7 @@ import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { deployCrowd } from "./crowd.ts";
 import { type Flow, gasPerJob } from "./measure.ts";
 import { gasOfOperations, gasOfWorstCase } from "./operations.ts";
-import { differences, format, type GasTable, readSnapshot, writeSnapshot } from "./snapshot.ts";
+import { differences, type GasTable, page, readPage, readSnapshot, writeSnapshot } from "./snapshot.ts";
 
 const SIZES = [1, 8, 32, 64];
 
@@ -44,9 +44,10 @@ describe("Gas", () => {
   it("is what was committed (scripts/gas.ts measures and commits it anew)", () => {
     if (process.env["UPDATE_GAS"]) {
       writeSnapshot(table);
-      console.log(format(table));
+      console.log(page(table));
     }
     expect(differences(table, readSnapshot())).to.deep.equal([]);
+    expect(readPage()).to.equal(page(readSnapshot()));
   });
 
   it("of a whole job in batches of 32 stays within its budget", () => {

@@ -54,7 +54,7 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
 }
 
 /** Sends items the way the gateway does: one alone as a plain call, several as a batch. */
-async function send(world: World, items: string[]): Promise<number> {
+export async function send(world: World, items: string[]): Promise<number> {
   const to = await world.escrow.getAddress();
   const data =
     items.length === 1 ? (items[0] as string) : world.escrow.interface.encodeFunctionData("execute", [items]);

@@ -24,7 +24,9 @@ export class TestWallet {
   /** Runs before a transaction is sent: what others do meanwhile. */
   beforeSending: () => Promise<void> = async () => {};
   readonly #rpcUrl: string;
-  #pages: Page[] = [];
+  readonly #pages: Page[] = [];
+  /** Whether the person has let the application see the account. */
+  #connected = false;
 
   constructor(stack: Stack, account: PrivateKeyAccount) {
     this.account = account;
@@ -39,10 +41,21 @@ export class TestWallet {
     context.on("page", (page) => this.#pages.push(page));
   }
 
+  /** What was signed or sent, by method. */
+  signed(): string[] {
+    return this.asked.map(({ method }) => method).filter((method) => /^(personal_sign|eth_sign|eth_send)/.test(method));
+  }
+
   /** The person switches the chain in the wallet. */
   async switchTo(chainId: number): Promise<void> {
     this.chainId = chainId;
     await this.#emit("chainChanged", `0x${chainId.toString(16)}`);
+  }
+
+  /** The person selects another account in the wallet. */
+  async selectAccount(account: PrivateKeyAccount): Promise<void> {
+    this.account = account;
+    await this.#emit("accountsChanged", [account.address]);
   }
 
   async #emit(event: string, value: unknown): Promise<void> {
@@ -66,8 +79,10 @@ export class TestWallet {
     if (this.refuses.delete(method)) throw REJECTED;
     switch (method) {
       case "eth_requestAccounts":
-      case "eth_accounts":
+        this.#connected = true;
         return [this.account.address];
+      case "eth_accounts":
+        return this.#connected ? [this.account.address] : [];
       case "eth_chainId":
         return `0x${this.chainId.toString(16)}`;
       case "wallet_switchEthereumChain":

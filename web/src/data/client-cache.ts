@@ -1,15 +1,16 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFailure, isSignedOut } from "./client.ts";
-
-/** Set when a session ended by itself, so that the sign-in panel can say why it is there. */
-export const SESSION_ENDED = ["session-ended"];
+import { sessionQuery } from "./queries.ts";
 
 /** The cache of everything read. A session found to be over signs out everywhere at once. */
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
     if (!isSignedOut(error)) return;
-    client.setQueryData(["session"], null);
-    client.setQueryData(SESSION_ENDED, error.code === "session_expired");
+    // Whoever was signed in a moment ago is told why not any more, whichever request noticed it first.
+    client.setQueryData(sessionQuery.queryKey, (before) => ({
+      session: null,
+      ended: before?.session ? true : !!before?.ended,
+    }));
     client.removeQueries({ queryKey: ["own"], type: "inactive" });
   };
   const client = new QueryClient({

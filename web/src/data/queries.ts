@@ -1,6 +1,6 @@
 /** What pages read, by name: one place decides how often it is asked for again. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiFailure, call, isSignedOut } from "./client.ts";
+import { ApiFailure, call } from "./client.ts";
 import type {
   AccountInfo,
   AppConfig,
@@ -12,7 +12,7 @@ import type {
   JobPage,
   KeyInfo,
   Model,
-  SessionInfo,
+  SessionState,
   UsageDay,
   Webhook,
   Worker,
@@ -26,17 +26,9 @@ export const configQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** Null: nobody is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: async (): Promise<SessionInfo | null> => {
-    try {
-      return await call<SessionInfo>("GET", "/session");
-    } catch (error) {
-      if (isSignedOut(error)) return null;
-      throw error;
-    }
-  },
+  queryFn: () => call<SessionState>("GET", "/session"),
   staleTime: 60_000,
 });
 

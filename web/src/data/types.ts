@@ -19,6 +19,9 @@ export type AppConfig = {
 
 export type SessionInfo = { wallet: Address; expires_at: string };
 
+/** `ended`: there was one, and its time is over. */
+export type SessionState = { session: SessionInfo | null; ended: boolean };
+
 export type AccountInfo = {
   wallet: Address;
   free: number;

@@ -1,77 +1,103 @@
 import { type Abi, type AbiEvent, type Address, decodeEventLog, type Hex, toEventSelector } from "viem";
-import {
-  arbitrationPanelAbi,
-  inferenceEscrowAbi,
-  modelCatalogAbi,
-  protocolGovernorAbi,
-  protocolTimelockAbi,
-  protocolTreasuryAbi,
-  serviceTokenAbi,
-  testStablecoinAbi,
-  workerRegistryAbi,
-} from "../../../protocol/generated/abi.ts";
+import { argumentUnit, describeEvent, type Field } from "../../../protocol/audit/describe.ts";
+import { type AnyEvent, type AuditAddresses, decodeLog, jobOfEvent } from "../../../protocol/audit/event-log.ts";
+import { protocolGovernorAbi, protocolTimelockAbi, serviceTokenAbi } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
-import type { ChainLog } from "../data/types.ts";
+import type { ChainLog, ChainTransaction } from "../data/types.ts";
 
 /** Events are decoded here, in the browser, from what the chain says: the service only relays bytes. */
-
-const ABIS: Record<string, Abi> = {
-  InferenceEscrow: inferenceEscrowAbi,
-  ModelCatalog: modelCatalogAbi,
-  WorkerRegistry: workerRegistryAbi,
-  ProtocolTreasury: protocolTreasuryAbi,
-  ArbitrationPanel: arbitrationPanelAbi,
-  ProtocolGovernor: protocolGovernorAbi,
-  ProtocolTimelock: protocolTimelockAbi,
-  ServiceToken: serviceTokenAbi,
-  Stablecoin: testStablecoinAbi,
-};
-
-export type Argument = { name: string; value: unknown };
 
 /** An event of a transaction. `name` is null when it is none of ours; its bytes are shown then. */
 export type ShownEvent = {
   index: number;
   address: Address;
-  /** Contract of the deployment, or null for a stranger. */
-  contract: string | null;
   name: string | null;
-  args: Argument[];
+  title: string;
+  fields: Field[];
   /** `job_…` if it concerns a job. */
   jobId: string | null;
+  /** As audits see it; null for strangers and for governance. */
+  audited: AnyEvent | null;
   log: ChainLog;
 };
 
-const selectors = new Map<string, Map<Hex, AbiEvent>>(
-  Object.entries(ABIS).map(([contract, abi]) => [
-    contract,
-    new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), item])),
-  ]),
-);
-
+/** Contracts of the deployment, by their name in the deployment file. */
+export type Contracts = Record<string, Address>;
+/** Lower-case address → name of the deployment's contract. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Lower-case address → name of the deployment's contract. */
-export const namesOf = (contracts: Record<string, Address>): Names =>
+export const namesOf = (contracts: Contracts): Names =>
   new Map(Object.entries(contracts).map(([name, address]) => [address.toLowerCase(), name]));
 
-export function decodeLogs(logs: readonly ChainLog[], names: Names): ShownEvent[] {
-  return logs.map((log) => decodeOne(log, names.get(log.address.toLowerCase()) ?? null));
+/** The deployment as the audit's code names it. */
+export function auditAddresses(contracts: Contracts): AuditAddresses {
+  const at = (name: string): Address => contracts[name] ?? "0x";
+  return {
+    escrow: at("InferenceEscrow"),
+    catalog: at("ModelCatalog"),
+    registry: at("WorkerRegistry"),
+    panel: at("ArbitrationPanel"),
+    treasury: [at("ProtocolTreasury")],
+    stablecoin: at("Stablecoin"),
+    serviceToken: at("ServiceToken"),
+  };
 }
 
-function decodeOne(log: ChainLog, contract: string | null): ShownEvent {
-  const shown = { index: log.log_index, address: log.address, contract, log, jobId: null };
-  const [selector] = log.topics;
-  const item = selector === undefined ? undefined : selectors.get(contract ?? "")?.get(selector);
-  if (item === undefined) return { ...shown, name: null, args: [] };
+export function decodeTransaction({ hash, block_number, logs }: ChainTransaction, contracts: Contracts): ShownEvent[] {
+  const addresses = auditAddresses(contracts);
+  const names = namesOf(contracts);
+  return logs.map((log) => {
+    const { address, topics, data, log_index: logIndex } = log;
+    const shown = { index: logIndex, address, log, jobId: null, audited: null };
+    const place = { blockNumber: BigInt(block_number ?? 0), transactionHash: hash, logIndex };
+    const audited = decodeLog({ address, topics, data, ...place }, addresses);
+    if (audited === null) return { ...shown, ...decodeGovernance(log, names) };
+    const jobId = jobOfEvent(audited);
+    const described = describeEvent(audited);
+    return { ...shown, ...described, name: audited.name, audited, jobId: jobId && toApiJobId(jobId) };
+  });
+}
+
+const GOVERNANCE: Record<string, Abi> = {
+  ProtocolGovernor: protocolGovernorAbi,
+  ProtocolTimelock: protocolTimelockAbi,
+  ServiceToken: serviceTokenAbi,
+};
+
+/** Votes and their execution: no part of an audit, shown by the names of their ABI. */
+function decodeGovernance(log: ChainLog, names: Names): Pick<ShownEvent, "name" | "title" | "fields"> {
+  const abi = GOVERNANCE[names.get(log.address.toLowerCase()) ?? ""] ?? [];
+  const item = abi.find((one): one is AbiEvent => one.type === "event" && toEventSelector(one) === log.topics[0]);
+  if (item === undefined) return { name: null, title: "Event of an unknown contract", fields: [] };
   const decoded = decodeEventLog({ abi: [item], topics: log.topics as [Hex, ...Hex[]], data: log.data });
-  const values = (decoded.args ?? {}) as Record<string, unknown>;
-  const args = item.inputs.map(({ name = "" }) => ({ name, value: values[name] }));
-  const jobId = typeof values["jobId"] === "string" ? toApiJobId(values["jobId"] as Hex) : null;
-  return { ...shown, name: item.name, args, jobId };
+  const values = (decoded.args ?? {}) as unknown as Record<string, unknown>;
+  const fields = item.inputs.map(({ name = "", type }): Field => {
+    const value = values[name];
+    return { name, value, unit: argumentUnit("serviceToken", type, name) ?? "text", text: String(value) };
+  });
+  return { name: item.name, title: labelOf(item.name).trim(), fields };
 }
 
-/** An argument of an event by name. */
-export function argument<T>(event: ShownEvent, name: string): T {
-  return event.args.find((candidate) => candidate.name === name)?.value as T;
-}
+/** How a parameter reads where its Solidity name says too little; others are split at their capitals. */
+const LABELS: Record<string, string> = {
+  jobId: "job",
+  creditsPerRequest: "price per request",
+  creditsPer1kTokens: "price per 1,000 tokens",
+  feeBps: "protocol fee",
+  free: "free balance after",
+  escrowed: "in escrow after",
+  workerUnits: "to the worker",
+  feeUnits: "to the treasury",
+  proofHash: "proof (SHA-256 of the answer)",
+  receivedHash: "hash the client received",
+  workerHash: "hash the worker signed",
+  billedTokens: "billed output tokens",
+  completionTokens: "output tokens",
+  returned: "credits returned",
+  ruleBefore: "to be ruled before",
+  byGateway: "opened by the gateway",
+  sequence: "event number",
+};
+
+export const labelOf = (name: string): string =>
+  LABELS[name] ?? name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -1,6 +1,5 @@
 import { Hash } from "../ui/copy.tsx";
-import type { Names, ShownEvent } from "./decode.ts";
-import { EVENT_TITLES, labelOf } from "./names.ts";
+import { labelOf, type Names, type ShownEvent } from "./decode.ts";
 import { AddressValue, Value } from "./value.tsx";
 
 /** Every event of a transaction, decoded; strangers' events with their bytes. */
@@ -10,18 +9,18 @@ export function Events({ events, names }: { events: readonly ShownEvent[]; names
       {events.map((event) => (
         <li key={event.index}>
           <h3>
-            {event.name === null ? "Event of an unknown contract" : (EVENT_TITLES[event.name] ?? event.name)}
+            {event.title}
             <span className="hint">
               {event.name === null ? null : <code>{event.name}</code>} #{event.index} of{" "}
               <AddressValue address={event.address} names={names} />
             </span>
           </h3>
           <dl className="arguments">
-            {event.args.map((arg) => (
-              <div key={arg.name}>
-                <dt>{labelOf(arg.name)}</dt>
+            {event.fields.map((field) => (
+              <div key={field.name}>
+                <dt>{labelOf(field.name)}</dt>
                 <dd>
-                  <Value event={event} arg={arg} names={names} />
+                  <Value field={field} names={names} />
                 </dd>
               </div>
             ))}

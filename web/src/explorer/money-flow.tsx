@@ -1,29 +1,27 @@
-import { useId } from "react";
+import { getAddress } from "viem";
 import { Hash } from "../ui/copy.tsx";
-import { units } from "../ui/format.ts";
-import type { Flow, Party } from "./flow.ts";
+import { credits, units } from "../ui/format.ts";
+import type { Arrow as ArrowData, Party } from "./flow.ts";
 
-const THICKEST = 14;
+const THICKEST = 12;
 const THINNEST = 2;
 
 /** The money of a transaction as arrows, as thick as what they carry; a list with sentences for those who do not see them. */
-export function MoneyFlow({ flows }: { flows: readonly Flow[] }) {
-  const largest = flows.map((flow) => flow.units).reduce(larger, 1n);
+export function MoneyFlow({ arrows }: { arrows: readonly ArrowData[] }) {
+  const largest = arrows.map((arrow) => arrow.weight).reduce(larger, 1n);
   return (
     <ol className="flows">
-      {flows.map((flow, index) => (
+      {arrows.map((arrow, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the order of the events is their identity
-        <li key={index} className={flow.kind}>
-          <Side party={flow.from} />
+        <li key={index} className={arrow.unit === "credits" ? "credits" : "tokens"}>
+          <Side party={arrow.from} />
           <div className="arrow">
-            <span className="amount">
-              {units(flow.units, 6)} USDG
-              {flow.kind === "credits" ? <small> = {units(flow.units, 4, 0)} credits</small> : null}
-            </span>
-            <Arrow share={Number((flow.units * 1000n) / largest) / 1000} />
-            <span className="hint">{flow.what}</span>
+            <span className="amount">{amountOf(arrow)}</span>
+            <Arrow share={Number((arrow.weight * 1000n) / largest) / 1000} />
+            <span className="hint">{arrow.why}</span>
           </div>
-          <Side party={flow.to} />
+          <span className="visually-hidden">to</span>
+          <Side party={arrow.to} />
         </li>
       ))}
     </ol>
@@ -36,23 +34,29 @@ function larger(a: bigint, b: bigint): bigint {
   return b;
 }
 
+function amountOf({ amount, unit }: ArrowData): string {
+  if (unit === "credits") return credits(Number(amount));
+  return unit === "stablecoin units" ? `${units(amount, 6)} USDG` : `${units(amount, 18, 0)} SVC`;
+}
+
 function Side({ party }: { party: Party }) {
   return (
     <div className="party">
       <span>{party.role}</span>
-      {party.address === null ? null : <Hash value={party.address} what={`address of ${party.role.toLowerCase()}`} />}
+      <Hash value={getAddress(party.address)} what={`address of ${party.role.toLowerCase()}`} />
     </div>
   );
 }
 
+/** The list's order and the words around it say what the drawing says. */
 function Arrow({ share }: { share: number }) {
-  const id = useId();
-  const width = THINNEST + share * (THICKEST - THINNEST);
   return (
-    <svg className="flow-line" viewBox="0 0 200 28" preserveAspectRatio="none" role="img" aria-labelledby={id}>
-      <title id={id}>goes to</title>
-      <path d={`M0 ${14 - width / 2}H186V${14 + width / 2}H0Z`} />
-      <path d="M184 4L200 14L184 24Z" />
-    </svg>
+    <div className="flow-line" aria-hidden="true">
+      <span style={{ height: THINNEST + share * (THICKEST - THINNEST) }} />
+      <svg viewBox="0 0 14 22">
+        <title>to</title>
+        <path d="M0 0L14 11L0 22Z" />
+      </svg>
+    </div>
   );
 }

@@ -59,7 +59,7 @@ function Cards({ account }: { account: AccountInfo }) {
         <DepositCard balance={balance.data} />
         <WithdrawCard account={account} />
       </div>
-      <LimitsCard account={account} key={`${account.daily_limit}-${account.frozen}`} />
+      <LimitsCard account={account} />
     </>
   );
 }

@@ -3,9 +3,9 @@ import { useParams } from "react-router";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
-import { decodeLogs, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { decodeTransaction, namesOf, type ShownEvent } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
-import { flowsOf } from "../explorer/flow.ts";
+import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox } from "../explorer/hash-box.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { Hash } from "../ui/copy.tsx";
@@ -23,7 +23,7 @@ export function JobPage() {
   const { id = "" } = useParams();
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
-  const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data });
+  const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
   return (
     <Page title="Job" about={<Hash value={id} what="job id" full />}>
       {own.data ? <OwnFacts job={own.data} /> : null}
@@ -69,11 +69,11 @@ function OnChain({ job, own }: { job: ChainJob; own: boolean }) {
   const { contracts } = useApp();
   const names = namesOf(contracts);
   const transactions = job.transactions.map((transaction) => {
-    const events = eventsOfJob(decodeLogs(transaction.logs, names), job.id);
+    const events = eventsOfJob(decodeTransaction(transaction, contracts), job.id);
     return { transaction, events };
   });
   const all = transactions.flatMap(({ events }) => events);
-  const flows = flowsOf(all, contracts);
+  const arrows = arrowsOf(all, contracts);
   const proofs = proofsOf(all);
   return (
     <>
@@ -92,7 +92,7 @@ function OnChain({ job, own }: { job: ChainJob; own: boolean }) {
         </Card>
       )}
       <Card title="Money">
-        {flows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow flows={flows} />}
+        {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
       </Card>
       <Card title="Check an answer">
         <HashBox proofs={proofs} />

@@ -43,7 +43,9 @@ function ModelTable({ models }: { models: readonly Model[] }) {
           <th scope="col" className="end">
             1,000 tokens
           </th>
-          <th scope="col">Workers</th>
+          <th scope="col" className="end">
+            Workers
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -71,7 +73,7 @@ function ModelTable({ models }: { models: readonly Model[] }) {
             <td data-label="1,000 tokens" className="end">
               {count(model.credits_per_1k_tokens)}
             </td>
-            <td data-label="Workers">
+            <td data-label="Workers" className="end">
               {model.retired ? (
                 <Badge tone="bad">retired</Badge>
               ) : model.active_workers > 0 ? (

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import type { Hex } from "viem";
+import { isEvent } from "../../../protocol/audit/event-log.ts";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
 import { transactionQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
-import { argument, decodeLogs, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { decodeTransaction, namesOf, type ShownEvent } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
-import { flowsOf } from "../explorer/flow.ts";
+import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox } from "../explorer/hash-box.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
@@ -30,15 +30,15 @@ export function TransactionPage() {
 function Contents({ transaction }: { transaction: ChainTransaction }) {
   const { contracts } = useApp();
   const names = namesOf(contracts);
-  const events = decodeLogs(transaction.logs, names);
-  const flows = flowsOf(events, contracts);
+  const events = decodeTransaction(transaction, contracts);
+  const arrows = arrowsOf(events, contracts);
   const proofs = proofsOf(events);
   return (
     <>
       <TransactionFacts transaction={transaction} />
-      {flows.length > 0 ? (
+      {arrows.length > 0 ? (
         <Card title="Money">
-          <MoneyFlow flows={flows} />
+          <MoneyFlow arrows={arrows} />
         </Card>
       ) : null}
       {proofs.length > 0 ? (
@@ -55,7 +55,8 @@ function Contents({ transaction }: { transaction: ChainTransaction }) {
 
 /** Hashes that workers signed, as these events show them. */
 export function proofsOf(events: readonly ShownEvent[]): string[] {
-  return events
-    .filter(({ name }) => name === "JobSettled" || name === "JobProven")
-    .map((event) => toProofHash(argument<Hex>(event, "proofHash")));
+  return events.flatMap(({ audited }) => {
+    const signed = audited !== null && isEvent(audited, "escrow", "JobSettled", "JobProven");
+    return signed ? [toProofHash(audited.args.proofHash)] : [];
+  });
 }

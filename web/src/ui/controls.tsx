@@ -12,11 +12,18 @@ type Kind = "primary" | "plain" | "danger" | "quiet";
 export function Button({
   kind = "plain",
   busy = false,
+  className = "",
   children,
   ...rest
 }: ButtonHTMLAttributes<HTMLButtonElement> & { kind?: Kind; busy?: boolean }) {
   return (
-    <button type="button" {...rest} className={`button ${kind}`} disabled={rest.disabled || busy} aria-busy={busy}>
+    <button
+      type="button"
+      {...rest}
+      className={`button ${kind} ${className}`}
+      disabled={rest.disabled || busy}
+      aria-busy={busy}
+    >
       {busy ? <span className="spinner" aria-hidden="true" /> : null}
       {children}
     </button>

@@ -1,5 +1,6 @@
-import { defineChain } from "viem";
-import { createConfig, injected, unstable_connector } from "wagmi";
+import { custom, defineChain, type EIP1193RequestFn } from "viem";
+import { createConfig, injected } from "wagmi";
+import { getConnection } from "wagmi/actions";
 import type { AppConfig } from "../data/types.ts";
 
 /** The settlement chain as viem and wallets describe one. */
@@ -18,12 +19,20 @@ export function chainOf(app: AppConfig) {
  */
 export function createWalletConfig(app: AppConfig) {
   const chain = chainOf(app);
-  return createConfig({
+  // The wallet that is connected now, whichever of several it is.
+  const request = (async (call: { method: string; params?: unknown }) => {
+    const { connector } = getConnection(config);
+    if (connector === undefined) throw new Error("The wallet is not connected to this page.");
+    const provider = (await connector.getProvider()) as { request: (call: unknown) => Promise<unknown> };
+    return await provider.request(call);
+  }) as EIP1193RequestFn;
+  const config = createConfig({
     chains: [chain],
     connectors: [injected()],
-    transports: { [chain.id]: unstable_connector(injected) },
+    transports: { [chain.id]: custom({ request }, { retryCount: 1 }) },
     pollingInterval: app.development ? 500 : 4_000,
   });
+  return config;
 }
 
 export type WalletConfig = ReturnType<typeof createWalletConfig>;

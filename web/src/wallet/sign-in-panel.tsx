@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Connector, useConnectors } from "wagmi";
-import { SESSION_ENDED } from "../data/client-cache.ts";
+import { sessionQuery } from "../data/queries.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
 import { type Told, tell } from "./errors.ts";
@@ -19,10 +19,9 @@ export function useSignIn() {
     setBusy(true);
     setFailed(null);
     try {
-      const session = await signIn(wallet, app, connector);
+      const state = await signIn(wallet, app, connector);
       cache.removeQueries({ queryKey: ["own"] });
-      cache.setQueryData(["session"], session);
-      cache.setQueryData(SESSION_ENDED, false);
+      cache.setQueryData(sessionQuery.queryKey, state);
     } catch (error) {
       setFailed(tell(error));
     } finally {
@@ -44,10 +43,10 @@ export function useWallets(): { connectors: readonly Connector[]; none: boolean 
 export function SignInPanel({ reason }: { reason: string }) {
   const { connectors, none } = useWallets();
   const { busy, failed, start } = useSignIn();
-  const { data: ended } = useQuery<boolean>({ queryKey: SESSION_ENDED, queryFn: () => false, staleTime: Infinity });
+  const { data } = useQuery(sessionQuery);
   return (
     <Card title="Sign in with your wallet" className="narrow">
-      {ended ? (
+      {data?.ended ? (
         <Notice tone="warn" title="Your session has ended">
           <p>Sign in again to go on; nothing was lost.</p>
         </Notice>

@@ -2,11 +2,11 @@ import { createSiweMessage } from "viem/siwe";
 import type { Connector } from "wagmi";
 import { connect, getConnection, signMessage } from "wagmi/actions";
 import { call } from "../data/client.ts";
-import type { AppConfig, SessionInfo } from "../data/types.ts";
+import type { AppConfig, SessionState } from "../data/types.ts";
 import type { WalletConfig } from "./config.ts";
 
 /** Connects the wallet if it is not, has a sign-in message (EIP-4361) signed and opens a session with it. */
-export async function signIn(wallet: WalletConfig, app: AppConfig, connector: Connector): Promise<SessionInfo> {
+export async function signIn(wallet: WalletConfig, app: AppConfig, connector: Connector): Promise<SessionState> {
   const connection = getConnection(wallet);
   const connected = connection.status === "connected" && connection.connector.uid === connector.uid;
   const [address] = connected ? connection.addresses : (await connect(wallet, { connector })).accounts;
@@ -24,5 +24,5 @@ export async function signIn(wallet: WalletConfig, app: AppConfig, connector: Co
     expirationTime: new Date(expires_at),
   });
   const signature = await signMessage(wallet, { account: address, message, connector });
-  return await call<SessionInfo>("POST", "/session", { message, signature });
+  return await call<SessionState>("POST", "/session", { message, signature });
 }

@@ -20,11 +20,11 @@ export const useWalletConfig = (): WalletConfig => useConfig() as WalletConfig;
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
 export function useWallet() {
   const app = useApp();
-  const { data: session } = useQuery(sessionQuery);
+  const session = useQuery(sessionQuery).data?.session ?? null;
   const { address, chainId, status } = useConnection();
   const connected = status === "connected";
   return {
-    session: session ?? null,
+    session,
     connected,
     address,
     otherAccount: connected && session ? address !== session.wallet : false,

@@ -12,15 +12,24 @@ import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 /** The largest limit the contract can keep. */
 const MOST = 0xffffffff;
 
+type Draft = { limited: boolean; text: string; frozen: boolean };
+
+const draftOf = ({ daily_limit, frozen }: AccountInfo): Draft => ({
+  limited: daily_limit !== null,
+  text: daily_limit === null ? "" : String(daily_limit),
+  frozen,
+});
+
 /** What gateways may lock of this wallet's credits. On chain, so that it binds even a stolen gateway key. */
 export function LimitsCard({ account }: { account: AccountInfo }) {
   const cache = useQueryClient();
   const context = useWalletContext();
   const { connected } = useWallet();
   const { state, busy, run } = useAction();
-  const [limited, setLimited] = useState(account.daily_limit !== null);
-  const [text, setText] = useState(account.daily_limit === null ? "" : String(account.daily_limit));
-  const [frozen, setFrozen] = useState(account.frozen);
+  // Null: nothing was edited, so the form shows what is on the chain.
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const { limited, text, frozen } = draft ?? draftOf(account);
+  const edit = (change: Partial<Draft>) => setDraft({ limited, text, frozen, ...change });
   const { value, error } = readCredits(text, { least: 0, most: MOST });
   const dailyLimit = limited ? value : null;
   const complete = !limited || value !== null;
@@ -28,7 +37,9 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
 
   const submit = async () => {
     const worked = await run((onProgress) => setLimits(context(onProgress), { dailyLimit, frozen }));
-    if (worked) await cache.invalidateQueries({ queryKey: ["own"] });
+    if (!worked) return;
+    await cache.invalidateQueries({ queryKey: ["own"] });
+    setDraft(null);
   };
   return (
     <Card title="Spending limits" aside={<span className="hint">kept by the contract</span>}>
@@ -42,7 +53,7 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
           label="Daily limit"
           hint="Most credits that may be locked for jobs on one UTC day."
           checked={limited}
-          onChange={setLimited}
+          onChange={(limited) => edit({ limited })}
         />
         {limited ? (
           <Field
@@ -52,7 +63,7 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
             autoComplete="off"
             suffix="credits"
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            onChange={(event) => edit({ text: event.target.value })}
             error={error}
           />
         ) : null}
@@ -60,7 +71,7 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
           label="Freeze spending"
           hint="New requests are refused at once, whoever holds your API key. Withdrawing works all the same."
           checked={frozen}
-          onChange={setFrozen}
+          onChange={(frozen) => edit({ frozen })}
         />
         <Button
           type="submit"

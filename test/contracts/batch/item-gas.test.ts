@@ -1,0 +1,112 @@
+/** ITEM_GAS, the gas that must be left before each item, is enough for the dearest item of every kind. */
+import { expect } from "chai";
+import { executeBatch, items } from "../support/batch.ts";
+import { mineAt } from "../support/chain.ts";
+import {
+  disputedJob,
+  disputedProvenJob,
+  OTHER_HASH,
+  provenJob,
+  Ruling,
+  sendRuling,
+  settledJob,
+} from "../support/disputes.ts";
+import { freshHostileWorld } from "../support/fresh.ts";
+import { Behaviour, type HostileWorld } from "../support/hostile.ts";
+import { acknowledgedJob, completionOf, type Job, lockJob } from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+
+/** What execute itself needs besides: the transaction's own gas and calldata. */
+const AROUND = 40_000n;
+
+async function burning(world: HostileWorld, escrowToo = true): Promise<void> {
+  const { hostile, worker, treasury, escrow } = world;
+  for (const payee of [worker.payout, await treasury.getAddress()])
+    await hostile.setBehaviour(payee, Behaviour.BurnGas);
+  if (escrowToo) await hostile.setBehaviour(escrow, Behaviour.BurnGas);
+}
+
+async function signed(world: HostileWorld, job: Job, proofHash = completionOf(job).proofHash) {
+  const completion = completionOf(job, { proofHash });
+  return [completion, await signCompletion(world.escrow, world.worker.key, completion)] as const;
+}
+
+async function equivocation(world: HostileWorld, job: Job): Promise<string> {
+  const args = [...(await signed(world, job)), ...(await signed(world, job, OTHER_HASH))] as const;
+  return world.escrow.interface.encodeFunctionData("proveEquivocation", [...args]);
+}
+
+/** The treasury as an ordinary address that lets somebody vote for it: a slash then writes votes, too. */
+async function votingTreasury(world: HostileWorld): Promise<void> {
+  await world.svc.connect(world.stranger).delegate(world.others[0]?.address ?? "");
+  await world.escrow.setTreasury(world.stranger);
+}
+
+const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
+  acknowledge: async (world) => await items(world).acknowledge(await lockJob(world)),
+  "complete, both payouts burn": async (world) => {
+    const job = await lockJob(world);
+    await burning(world);
+    return await items(world).complete(job);
+  },
+  submitProof: async (world) => {
+    const job = await acknowledgedJob(world);
+    return world.escrow.interface.encodeFunctionData("submitProof", [...(await signed(world, job))]);
+  },
+  "finalize, both payouts burn": async (world) => {
+    const job = await provenJob(world);
+    await mineAt(job.finalizeFrom);
+    await burning(world);
+    return world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
+  },
+  "openDispute by the gateway": async (world) => {
+    const job = await settledJob(world);
+    return world.escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, ...(await signed(world, job))]);
+  },
+  "expire, the compensation burns": async (world) => {
+    const job = await disputedJob(world, { by: world.client });
+    await mineAt(job.openedAt + 86_400);
+    await burning(world);
+    return world.escrow.interface.encodeFunctionData("expire", [job.id]);
+  },
+  "expire, compensated with a first fraction": async (world) => {
+    const job = await disputedJob(world, { completionTokens: 2_050 });
+    await mineAt(job.openedAt + 86_400);
+    return world.escrow.interface.encodeFunctionData("expire", [job.id]);
+  },
+  "proveEquivocation of a settled job, the compensation burns": async (world) => {
+    const job = await settledJob(world);
+    await burning(world);
+    return await equivocation(world, job);
+  },
+  "proveEquivocation in a dispute, paid": async (world) =>
+    await equivocation(world, await disputedJob(world, { by: world.client })),
+  "proveEquivocation, the slash writes votes": async (world) => {
+    const job = await disputedJob(world, { by: world.client });
+    await votingTreasury(world);
+    return await equivocation(world, job);
+  },
+  "collectDebt for a worker who burns": async (world) => {
+    const { escrow, hostile } = world;
+    const job = await disputedProvenJob(world);
+    await hostile.setBehaviour(escrow, Behaviour.Revert);
+    await sendRuling(world, job, Ruling.GatewayAtFault);
+    await hostile.setBehaviour(escrow, Behaviour.Standard);
+    await burning(world, false);
+    return escrow.interface.encodeFunctionData("collectDebt", [job.id]);
+  },
+};
+
+describe("ITEM_GAS", () => {
+  for (const [kind, prepare] of Object.entries(kinds)) {
+    it(`is enough for ${kind}`, async () => {
+      const world = await freshHostileWorld();
+      await world.hostile.mint(world.treasury, 10_000_000n);
+      const item = await prepare(world);
+      const floor = await world.escrow.ITEM_GAS();
+      const { failures, gasUsed } = await executeBatch(world, world.gateway, [item], floor + AROUND);
+      expect(failures).to.deep.equal([]);
+      expect(gasUsed).to.be.lessThan(floor);
+    });
+  }
+});

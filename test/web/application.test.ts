@@ -1,0 +1,32 @@
+/** The web application against one running service: its API without a browser, then a person's ways through it in one. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe } from "vitest";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { accessibilityTests } from "./cases/accessibility.ts";
+import { journeyTests } from "./cases/journey.ts";
+import { mishapTests } from "./cases/mishaps.ts";
+import { sessionTests } from "./cases/session.ts";
+import { hasBrowser, launchBrowser } from "./support/browser.ts";
+
+let stack: TestStack;
+let browser: Browser;
+
+beforeAll(async () => {
+  stack = await startTestStack({ workers: [{}] });
+});
+afterAll(() => stack?.remove());
+
+describe("without a browser", () => {
+  sessionTests(() => stack);
+});
+
+describe.skipIf(!hasBrowser())("in a browser", { timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  describe("a person's way through", () => journeyTests(() => ({ stack, browser })));
+  describe("what goes wrong", () => mishapTests(() => ({ stack, browser })));
+  describe("for everyone", () => accessibilityTests(() => ({ stack, browser })));
+});

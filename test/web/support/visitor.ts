@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { PrivateKeyAccount } from "viem";
+import type { Stack } from "../../support/stack.ts";
+import { TestWallet } from "./wallet.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WAIT_MS = 15_000;
+
+export type Scheme = "light" | "dark";
+
+/** A person with a browser and a wallet in it. */
+export class Visitor {
+  readonly stack: Stack;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly wallet: TestWallet;
+  /** What the page complained about: a content security policy that bites shows up here. */
+  readonly complaints: string[] = [];
+
+  private constructor(stack: Stack, context: BrowserContext, page: Page, wallet: TestWallet) {
+    this.stack = stack;
+    this.context = context;
+    this.page = page;
+    this.wallet = wallet;
+    page.on("pageerror", (error) => this.complaints.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.complaints.push(message.text());
+    });
+  }
+
+  static async open(
+    browser: Browser,
+    stack: Stack,
+    account: PrivateKeyAccount,
+    { colorScheme = "light", width = 1280 }: { colorScheme?: Scheme; width?: number } = {},
+  ): Promise<Visitor> {
+    const context = await browser.newContext({
+      colorScheme,
+      viewport: { width, height: 900 },
+      reducedMotion: "reduce",
+    });
+    context.setDefaultTimeout(WAIT_MS);
+    const wallet = new TestWallet(stack, account);
+    await wallet.install(context);
+    return new Visitor(stack, context, await context.newPage(), wallet);
+  }
+
+  /** Goes to a page of the application. */
+  async go(path: string): Promise<void> {
+    await this.page.goto(`${this.stack.info.app_url}${path}`);
+  }
+
+  /** Presses a button by its name. */
+  async press(name: string | RegExp): Promise<void> {
+    await this.page.getByRole("button", { name, exact: typeof name === "string" }).click();
+  }
+
+  /** Waits until a text is to be seen. */
+  async sees(text: string | RegExp): Promise<void> {
+    await this.page.getByText(text).first().waitFor();
+  }
+
+  async signIn(): Promise<void> {
+    await this.go("/");
+    await this.press(/^Sign in with/);
+    await this.page.getByRole("button", { name: "Sign out" }).waitFor();
+  }
+
+  /** A number among a page's figures, by its label. */
+  async figure(label: string): Promise<string | null> {
+    return await this.page.locator(".figure", { hasText: label }).locator(".number").textContent();
+  }
+
+  /** Findings of axe on the page as it is, serious and critical ones. */
+  async findings(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    const { violations } = (await this.page.evaluate("axe.run()")) as {
+      violations: { id: string; impact: string; nodes: { html: string }[] }[];
+    };
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  }
+
+  close(): Promise<void> {
+    return this.context.close();
+  }
+}
