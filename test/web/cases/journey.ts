@@ -155,6 +155,20 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     expect(await visitor.page.locator(".flows li", { hasText: "Treasury" }).textContent()).toContain("0.002 USDG");
   });
 
+  it("disputes a job whose answer is not the one that arrived", async () => {
+    const { jobId: disputed, text } = await complete(apiKey);
+    await visitor.go(`/jobs/${disputed}`);
+    await visitor.press("Dispute…");
+    const received = visitor.page.getByLabel("The whole answer as you received it");
+    await received.fill(`${text}\n`);
+    await visitor.sees(/equals the proof: there is nothing to dispute/);
+    await received.fill("Something else arrived here.");
+    await visitor.press("Open the dispute");
+    await visitor.sees("The dispute is open");
+    await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
+    await visitor.sees("Dispute opened");
+  });
+
   it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {
     await visitor.go("/fund");
     await visitor.page.getByLabel("Freeze spending").check();
