@@ -53,9 +53,10 @@ export class WebhookService {
     const policy = { allowLocal: settings.allowLocalEndpoints };
     const metrics = new WebhookMetrics(registry);
     this.#settings = settings;
+    // Many webhooks can be at one host: what one of them may have at once is counted by webhook, not by host.
     this.#agent = guardedAgent({
       ...policy,
-      connections: settings.perWebhook * 2,
+      connections: settings.concurrency,
       connectTimeoutMs: settings.timeoutMs,
     });
     this.#deriver = new Deriver(pool, head, settings, metrics, log);
