@@ -62,6 +62,10 @@ const schema = z.object({
   ACKNOWLEDGE_SECONDS: seconds(10),
   /** How long an acknowledged worker may take to its first token before another one is asked. */
   FIRST_TOKEN_SECONDS: seconds(60),
+  /** Most jobs that one worker has from this gateway at once. */
+  JOBS_PER_WORKER: z.coerce.number().int().positive().default(128),
+  /** First rest of a worker that did what no honest software does; doubled each time, up to an hour. */
+  MISCONDUCT_REST_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
   LOCK_SECONDS: seconds(20),
   /** How long a dispute waits for its job's settlement before it is answered with 409. */

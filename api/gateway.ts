@@ -17,6 +17,7 @@ import { SignerLock } from "./chain/signer-lock.ts";
 import type { Config } from "./config.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
+import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
@@ -30,6 +31,7 @@ import { DisputeStore } from "./store/disputes.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
+import { IncidentStore } from "./store/incidents.ts";
 import { JobStore } from "./store/jobs.ts";
 import { WebhookService } from "./webhooks/service.ts";
 
@@ -44,6 +46,7 @@ export class Gateway {
   readonly balances: Balances;
   readonly directory: Directory;
   readonly workers: WorkerPool;
+  readonly workerClient: WorkerClient;
   readonly signerLock: SignerLock;
   readonly running = new Set<Hex>();
   readonly metrics = new Metrics();
@@ -53,6 +56,7 @@ export class Gateway {
   chat!: ChatDependencies;
   output!: RequestHandler;
   dispute!: RequestHandler;
+  readonly #incidents: IncidentStore;
   #recovery: Recovery | undefined;
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
@@ -70,7 +74,13 @@ export class Gateway {
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
-    this.workers = new WorkerPool(this.directory, this.metrics, logger);
+    this.workerClient = new WorkerClient({ allowLocal: config.ALLOW_LOCAL_ENDPOINTS });
+    this.#incidents = new IncidentStore(pool, logger);
+    const { directory, metrics, workerClient: client } = this;
+    this.workers = new WorkerPool(
+      { directory, client, incidents: this.#incidents, metrics, logger },
+      { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
+    );
     this.webhooks = new WebhookService(pool, this.head, webhookSettings(config), this.metrics.registry, logger);
     const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
@@ -129,6 +139,7 @@ export class Gateway {
       pipeline: this.pipeline,
       balances: this.balances,
       workers: this.workers,
+      client: this.workerClient,
       store,
       cipher: new Cipher(config.MASTER_KEY, "answers"),
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
@@ -158,7 +169,11 @@ export class Gateway {
       proofTx: (jobId) => this.jobReader.proofTx(jobId),
     });
     this.#desk.start();
-    this.#stopHousekeeping = startHousekeeping(store, idempotency, disputes, config.OUTPUT_RETENTION_HOURS, logger);
+    this.#stopHousekeeping = startHousekeeping(
+      { jobs: store, idempotency, disputes, incidents: this.#incidents },
+      config.OUTPUT_RETENTION_HOURS,
+      logger,
+    );
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
     this.dispute = disputeRoute(this.jobReader, this.#desk, jobs.times.arbitration);
     this.webhooks.start();
@@ -176,6 +191,7 @@ export class Gateway {
     this.#stopPacing();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
+    await this.workerClient.close();
     this.directory.stop();
     this.head.stop();
     await this.signerLock.release();

@@ -64,7 +64,7 @@ export class Metrics {
   });
   readonly workerFailures = new Counter({
     name: "gateway_worker_failures_total",
-    help: "Failed attempts by worker and code",
+    help: "Incidents by worker and code (api/jobs/incident.ts)",
     labelNames: ["worker", "code"] as const,
     registers: this.#registers,
   });
@@ -96,8 +96,18 @@ export class Metrics {
       registers: this.#registers,
       collect: () => {
         health.reset();
-        for (const { worker, healthy } of gateway.workers.states()) health.set({ worker }, Number(healthy));
+        outstanding.reset();
+        for (const state of gateway.workers.states()) {
+          health.set({ worker: state.worker }, Number(state.healthy));
+          outstanding.set({ worker: state.worker }, state.outstanding);
+        }
       },
+    });
+    const outstanding = new Gauge({
+      name: "gateway_worker_jobs",
+      help: "Jobs that a worker has from this gateway now",
+      labelNames: ["worker"] as const,
+      registers: this.#registers,
     });
   }
 

@@ -1,85 +1,52 @@
-/** The worker daemon: `node worker/main.ts --backend URL --models id,id`. See config.ts for everything that can be set. */
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type Config, ConfigError, readConfig } from "./config.ts";
-import { createLogger, type Logger } from "./log.ts";
-import { startWorker, type Worker } from "./worker.ts";
-
-/** After the drain, time for the last bytes to reach their gateways. */
-const CLOSE_MS = 1_000;
+/** The worker: `npm run worker -- --backend URL --models id,id`. `--help` names every command and setting. */
+import { installLlama } from "./backends/llama/install.ts";
+import { claimDataDir, drain } from "./cli/running.ts";
+import { unbond, withdraw } from "./cli/stake.ts";
+import { formatStatus, readStatus } from "./cli/status.ts";
+import { Terminal } from "./cli/terminal.ts";
+import { parseConfig } from "./config/config.ts";
+import { USAGE } from "./config/settings.ts";
+import { type Invocation, readInvocation } from "./config/sources.ts";
+import { ConfigError } from "./errors.ts";
+import { serve } from "./serve.ts";
 
 async function main(): Promise<void> {
-  const config = readConfig(process.argv.slice(2), process.env);
-  const log = createLogger(config.logLevel);
-  process.on("uncaughtException", (error) => {
-    // Frames only: the text above them may quote what went through.
-    const stack = error.stack?.split("\n").filter((line) => line.startsWith("    at "));
-    log.fatal({ err: error, stack: stack?.slice(0, 6) }, "a fault of the worker: stopping; a restart resumes");
-    process.exit(1);
-  });
-  const worker = await startWorker(config, log);
-  const server = await listen(worker, config);
-  const { address, port } = server.address() as AddressInfo;
-  log.info(
-    { worker: worker.address, host: address, port, models: [...config.models.keys()], backend: worker.backendName },
-    "listening",
-  );
-
-  let stopping = false;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) {
-      log.warn({ signal }, "second signal: stopping the running jobs");
-      return worker.abortJobs();
-    }
-    stopping = true;
-    log.info({ signal, jobs: worker.health().in_flight }, "draining");
-    void shutDown(worker, server, config, log);
-  };
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  const invocation = readInvocation(process.argv.slice(2), process.env);
+  const { command, flags, values } = invocation;
+  const terminal = new Terminal();
+  if (flags.help) return void process.stdout.write(USAGE);
+  if (command === "install-llama") return installLlama(flags.gpu ?? null);
+  if (command === "run") return run(invocation, terminal);
+  // What needs no models must not ask for them.
+  const config = parseConfig({ WORKER_MODELS: "none", ...withoutGguf(values) });
+  if (command === "status") {
+    const status = await readStatus(config);
+    process.stdout.write(`${flags.json ? JSON.stringify(status, null, 2) : formatStatus(status)}\n`);
+  } else if (command === "drain") await drain(config, terminal);
+  else if (command === "unbond") await unbond(config, flags, terminal);
+  else await withdraw(config, flags, terminal);
 }
 
-function listen(worker: Worker, config: Config): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = worker.app.listen(config.port, config.host, (error?: Error) => {
-      if (error === undefined) return resolve(server);
-      const busy = "code" in error && error.code === "EADDRINUSE";
-      reject(
-        busy
-          ? new ConfigError(
-              `port ${config.port} of ${config.host} is in use: choose another with WORKER_PORT or --port`,
-            )
-          : error,
-      );
-    });
-    // Longer than a gateway keeps an idle connection, so that it never writes into one that is just being closed.
-    server.keepAliveTimeout = 75_000;
-  });
+async function run(invocation: Invocation, terminal: Terminal): Promise<void> {
+  const config = parseConfig(invocation.values);
+  const release = claimDataDir(config.dataDir);
+  process.on("exit", release);
+  await serve(config, invocation, terminal);
 }
 
-async function shutDown(worker: Worker, server: Server, config: Config, log: Logger): Promise<void> {
-  try {
-    await worker.drain(config.drainSeconds);
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeIdleConnections();
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
-    log.info({ unsettled: worker.health().unsettled }, "stopped");
-    process.exit(0);
-  } catch (error) {
-    log.fatal({ err: error }, "could not stop in order");
-    process.exit(1);
-  }
+function withoutGguf(values: Record<string, string>): Record<string, string> {
+  const { WORKER_GGUF: _, ...rest } = values;
+  return rest;
 }
 
 try {
   await main();
 } catch (error) {
-  // Before the logger exists, and for an operator at a terminal: one plain message.
+  // For an operator at a terminal: one plain message.
   const cause =
-    error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message.split("\n")[0]})` : "";
-  console.error(
-    error instanceof ConfigError
-      ? `worker: ${error.message}`
-      : `worker: ${error instanceof Error ? error.message : error}${cause}`,
-  );
+    error instanceof Error && error.cause instanceof Error && !(error instanceof ConfigError)
+      ? ` (${error.cause.message.split("\n")[0]})`
+      : "";
+  console.error(`worker: ${error instanceof Error ? error.message : error}${cause}`);
   process.exit(1);
 }

@@ -1,13 +1,13 @@
 import type { Express } from "express";
+import type { Hex } from "viem";
 import { type Backend, BackendError } from "./backends/backend.ts";
-import { BuiltinTextGenerator } from "./backends/builtin.ts";
-import { OpenAiBackend } from "./backends/openai.ts";
-import { connectChain } from "./chain/connect.ts";
+import { unserved } from "./backends/create.ts";
+import type { Chain } from "./chain/connect.ts";
 import { Identity } from "./chain/identity.ts";
 import { ChainReader } from "./chain/reader.ts";
 import { Sender } from "./chain/sender.ts";
 import { CompletionStore } from "./completions/store.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { AssignmentChecks } from "./jobs/assignment.ts";
 import { Outputs } from "./jobs/output.ts";
 import { JobRunner } from "./jobs/runner.ts";
@@ -29,13 +29,13 @@ export type Worker = {
   abortJobs: () => void;
 };
 
+type Parts = { config: Config; privateKey: Hex; chain: Chain; backend: Backend; log: Logger };
+
 /** Puts a worker together and makes it look after what an earlier process left unsettled. It serves once `app` listens. */
-export async function startWorker(config: Config, log: Logger): Promise<Worker> {
-  const chain = await connectChain(config.rpcUrl, config.deploymentFile, log);
-  const identity = new Identity(config.privateKey, chain.deployment);
+export async function startWorker({ config, privateKey, chain, backend, log }: Parts): Promise<Worker> {
+  const identity = new Identity(privateKey, chain.deployment);
   const reader = new ChainReader(chain);
   const store = await CompletionStore.open(config.dataDir, log);
-  const backend = createBackend(config);
   const sender = new Sender(chain, identity, log);
   const watcher = new SettlementWatcher(
     { chain, identity, reader, sender, store, log },
@@ -91,11 +91,6 @@ export async function startWorker(config: Config, log: Logger): Promise<Worker> 
   };
 }
 
-function createBackend({ backend, concurrency }: Config): Backend {
-  if (backend.url === "builtin") return new BuiltinTextGenerator(backend);
-  return new OpenAiBackend({ baseUrl: backend.url, key: backend.key, connections: concurrency });
-}
-
 /** Things that keep a worker from being paid or chosen, told at the start. None of them is final, so none stops it. */
 async function warnAboutModels(
   config: Config,
@@ -119,8 +114,7 @@ async function warnAboutModels(
     }
   }
   try {
-    const served = await backend.models();
-    const missing = served === null ? [] : [...config.models.values()].filter((name) => !served.includes(name));
+    const { missing, served } = await unserved(backend, config.models);
     if (missing.length > 0)
       log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
   } catch (error) {

@@ -12,7 +12,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { type Completion, jobMessageTypes } from "../../protocol/messages.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { JobContext } from "../jobs/context.ts";
-import { isSignedBy } from "../jobs/settle.ts";
+import { isSignedBy } from "../jobs/verdict.ts";
 
 export type Signed = { completion: Completion; signature: Hex };
 

@@ -2,10 +2,12 @@ import type { Hex } from "viem";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
-import { acknowledgeOperation, type Operation } from "../chain/operations.ts";
-import { type Answer, MAX_ANSWER_BYTES } from "./answer.ts";
+import { acknowledgeOperation } from "../chain/operations.ts";
+import type { Answer } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
-import { type CompletedEvent, dispatch, WorkerFailure } from "./dispatch-client.ts";
+import type { CompletedEvent } from "./dispatch-stream.ts";
+import { isAcknowledgedBy } from "./verdict.ts";
+import { WorkerFailure } from "./worker-failure.ts";
 
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
@@ -45,51 +47,64 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const startedAt = performance.now();
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
-  let timer = setTimeout(() => patience.abort(), acknowledgeBy * 1000 - Date.now());
+  let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment);
-  const release = context.workers.begin(worker);
+  const outstanding = context.workers.begin(worker, input.model.number);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
-    const completed = await dispatch(
+    const completed = await context.client.dispatch(
       worker.endpoint,
       body,
       {
         acknowledged: (byWorker) => {
           relay.accepted(byWorker);
           clearTimeout(timer);
-          if (answer.pieces === 0) timer = setTimeout(() => patience.abort(), context.times.firstToken * 1000);
+          if (answer.pieces === 0) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
         },
         delta: (content) => {
           if (answer.pieces === 0) {
             clearTimeout(timer);
-            context.workers.observeFirstToken(worker, input.model.number, performance.now() - startedAt);
+            outstanding.firstToken();
             relay.firstToken();
             input.onFirstToken();
           }
           answer.append(content);
-          if (answer.bytes > MAX_ANSWER_BYTES) {
-            throw new WorkerFailure("oversized", `the answer exceeds ${MAX_ANSWER_BYTES} bytes`, true);
-          }
         },
       },
       AbortSignal.any([input.signal, patience.signal]),
     );
     // Nothing is no answer: nobody pays for it, and another worker may have one.
     if (answer.pieces === 0) throw new WorkerFailure("empty", "the worker completed the job without any text", true);
-    context.workers.reportSuccess(worker);
     return { ok: true, completed };
   } catch (error) {
-    const failure =
-      error instanceof WorkerFailure
-        ? error
-        : new WorkerFailure("malformed", `the worker broke the protocol: ${String(error)}`, true, error);
-    if (!input.signal.aborted) context.workers.reportFailure(worker, failure.code, failure.message);
+    const failure = explain(error, patience.signal, input.signal);
+    // A job that was late when the worker got it says nothing about the worker.
+    const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
+    const incident = { code: failure.code, detail: failure.message, jobId };
+    if (!late) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy, acknowledged: relay.isAccepted };
   } finally {
     clearTimeout(timer);
     relay.cancel();
-    release();
+    outstanding.end();
   }
+}
+
+/** A worker that had this long and did not finish is slow, whatever became of the job before. */
+const fairShareMs = ({ times }: JobContext): number => Math.min(30, times.completion / 2) * 1000;
+
+/** The failure by its cause: who gave up first, if it was the gateway, else what the worker did. */
+function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {
+  const own = error instanceof WorkerFailure && !["unreachable", "broken_stream"].includes(error.code);
+  if (own) return error;
+  if (deadline.aborted) return new WorkerFailure("never_finished", "the job's time ran out", true, error);
+  if (patience.aborted) {
+    const silent = patience.reason === "silent";
+    const message = silent ? "no acknowledgement before the offer ran out" : "no token after the acknowledgement";
+    return new WorkerFailure(patience.reason, message, true, error);
+  }
+  if (error instanceof WorkerFailure) return error;
+  return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
 }
 
 /**
@@ -139,25 +154,23 @@ class AcknowledgementRelay {
 
   #send(): void {
     this.#over = true;
-    const { pipeline, logger } = this.#context;
-    let operation: Operation;
-    try {
-      operation = acknowledgeOperation(this.#assignment, this.#byWorker as Hex);
-    } catch (error) {
-      // 65 bytes that are no signature. The worker gets no acknowledgement from us; its answer is judged by itself.
-      logger.warn({ err: error, worker: this.#assignment.worker }, "a worker sent a malformed acknowledgement");
-      return;
-    }
-    pipeline.submit(operation).mined.then(
-      (outcome) => {
-        if (outcome.status === "reverted") {
-          logger.warn(
-            { worker: this.#assignment.worker, revert: outcome.revert },
-            "the chain refused an acknowledgement",
-          );
-        }
-      },
-      (error) => logger.warn({ err: error }, "an acknowledgement was not sent"),
+    this.#relay().catch((error) =>
+      this.#context.logger.warn({ err: error, worker: this.#assignment.worker }, "an acknowledgement was not sent"),
     );
+  }
+
+  async #relay(): Promise<void> {
+    const { pipeline, logger, workers } = this.#context;
+    const { worker, jobId, attempt } = this.#assignment;
+    const byWorker = this.#byWorker as Hex;
+    if (!isAcknowledgedBy(this.#context, { jobId, attempt }, byWorker, worker)) {
+      // The worker gets no acknowledgement from us; its answer is judged by itself.
+      const detail = "the acknowledgement is not signed by the worker's key";
+      return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });
+    }
+    const outcome = await pipeline.submit(acknowledgeOperation(this.#assignment, byWorker)).mined;
+    if (outcome.status === "reverted") {
+      logger.warn({ worker, revert: outcome.revert }, "the chain refused an acknowledgement");
+    }
   }
 }

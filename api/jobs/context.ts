@@ -6,6 +6,7 @@ import type { Head } from "../chain/head.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { JobStore } from "../store/jobs.ts";
+import type { WorkerClient } from "./dispatch-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 /** Time windows of the deployment and of this gateway, seconds. */
@@ -36,6 +37,8 @@ export type JobContext = {
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;
+  /** The connection to workers. */
+  client: WorkerClient;
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;

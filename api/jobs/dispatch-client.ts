@@ -1,171 +1,162 @@
-import { createParser } from "eventsource-parser";
-import { Agent, request } from "undici";
-import type { z } from "zod";
+import { type Dispatcher, request } from "undici";
+import { z } from "zod";
 import {
-  acknowledgedEvent,
-  completedEvent,
   type Dispatch,
-  deltaEvent,
-  errorEvent,
   type OutputRequest,
   outputSchema,
   refusalSchema,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import type { EndpointPolicy } from "../outbound/address.ts";
+import { guardedAgent } from "../outbound/agent.ts";
+import { BodyTooLarge, readBounded } from "../outbound/body.ts";
+import { EndpointRefused, parseEndpoint } from "../outbound/endpoint.ts";
+import { type CompletedEvent, type DispatchEvents, followStream } from "./dispatch-stream.ts";
+import { WorkerFailure } from "./worker-failure.ts";
 
-export type CompletedEvent = z.infer<typeof completedEvent>;
-
-/** What happens while a worker runs a job, in the order of protocol/dispatch.ts. */
-export type DispatchEvents = {
-  acknowledged(signature: `0x${string}`): void;
-  delta(content: string): void;
-};
-
-/** Why a worker gave no completion. `offered`: whether the signed assignment may have reached it. */
-export class WorkerFailure extends Error {
-  readonly code: string;
-  readonly offered: boolean;
-  constructor(code: string, message: string, offered: boolean, cause?: unknown) {
-    super(message, { cause });
-    this.name = "WorkerFailure";
-    this.code = code;
-    this.offered = offered;
-  }
-}
-
-// Workers are somebody else's machines: bounded headers, no redirects, connections kept for the next job.
-const agent = new Agent({ connections: 256, pipelining: 1, keepAliveTimeout: 30_000, connect: { timeout: 3_000 } });
-/** No event of the protocol is larger, an answer in one piece included. */
-const MAX_EVENT_BYTES = 9 * 1024 * 1024;
+/** An output holds at most an answer, escaped as JSON. */
+const OUTPUT_BYTES = 50 * 1024 * 1024;
+const REFUSAL_BYTES = 4_096;
 /** Workers fill silence with comments; a connection quiet for longer is dead. */
 const SILENCE_MS = 60_000;
-const REFUSAL_BYTES = 4_096;
 
+/** Errors of a connection that never was: the offer cannot have reached anybody. */
 const NEVER_CONNECTED = new Set([
+  "ENDPOINT_REFUSED",
   "ECONNREFUSED",
-  "ENOTFOUND",
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  "ENOTFOUND",
+  "ENODATA",
+  "ESERVFAIL",
+  "ETIMEOUT",
 ]);
 
-/** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
-export async function dispatch(
-  endpoint: string,
-  body: Dispatch,
-  events: DispatchEvents,
-  signal: AbortSignal,
-): Promise<CompletedEvent> {
-  let response: Awaited<ReturnType<typeof request>>;
-  try {
-    response = await request(new URL("/jobs", endpoint), {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(body),
-      dispatcher: agent,
-      signal,
+const healthSchema = z.object({
+  status: z.string().max(100),
+  /** Its signing key: an endpoint that changed hands answers as somebody else. */
+  worker: z.string().max(100),
+  /** Jobs it runs at once. */
+  capacity: z.number().int().positive().optional().catch(undefined),
+});
+export type WorkerStatus = z.infer<typeof healthSchema>;
+
+/**
+ * Speaks protocol/dispatch.ts with workers. They are somebody else's machines, named by somebody else's URLs: public addresses
+ * only, no redirects, every answer bounded in size and time.
+ */
+export class WorkerClient {
+  readonly #policy: EndpointPolicy;
+  readonly #agent: Dispatcher;
+
+  constructor(policy: EndpointPolicy) {
+    this.#policy = policy;
+    this.#agent = guardedAgent({
+      ...policy,
+      connections: 256,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      connectTimeoutMs: 3_000,
       headersTimeout: SILENCE_MS,
       bodyTimeout: SILENCE_MS,
     });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "";
-    throw new WorkerFailure(
-      "unreachable",
-      `no answer from the worker: ${message(error)}`,
-      !NEVER_CONNECTED.has(code),
-      error,
-    );
   }
-  if (response.statusCode !== 200) throw await refusal(response);
-  return followStream(response.body, events);
+
+  /** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
+  async dispatch(
+    endpoint: string,
+    body: Dispatch,
+    events: DispatchEvents,
+    signal: AbortSignal,
+  ): Promise<CompletedEvent> {
+    const response = await this.#post(endpoint, "/jobs", body, signal);
+    if (response.statusCode !== 200) throw await refusal(response);
+    return followStream(response.body, body.request.max_tokens, events);
+  }
+
+  /** Fetches the finished answer of a job after a lost connection; null if the worker has none. Rejects with WorkerFailure. */
+  async fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
+    const response = await this.#post(endpoint, "/jobs/output", body, signal);
+    if (response.statusCode === 404) {
+      response.body.destroy();
+      return null;
+    }
+    if (response.statusCode !== 200) throw await refusal(response);
+    try {
+      return outputSchema.parse(JSON.parse((await readBounded(response.body, OUTPUT_BYTES)).toString("utf8")));
+    } catch (error) {
+      if (error instanceof BodyTooLarge) throw new WorkerFailure("oversized", error.message, true, error);
+      if (error instanceof SyntaxError || error instanceof z.ZodError) {
+        throw new WorkerFailure("malformed", "the output is not what the protocol says", true, error);
+      }
+      throw new WorkerFailure("broken_stream", `the output broke off: ${messageOf(error)}`, true, error);
+    }
+  }
+
+  /** Asks a worker how it is: at most a few kilobytes of JSON within `timeoutMs`. Rejects with what is wrong. */
+  async probe(endpoint: string, timeoutMs: number): Promise<WorkerStatus> {
+    const response = await request(urlOf(endpoint, "/healthz", this.#policy), {
+      dispatcher: this.#agent,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = (await readBounded(response.body, REFUSAL_BYTES)).toString("utf8");
+    if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
+    const health = healthSchema.safeParse(jsonOrNull(text));
+    if (!health.success) throw new Error("answers what is no health report");
+    return health.data;
+  }
+
+  /** Closes the connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #post(endpoint: string, path: string, body: unknown, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    try {
+      return await request(urlOf(endpoint, path, this.#policy), {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "text/event-stream, application/json" },
+        body: JSON.stringify(body),
+        dispatcher: this.#agent,
+        signal,
+      });
+    } catch (error) {
+      const code = error instanceof EndpointRefused ? "endpoint_refused" : "unreachable";
+      const offered = !NEVER_CONNECTED.has((error as NodeJS.ErrnoException).code ?? "");
+      throw new WorkerFailure(code, `no answer from the worker: ${messageOf(error)}`, offered, error);
+    }
+  }
 }
 
-/** Fetches the finished answer of a job after a lost connection; null if the worker has none. */
-export async function fetchOutput(
-  endpoint: string,
-  body: OutputRequest,
-  signal: AbortSignal,
-): Promise<WorkerOutput | null> {
-  const response = await request(new URL("/jobs/output", endpoint), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    dispatcher: agent,
-    signal,
-  });
-  if (response.statusCode === 404) {
-    await response.body.dump();
+/** `{endpoint}{path}`; an endpoint may have a path of its own. */
+function urlOf(endpoint: string, path: string, policy: EndpointPolicy): URL {
+  const url = parseEndpoint(endpoint, policy);
+  url.pathname = url.pathname.replace(/\/+$/, "") + path;
+  return url;
+}
+
+async function refusal({ statusCode, body }: Dispatcher.ResponseData): Promise<WorkerFailure> {
+  let text = "";
+  try {
+    text = (await readBounded(body, REFUSAL_BYTES)).toString("utf8");
+  } catch (error) {
+    return new WorkerFailure("refused", `the worker answered ${statusCode} and ${messageOf(error)}`, true, error);
+  }
+  const parsed = refusalSchema.safeParse(jsonOrNull(text));
+  // Not our protocol's refusal (a proxy's error page, say): whether the worker saw the offer is unknown.
+  if (!parsed.success) return new WorkerFailure("refused", `the worker answered ${statusCode}`, true);
+  const { code, message } = parsed.data.error;
+  return new WorkerFailure(code, `the worker refused: ${message}`, false);
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller's schema refuses null, and says so in its own words.
     return null;
   }
-  if (response.statusCode !== 200) throw await refusal(response);
-  return outputSchema.parse(JSON.parse(await readBounded(response.body, MAX_EVENT_BYTES)));
 }
 
-/** Asks a worker how it is: at most a few kilobytes of JSON. */
-export async function probe(
-  endpoint: string,
-  signal: AbortSignal,
-): Promise<{ status: number; body: { status?: string; worker?: string } }> {
-  const response = await request(new URL("/healthz", endpoint), { dispatcher: agent, signal });
-  return { status: response.statusCode, body: JSON.parse(await readBounded(response.body, REFUSAL_BYTES)) };
-}
-
-async function followStream(stream: AsyncIterable<Buffer>, events: DispatchEvents): Promise<CompletedEvent> {
-  let completed: CompletedEvent | undefined;
-  let failure: WorkerFailure | undefined;
-  const parser = createParser({
-    maxBufferSize: MAX_EVENT_BYTES,
-    onEvent({ event, data }) {
-      // What follows the last event is none of ours.
-      if (completed || failure) return;
-      const value: unknown = JSON.parse(data);
-      if (event === "delta") events.delta(deltaEvent.parse(value).content);
-      else if (event === "acknowledged") events.acknowledged(acknowledgedEvent.parse(value).signature);
-      else if (event === "completed") completed = completedEvent.parse(value);
-      else if (event === "error") {
-        const { code, message } = errorEvent.parse(value);
-        failure = new WorkerFailure(code, message, true);
-      }
-    },
-    onError(error) {
-      failure ??= new WorkerFailure("malformed", `the worker's stream is malformed: ${error.message}`, true, error);
-    },
-  });
-  // One decoder for the whole stream: a character may be cut between two network packets.
-  const decoder = new TextDecoder();
-  try {
-    for await (const chunk of stream) {
-      parser.feed(decoder.decode(chunk, { stream: true }));
-      if (completed || failure) break;
-    }
-  } catch (error) {
-    throw new WorkerFailure("broken_stream", `the worker's stream broke: ${message(error)}`, true, error);
-  }
-  if (failure) throw failure;
-  if (!completed) throw new WorkerFailure("unfinished", "the worker's stream ended without a completion", true);
-  return completed;
-}
-
-async function refusal(response: { statusCode: number; body: AsyncIterable<Buffer> }): Promise<WorkerFailure> {
-  const text = await readBounded(response.body, REFUSAL_BYTES).catch((error) => message(error));
-  try {
-    const { error } = refusalSchema.parse(JSON.parse(text));
-    return new WorkerFailure(error.code, `the worker refused: ${error.message}`, false);
-  } catch {
-    // Not our protocol's refusal (a proxy's error page, say): whether the worker saw the offer is unknown.
-    return new WorkerFailure("refused", `the worker answered ${response.statusCode}`, true);
-  }
-}
-
-async function readBounded(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > limit) throw new WorkerFailure("oversized", `the worker sent more than ${limit} bytes`, true);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-const message = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

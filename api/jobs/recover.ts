@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import { OUTPUT_ACCESS_SECONDS, outputAccessTypes } from "../../protocol/dispatch.ts";
+import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
@@ -8,9 +8,9 @@ import { escrowDomain } from "../../protocol/messages.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { StoredJob } from "../store/jobs.ts";
 import { type JobContext, signAssignment } from "./context.ts";
-import { fetchOutput } from "./dispatch-client.ts";
 import { failJob, refundJob } from "./end.ts";
-import { isSignedBy, settle, submitSettlement } from "./settle.ts";
+import { settle, submitSettlement } from "./settle.ts";
+import { judge } from "./verdict.ts";
 
 const SWEEP_MS = 10_000;
 const FETCH_TIMEOUT_MS = 5_000;
@@ -134,12 +134,17 @@ export class Recovery {
       await settling.done;
       return;
     }
-    if (head.time >= answerUntil) {
+    // An answer that was finished in time is not lost to a gateway that was away: there is still time to have it mined.
+    const over = head.time >= answerUntil;
+    if (over && head.time >= answerUntil + times.inclusion / 2) {
       await refundJob(this.#context, job.jobId);
       return;
     }
     const answered = await this.#fetchAnswer(job, chain);
-    if (answered === "none") {
+    if (answered === "settled") return;
+    if (over) {
+      await refundJob(this.#context, job.jobId);
+    } else if (answered === "none") {
       const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
       await failJob(this.#context, job.jobId, reason, "the gateway restarted and no answer could be had");
     }
@@ -163,20 +168,22 @@ export class Recovery {
       signature: await signAssignment(this.#context, assignment),
       access: { expiresAt, signature: access },
     };
-    let output: Awaited<ReturnType<typeof fetchOutput>>;
+    let output: WorkerOutput | null;
     try {
-      output = await fetchOutput(workerEndpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+      const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+      output = await this.#context.client.fetchOutput(workerEndpoint, body, timeout);
     } catch (error) {
       logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
       return "later";
     }
     if (output === null) return "none";
     const { text, completion, signature, finish_reason } = output;
-    const honest =
-      completion.jobId === jobId &&
-      completion.proofHash === answerHash(text) &&
-      (await isSignedBy(this.#context, completion, signature, worker));
-    if (!honest) return "none";
+    const bytes = Buffer.byteLength(text);
+    const seen = { jobId, worker, lockedAt: chain.lockedAt, hash: answerHash(text), text, bytes, maxTokens: null };
+    const verdict = judge(this.#context, seen, { completion, signature, finish_reason });
+    const incident = verdict.fault ?? verdict.excess;
+    if (incident !== null) this.#context.workers.report(worker, { ...incident, jobId });
+    if (verdict.fault !== null) return "none";
     const settling = await settle(this.#context, {
       jobId,
       wallet: job.wallet,
@@ -187,7 +194,7 @@ export class Recovery {
       model: chain,
       text,
       signed: { completion, signature, finish_reason },
-      countedTokens: Math.min(completion.completionTokens, Buffer.byteLength(text)),
+      countedTokens: verdict.countedTokens,
     });
     await settling.done;
     return "settled";

@@ -8,16 +8,20 @@ import { ApiError } from "../errors.ts";
 import { Answer } from "./answer.ts";
 import { runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
-import type { CompletedEvent } from "./dispatch-client.ts";
+import type { CompletedEvent } from "./dispatch-stream.ts";
 import { failJob, refundJob } from "./end.ts";
 import { type Lock, lockCredits } from "./lock.ts";
-import { isSignedBy, type Settling, settle } from "./settle.ts";
+import { type Settling, settle } from "./settle.ts";
 import type { Stages } from "./stages.ts";
+import { judge } from "./verdict.ts";
 
 /** How long a client waits for the refund's transaction after a timeout. */
 const REFUND_WAIT_MS = 10_000;
 /** Seconds after which a client that found no worker may ask again: one probe interval. */
 export const RETRY_AFTER_SECONDS = 5;
+
+/** Seconds by which a worker's clock may close the window before ours. */
+const CLOCK_SKEW = 5;
 
 export type JobInput = {
   jobId: Hex;
@@ -131,7 +135,8 @@ export class JobRun {
         throw await this.#failed(FailureReason.WorkerFailed, result.failure.code, brokenOff());
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
-      if (result.failure.code === JobErrorCode.Timeout) return this.#untilDeadline(signal);
+      const left = lock.lockedAt + this.#context.times.completion - this.#context.head.time;
+      if (result.failure.code === JobErrorCode.Timeout && left <= CLOCK_SKEW) return this.#untilDeadline(signal);
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out.
       if (result.failure.offered) await this.#offerExpired(result.acknowledgeBy, signal);
     }
@@ -151,20 +156,17 @@ export class JobRun {
   ): Promise<CompletedJob> {
     const { jobId, wallet, model, request } = this.input;
     const { completion, signature, finish_reason } = completed;
-    const { bytes } = this.answer;
-    const hash = this.answer.end();
-    const honest =
-      completion.jobId === jobId &&
-      completion.proofHash === hash &&
-      (await isSignedBy(this.#context, completion, signature, worker.signer));
-    if (!honest) {
-      this.#context.workers.reportFailure(worker, "hash_mismatch", "signed another answer than it sent");
-      throw await this.#failed(
-        FailureReason.HashMismatch,
-        "the worker signed another answer than it sent",
-        brokenOff(),
-      );
+    const { bytes, text } = this.answer;
+    const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
+    const verdict = judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
+    const incident = verdict.fault ?? verdict.excess;
+    if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
+    if (verdict.fault !== null) {
+      const { code, detail } = verdict.fault;
+      const reason = code === "hash_mismatch" ? FailureReason.HashMismatch : FailureReason.WorkerFailed;
+      throw await this.#failed(reason, `${code}: ${detail}`, brokenOff());
     }
+    if (incident?.code !== "tokens_over_reported") this.#context.workers.reportSuccess(worker.signer);
     const settling = await settle(this.#context, {
       jobId,
       wallet,
@@ -173,9 +175,9 @@ export class JobRun {
       lockedAt: lock.lockedAt,
       creditsLocked: lock.credits,
       model,
-      text: this.answer.text,
+      text,
       signed: { completion, signature, finish_reason },
-      countedTokens: Math.min(completion.completionTokens, request.max_tokens, bytes),
+      countedTokens: verdict.countedTokens,
     });
     return { worker: worker.signer, completed, settling };
   }

@@ -1,10 +1,7 @@
 import type { Hex } from "viem";
-import { hashTypedData } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
-import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
-import { recoverSigner } from "../../protocol/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation } from "../chain/operations.ts";
 import type { Outcome } from "../chain/outcome.ts";
@@ -31,27 +28,6 @@ export type Finished = {
 
 /** A settlement on its way. `sent`: hash of its transaction; `done`: whether it was mined as a settlement. */
 export type Settling = { credits: number; billedTokens: number; sent: Promise<Hex>; done: Promise<boolean> };
-
-/** Whether the completion is for this job and signed by this worker; the chain checks the same again. */
-export async function isSignedBy(
-  context: JobContext,
-  completion: Completion,
-  signature: Hex,
-  worker: string,
-): Promise<boolean> {
-  try {
-    const hash = hashTypedData({
-      domain: escrowDomain(context.chainId, context.escrow),
-      types: jobMessageTypes,
-      primaryType: "Completion",
-      message: completion,
-    });
-    return recoverSigner(hash, signature)?.toLowerCase() === worker.toLowerCase();
-  } catch {
-    // A value that no message can hold: nobody has signed it.
-    return false;
-  }
-}
 
 /** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. */
 export async function settle(context: JobContext, job: Finished): Promise<Settling> {

@@ -25,7 +25,8 @@ export function estimatePromptTokens(messages: Messages): number {
   return messages.reduce((sum, message) => sum + estimateTokens(message.content) + PER_MESSAGE, PER_REQUEST);
 }
 
-function estimateTokens(text: string): number {
+/** Tokens of a text by a common tokenizer; long texts by samples. */
+export function estimateTokens(text: string): number {
   if (text.length <= SAMPLED_ABOVE) return countPieces(text);
   const step = Math.floor(text.length / SAMPLES);
   let tokens = 0;

@@ -1,111 +1,113 @@
 import type { Logger } from "pino";
+import type { Hex } from "viem";
+import { RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
 import type { Metrics } from "../metrics.ts";
-import { probe } from "./dispatch-client.ts";
+import type { IncidentStore } from "../store/incidents.ts";
+import type { WorkerClient } from "./dispatch-client.ts";
+import { INCIDENTS, incidentCode, oneLine } from "./incident.ts";
+import { WorkerHealth } from "./worker-health.ts";
 
-type Health = {
-  /** Answered the last probe. */
-  healthy: boolean;
-  probing: boolean;
-  checkedAt: number;
-  /** Running time to first token, null before the first. */
-  firstTokenMs: number | null;
-  outstanding: number;
-  /** Failed jobs in a row, and when it may be tried again: a probe alone does not clear a worker that fails its jobs. */
-  failures: number;
-  restUntil: number;
-};
-
-/** A worker that fails rests 1 s, 2 s, 4 s, … up to this. */
-const LONGEST_REST_MS = 60_000;
 /** Before anything was observed, all are taken for equally fast. */
 const ASSUMED_FIRST_TOKEN_MS = 100;
-
-/** A healthy worker is asked this often; one that is not, or is new, at every tick. */
+/** A healthy worker is asked this often; one that was just lost at every tick, one that stays away this rarely. */
 const PROBE_MS = 5_000;
 const TICK_MS = 1_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** Weight of the newest observation in the running time to first token. */
-const SMOOTHING = 0.2;
+/** Probes under way at once: a registry full of dead endpoints must not hold up the living. */
+const PROBES = 64;
 const SAMPLES = 101;
 
+export type PoolSettings = {
+  /** Most jobs that one worker has from this gateway at once. */
+  jobsPerWorker: number;
+  /** First rest after misconduct. */
+  misconductRestMs: number;
+};
+
+type Parts = {
+  directory: Directory;
+  client: WorkerClient;
+  incidents: IncidentStore;
+  metrics: Metrics;
+  logger: Logger;
+};
+
+/** A failure as it is reported; `code` may be a worker's own word. */
+export type Incident = { code: string; detail: string; jobId: Hex | null };
+
 /**
- * Workers as the gateway finds them: registered on chain, and answering its own probe. Chooses the one with the least
- * outstanding work, weighted by how fast it was lately.
+ * Workers as the gateway finds them: registered on chain, answering its own probe, and not resting after a failure. Chooses
+ * the one with the least outstanding work, weighted by how fast it was lately.
  */
 export class WorkerPool {
-  readonly #directory: Directory;
-  readonly #logger: Logger;
-  readonly #metrics: Metrics;
-  readonly #health = new Map<string, Health>();
+  readonly #parts: Parts;
+  readonly #settings: PoolSettings;
+  readonly #health = new Map<string, WorkerHealth>();
   readonly #firstTokens = new Map<number, number[]>();
   #timer: NodeJS.Timeout | undefined;
+  #probes = 0;
 
-  constructor(directory: Directory, metrics: Metrics, logger: Logger) {
-    this.#directory = directory;
-    this.#metrics = metrics;
-    this.#logger = logger;
+  constructor(parts: Parts, settings: PoolSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
   }
 
+  /** Asks every worker once, then keeps asking. */
   async start(): Promise<void> {
-    await this.probeAll();
-    this.#timer = setInterval(() => void this.#probeDue(), TICK_MS);
+    const workers = [...this.#parts.directory.workers()];
+    const next = async (): Promise<void> => {
+      for (let worker = workers.pop(); worker !== undefined; worker = workers.pop()) await this.#probe(worker);
+    };
+    await Promise.all(Array.from({ length: PROBES }, next));
+    this.#timer = setInterval(() => this.#probeDue(), TICK_MS);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  /** Healthy workers that host the model. */
-  candidates(model: number): RegisteredWorker[] {
+  /** Workers that host the model and answer, whether or not they have room. */
+  hosts(model: number): RegisteredWorker[] {
     const now = Date.now();
-    return this.#directory.workersOf(model).filter((worker) => {
-      const { healthy, restUntil } = this.#of(worker);
-      return healthy && now >= restUntil;
-    });
+    return this.#parts.directory.workersOf(model).filter((worker) => this.#of(worker.signer).isOffered(model, now));
+  }
+
+  /** Hosts that this gateway may give another job. */
+  candidates(model: number): RegisteredWorker[] {
+    return this.hosts(model).filter((worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker);
   }
 
   /** The best worker for the model that is not in `excluded`; undefined if there is none. */
   choose(model: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
+    const now = Date.now();
+    const candidates = this.candidates(model).filter((worker) => !excluded.has(worker.signer));
+    const withRoom = candidates.filter((worker) => !this.#of(worker.signer).isFull(now));
+    const usual =
+      median(candidates.flatMap((worker) => this.#of(worker.signer).firstTokenMs ?? [])) ?? ASSUMED_FIRST_TOKEN_MS;
     let best: RegisteredWorker | undefined;
     let bestScore = Number.POSITIVE_INFINITY;
-    const candidates = this.candidates(model).filter((worker) => !excluded.has(worker.signer));
-    const usual = median(candidates.flatMap((worker) => this.#of(worker).firstTokenMs ?? [])) ?? ASSUMED_FIRST_TOKEN_MS;
-    for (const worker of candidates) {
-      const { outstanding, firstTokenMs, failures } = this.#of(worker);
-      // Unknown is not fast: a worker that never answered counts as an ordinary one, and as a worse one after each failure.
+    // With every one full, the one that clears first queues the job or says no.
+    for (const worker of withRoom.length > 0 ? withRoom : candidates) {
       // Ties go to chance, so that equal workers share the work.
-      const score = (outstanding + 1) * ((firstTokenMs ?? usual) + 10) * (failures + 1) * (1 + Math.random() * 0.01);
+      const score = this.#of(worker.signer).score(usual, now) * (1 + Math.random() * 0.01);
       if (score < bestScore) [best, bestScore] = [worker, score];
     }
     return best;
   }
 
-  /** A job was given to the worker; call the result when it is over. */
-  begin(worker: RegisteredWorker): () => void {
-    const health = this.#of(worker);
-    health.outstanding += 1;
-    let over = false;
-    return () => {
-      if (over) return;
-      over = true;
-      health.outstanding -= 1;
-    };
+  /** A job of the model was given to the worker. Call `firstToken` at its first token, `end` when it is over. */
+  begin(worker: RegisteredWorker, model: number): { firstToken: () => void; end: () => void } {
+    const job = this.#of(worker.signer).begin(Date.now());
+    return { firstToken: () => this.#observeFirstToken(model, job.firstToken(Date.now())), end: job.end };
   }
 
-  /** Every worker known on chain, with what the last probe said. */
-  states(): { worker: string; healthy: boolean }[] {
-    return this.#directory.workers().map((worker) => ({ worker: worker.signer, healthy: this.#of(worker).healthy }));
-  }
-
-  observeFirstToken(worker: RegisteredWorker, model: number, ms: number): void {
-    this.#metrics.firstTokenSeconds.observe({ model: String(model) }, ms / 1000);
-    const health = this.#of(worker);
-    health.firstTokenMs = health.firstTokenMs === null ? ms : health.firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
-    const samples = this.#firstTokens.get(model) ?? [];
-    samples.push(ms);
-    if (samples.length > SAMPLES) samples.shift();
-    this.#firstTokens.set(model, samples);
+  /** Every worker known on chain, with what the last probe said and the jobs it has from here. */
+  states(): { worker: string; healthy: boolean; outstanding: number }[] {
+    return this.#parts.directory.workers().map(({ signer }) => {
+      const { healthy, outstanding } = this.#of(signer);
+      return { worker: signer, healthy, outstanding };
+    });
   }
 
   /** Median of the latest times to first token of a model, whole milliseconds; 0 before the first. */
@@ -114,70 +116,78 @@ export class WorkerPool {
   }
 
   /** The worker finished a job as it should. */
-  reportSuccess(worker: RegisteredWorker): void {
-    this.#of(worker).failures = 0;
+  reportSuccess(worker: string): void {
+    this.#of(worker).succeeded();
   }
 
-  /** The worker just failed a job: it rests, longer each time in a row, and must answer a probe again. */
-  reportFailure(worker: RegisteredWorker, code: string, reason: string): void {
-    this.#metrics.workerFailures.inc({ worker: worker.signer, code });
+  /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for. */
+  report(worker: string, incident: Incident, model?: number): void {
+    const { metrics, incidents, logger } = this.#parts;
+    const code = incidentCode(incident.code);
+    const { severity, title } = INCIDENTS[code];
+    metrics.workerFailures.inc({ worker, code });
     const health = this.#of(worker);
-    health.healthy = false;
-    // Jobs that fail together are one incident, not many.
-    if (Date.now() < health.restUntil) return;
-    health.failures += 1;
-    health.restUntil = Date.now() + Math.min(LONGEST_REST_MS, 500 * 2 ** health.failures);
-    this.#logger.warn(
-      { worker: worker.signer, endpoint: worker.endpoint, code, reason },
-      "a worker failed and is set aside",
-    );
+    const now = Date.now();
+    if (code === RefusalCode.Busy) return health.full(now);
+    const detail = oneLine(incident.detail);
+    incidents.record(worker, code, detail, incident.jobId);
+    const log = { worker, code, detail, jobId: incident.jobId };
+    if (code === RefusalCode.UnknownModel && model !== undefined) health.doesNotHost(model, now);
+    else if (code === RefusalCode.Draining) health.healthy = false;
+    else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
+    else if (severity === "failure" && !health.failed(now)) return;
+    logger.warn(log, `a worker ${title}`);
   }
 
-  async probeAll(): Promise<void> {
-    await Promise.all(this.#directory.workers().map((worker) => this.#probe(worker)));
+  #observeFirstToken(model: number, ms: number): void {
+    this.#parts.metrics.firstTokenSeconds.observe({ model: String(model) }, ms / 1000);
+    const samples = this.#firstTokens.get(model) ?? [];
+    samples.push(ms);
+    if (samples.length > SAMPLES) samples.shift();
+    this.#firstTokens.set(model, samples);
   }
 
-  async #probeDue(): Promise<void> {
-    const due = this.#directory.workers().filter((worker) => {
-      const { healthy, checkedAt, probing } = this.#of(worker);
-      return !probing && (!healthy || Date.now() - checkedAt >= PROBE_MS);
-    });
-    await Promise.all(due.map((worker) => this.#probe(worker)));
+  #probeDue(): void {
+    const now = Date.now();
+    for (const worker of this.#parts.directory.workers()) {
+      if (this.#probes >= PROBES) return;
+      const { healthy, checkedAt, probing, missed } = this.#of(worker.signer);
+      const interval = healthy ? PROBE_MS : Math.min(PROBE_MS, missed * TICK_MS);
+      if (!probing && now - checkedAt >= interval) void this.#probe(worker);
+    }
   }
 
+  /** Asks one worker how it is. Never rejects. */
   async #probe(worker: RegisteredWorker): Promise<void> {
-    const health = this.#of(worker);
+    const health = this.#of(worker.signer);
     health.probing = true;
-    let healthy = false;
+    this.#probes += 1;
     let reason = "";
     try {
-      const { status, body } = await probe(worker.endpoint, AbortSignal.timeout(PROBE_TIMEOUT_MS));
-      healthy = status === 200 && body.status === "ok" && body.worker?.toLowerCase() === worker.signer.toLowerCase();
-      if (!healthy) reason = `answered ${status} ${body.status ?? ""} as ${body.worker ?? "nobody"}`;
+      const { status, worker: name, capacity } = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
+      if (status !== "ok") reason = `says ${oneLine(status)}`;
+      else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
+      health.capacity = capacity ?? null;
     } catch (error) {
-      reason = error instanceof Error ? error.message : String(error);
+      reason = oneLine(error instanceof Error ? error.message : String(error)) || "no answer";
     }
+    const healthy = reason === "";
     if (healthy !== health.healthy) {
-      this.#logger.info({ worker: worker.signer, endpoint: worker.endpoint, healthy, reason }, "worker health changed");
+      const { endpoint, signer } = worker;
+      this.#parts.logger.info({ worker: signer, endpoint, healthy, reason }, "worker health changed");
     }
     health.healthy = healthy;
+    health.missed = healthy ? 0 : health.missed + 1;
     health.checkedAt = Date.now();
     health.probing = false;
+    this.#probes -= 1;
   }
 
-  #of(worker: RegisteredWorker): Health {
-    const known = this.#health.get(worker.signer);
+  #of(worker: string): WorkerHealth {
+    const known = this.#health.get(worker);
     if (known) return known;
-    const health: Health = {
-      healthy: false,
-      probing: false,
-      checkedAt: 0,
-      firstTokenMs: null,
-      outstanding: 0,
-      failures: 0,
-      restUntil: 0,
-    };
-    this.#health.set(worker.signer, health);
+    const health = new WorkerHealth();
+    this.#health.set(worker, health);
     return health;
   }
 }

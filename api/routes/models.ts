@@ -14,7 +14,7 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
       tier: model.tier,
       credits_per_request: model.creditsPerRequest,
       credits_per_1k_tokens: model.creditsPer1kTokens,
-      active_workers: workers.candidates(model.number).length,
+      active_workers: workers.hosts(model.number).length,
       median_latency_ms: workers.medianFirstToken(model.number),
       parameters: model.parameters,
       context_window: model.contextWindow,

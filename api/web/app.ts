@@ -52,6 +52,7 @@ function webApi(gateway: Gateway): Router {
   api.get("/jobs.csv", session, usageCsvRoute(jobReader));
   api.get("/jobs/:job_id/output", session, gateway.output);
   api.post("/jobs/:job_id/dispute", session, gateway.dispute);
+  api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   api.use("/jobs", session, jobRoutes(jobReader));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
   api.use(["/webhooks", "/deliveries"], session);

@@ -68,6 +68,8 @@ export class Generation {
       const piece = next.value;
       if (piece.kind === "end") {
         deliver(answer.end());
+        // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
+        void this.cancel();
         return { answer, usage: this.#bounded(piece.usage, answer), finishReason: piece.finishReason };
       }
       deliver(piece.kind === "reasoning" ? answer.think(piece.text) : answer.write(piece.text));

@@ -1,5 +1,9 @@
-import { describe, expect, it } from "vitest";
-import { ConfigError, readConfig } from "../../../worker/config.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigError, readConfig } from "../../../worker/config/config.ts";
+import { readInvocation } from "../../../worker/config/sources.ts";
 
 const env = {
   DEPLOYMENT_FILE: "d.json",
@@ -11,7 +15,12 @@ const env = {
 describe("configuration of a worker", () => {
   it("has defaults for all but the essentials", () => {
     const config = readConfig([], env);
-    expect(config).toMatchObject({ port: 9101, host: "127.0.0.1", backend: { url: "builtin" }, selfSettleAfter: null });
+    expect(config).toMatchObject({
+      port: 9101,
+      host: "127.0.0.1",
+      backend: { kind: "builtin" },
+      selfSettleAfter: null,
+    });
     expect([...config.models]).toEqual([
       ["a", "a"],
       ["b", "backend-b"],
@@ -24,7 +33,7 @@ describe("configuration of a worker", () => {
       WORKER_PORT: "9300",
       WORKER_QUEUE: "",
     });
-    expect(config).toMatchObject({ port: 9200, queue: 64, backend: { url: "http://gpu:8000/v1" } });
+    expect(config).toMatchObject({ port: 9200, queue: 64, backend: { kind: "openai", url: "http://gpu:8000/v1" } });
     expect([...config.models.keys()]).toEqual(["c"]);
   });
 
@@ -34,7 +43,9 @@ describe("configuration of a worker", () => {
     ["WORKER_BACKEND", { WORKER_BACKEND: "gpu:8000" }],
     ["WORKER_MODELS", { WORKER_MODELS: "" }],
     ["WORKER_CONCURRENCY", { WORKER_CONCURRENCY: "0" }],
-    ["DEPLOYMENT_FILE", { DEPLOYMENT_FILE: undefined }],
+    ["WORKER_PAYOUT", { WORKER_PAYOUT: "0x12" }],
+    ["WORKER_ENDPOINT", { WORKER_ENDPOINT: "my-host" }],
+    ["WORKER_GGUF_THREADS", { WORKER_GGUF_THREADS: "many" }],
   ])("names %s when it is wrong, without its value", (name, change) => {
     const read = () => readConfig([], { ...env, ...change });
     expect(read).toThrow(ConfigError);
@@ -44,5 +55,52 @@ describe("configuration of a worker", () => {
 
   it("knows no other flags", () => {
     expect(() => readConfig(["--private-key", "0x1"], env)).toThrow(/Usage/);
+  });
+
+  it("takes one GGUF file for one model, and names each file's model otherwise", () => {
+    const one = readConfig(["--gguf", "/m/a.gguf", "--models", "a"], { ...env, WORKER_BACKEND: "" });
+    expect(one).toMatchObject({ concurrency: 2, queue: 2, backend: { kind: "gguf", gpu: true, threads: null } });
+    expect(one.backend.kind === "gguf" && [...one.backend.files]).toEqual([["a", "/m/a.gguf"]]);
+    expect(() => readConfig(["--gguf", "/m/a.gguf"], env)).toThrow(/--gguf a=FILE,b=FILE/);
+    expect(() => readConfig(["--gguf", "/m/a.gguf", "--models", "a", "--backend", "http://x/v1"], env)).toThrow(
+      /exclude/,
+    );
+  });
+});
+
+describe("a configuration file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "worker-config-"));
+  const file = join(folder, "config.json");
+  beforeAll(() => {
+    writeFileSync(file, JSON.stringify({ backend: "http://gpu:8000/v1", models: ["a", "b=c"], port: 9400 }));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is read from the data folder; environment and flags win over it", () => {
+    const environment = { DEPLOYMENT_FILE: "d.json", WORKER_DATA_DIR: folder, WORKER_PORT: "9500" };
+    const config = readConfig(["--models", "x"], environment);
+    expect(config).toMatchObject({ port: 9500, backend: { url: "http://gpu:8000/v1" }, privateKey: null });
+    expect([...config.models.keys()]).toEqual(["x"]);
+    expect([...readConfig([], environment).models.values()]).toEqual(["a", "c"]);
+  });
+
+  it("must be there when it is named, and holds no secrets and no unknown settings", () => {
+    expect(() => readConfig(["--config", join(folder, "none.json")], env)).toThrow(/none\.json/);
+    const strange = join(folder, "strange.json");
+    writeFileSync(strange, JSON.stringify({ privateKey: "0x1" }));
+    expect(() => readConfig(["--config", strange], env)).toThrow(/no setting "privateKey"/);
+    writeFileSync(strange, "{");
+    expect(() => readConfig(["--config", strange], env)).toThrow(/not a JSON object/);
+  });
+});
+
+describe("the command line", () => {
+  it("runs by default, knows its commands, and refuses others", () => {
+    expect(readInvocation([], {}).command).toBe("run");
+    expect(readInvocation(["unbond", "--cancel", "--yes"], {})).toMatchObject({
+      command: "unbond",
+      flags: { cancel: true, yes: true },
+    });
+    expect(() => readInvocation(["stop"], {})).toThrow(/unknown command "stop"/);
   });
 });

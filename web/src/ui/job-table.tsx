@@ -36,7 +36,9 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
               <JobBadge status={job.status} />
             </td>
             <td data-label="Model">
-              {job.model} <TierBadge tier={job.tier} />
+              <span>
+                {job.model} <TierBadge tier={job.tier} />
+              </span>
             </td>
             <td data-label="Tokens" className="end">
               {job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { readCredits } from "../../ui/amount.ts";
 import { Button, Field } from "../../ui/controls.tsx";
-import { usdg } from "../../ui/format.ts";
+import { count, usdg } from "../../ui/format.ts";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { deposit } from "../../wallet/deposit.ts";
@@ -45,11 +45,13 @@ export function DepositCard({ balance }: { balance: bigint | undefined }) {
           suffix="credits"
           value={text}
           onChange={(event) => setText(event.target.value)}
-          error={error ?? (tooMuch ? `The wallet's USDG is enough for ${affordable?.toLocaleString("en-US")}.` : null)}
+          error={error ?? (tooMuch && affordable > 0 ? `The wallet's USDG is enough for ${count(affordable)}.` : null)}
           hint={
             value === null
               ? `At least ${app.minimum_deposit}.`
-              : `Costs ${usdg(value)}: one signature, then one transaction.`
+              : affordable === 0
+                ? "Your wallet holds no USDG yet."
+                : `Costs ${usdg(value)}: one signature, then one transaction.`
           }
         />
         <Button type="submit" kind="primary" busy={busy} disabled={value === null || tooMuch || !connected}>

@@ -1,0 +1,102 @@
+import { type Address, type Hex, hashTypedData } from "viem";
+import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { FLAT_TOKENS } from "../../protocol/pricing.ts";
+import { recoverSigner } from "../../protocol/secp256k1.ts";
+import type { JobContext } from "./context.ts";
+import type { CompletedEvent } from "./dispatch-stream.ts";
+import type { IncidentCode } from "./incident.ts";
+import { estimateTokens } from "./tokens.ts";
+
+/** What the gateway itself knows of an answer, whatever its worker says. `maxTokens` is unknown after a restart. */
+export type Observed = {
+  jobId: Hex;
+  worker: Address;
+  lockedAt: number;
+  hash: Hex;
+  text: string;
+  bytes: number;
+  maxTokens: number | null;
+};
+
+export type Fault = { code: IncidentCode; detail: string };
+
+/**
+ * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the output tokens that can be
+ * billed, and `excess` says by what the worker's count was too high, if it was.
+ */
+export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
+
+/** Tokenizers differ; by this factor and this many tokens no two of them do on the same text. */
+const PLAUSIBLE_FACTOR = 2.5;
+const PLAUSIBLE_EXTRA = 64;
+
+/** Judges a worker's signed Completion by what was received. The chain checks signature, hash and time again. */
+export function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Verdict {
+  const fault = findFault(context, seen, signed);
+  if (fault !== null) return { fault };
+  const claimed = signed.completion.completionTokens;
+  const most = Math.min(seen.bytes, seen.maxTokens ?? seen.bytes);
+  if (claimed > most) {
+    const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${seen.maxTokens ?? "unknown"}`;
+    return { fault: null, countedTokens: most, excess: { code: "tokens_over_reported", detail } };
+  }
+  // Up to there the price is flat, and counting again would cost every answer time.
+  if (claimed <= FLAT_TOKENS) return { fault: null, countedTokens: claimed, excess: null };
+  const estimate = estimateTokens(seen.text);
+  const plausible = Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
+  if (claimed <= plausible) return { fault: null, countedTokens: claimed, excess: null };
+  const detail = `claimed ${claimed} tokens for a text of about ${estimate}`;
+  return { fault: null, countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
+}
+
+function findFault(context: JobContext, seen: Observed, { completion, signature }: CompletedEvent): Fault | null {
+  const { jobId, proofHash, completedAt } = completion;
+  if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
+  if (proofHash !== seen.hash) return { code: "hash_mismatch", detail: `sent ${seen.hash}, signed ${proofHash}` };
+  if (!isSignedBy(context, completion, signature, seen.worker)) {
+    return { code: "wrong_signature", detail: "the completion is not signed by the worker's key" };
+  }
+  const closes = seen.lockedAt + context.times.completion;
+  if (completedAt < seen.lockedAt || completedAt >= closes) {
+    return { code: "wrong_time", detail: `completedAt ${completedAt} is not in [${seen.lockedAt}, ${closes})` };
+  }
+  return null;
+}
+
+/** Whether the completion is signed by this worker, as the contracts take it. */
+export function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
+  return recovers(worker, signature, () =>
+    hashTypedData({
+      domain: escrowDomain(context.chainId, context.escrow),
+      types: jobMessageTypes,
+      primaryType: "Completion",
+      message,
+    }),
+  );
+}
+
+/** Whether a worker's acknowledgement of an attempt is its own. */
+export function isAcknowledgedBy(
+  context: JobContext,
+  message: { jobId: Hex; attempt: number },
+  signature: Hex,
+  worker: Address,
+): boolean {
+  return recovers(worker, signature, () =>
+    hashTypedData({
+      domain: escrowDomain(context.chainId, context.escrow),
+      types: jobMessageTypes,
+      primaryType: "Acknowledgement",
+      message,
+    }),
+  );
+}
+
+function recovers(worker: Address, signature: Hex, hashOf: () => Hex): boolean {
+  try {
+    return recoverSigner(hashOf(), signature)?.toLowerCase() === worker.toLowerCase();
+  } catch {
+    // A value that no message can hold: nobody has signed it.
+    return false;
+  }
+}

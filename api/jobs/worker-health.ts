@@ -1,0 +1,111 @@
+/** A worker that fails rests 1 s, 2 s, 4 s, … up to this. */
+const LONGEST_REST_MS = 60_000;
+/** Misconduct: the configured rest, doubled each time, up to this. */
+const LONGEST_SUSPENSION_MS = 3_600_000;
+/** A worker that said it was full is asked last for this long. */
+const FULL_MS = 1_000;
+/** A model that the worker said it does not host is not asked of it for this long. */
+const UNHOSTED_MS = 60_000;
+/** Weight of the newest observation in the running time to first token. */
+const SMOOTHING = 0.2;
+/** What was observed counts half after this long without a new observation: a slow worker gets another chance. */
+const HALF_LIFE_MS = 60_000;
+
+/** A job that the worker has. */
+type Outstanding = { since: number; firstToken: boolean };
+
+/** What one gateway knows of one worker. Times are milliseconds since the epoch. */
+export class WorkerHealth {
+  /** Answered the last probe. */
+  healthy = false;
+  probing = false;
+  checkedAt = 0;
+  /** Failed probes in a row. */
+  missed = 0;
+  /** Jobs it says it runs at once; null before it said so. */
+  capacity: number | null = null;
+  /** Failed jobs in a row. A probe alone does not clear a worker that fails its jobs. */
+  failures = 0;
+  #misconducts = 0;
+  #restUntil = 0;
+  #fullUntil = 0;
+  readonly #unhosted = new Map<number, number>();
+  readonly #jobs = new Set<Outstanding>();
+  #firstTokenMs: number | null = null;
+  #observedAt = 0;
+
+  get outstanding(): number {
+    return this.#jobs.size;
+  }
+
+  /** May be given jobs of the model, as far as its conduct goes. */
+  isOffered(model: number, now: number): boolean {
+    return this.healthy && now >= this.#restUntil && now >= (this.#unhosted.get(model) ?? 0);
+  }
+
+  /** Whether another job would only wait there. */
+  isFull(now: number): boolean {
+    return now < this.#fullUntil || (this.capacity !== null && this.outstanding >= this.capacity);
+  }
+
+  /** Running time to first token, null before the first. */
+  get firstTokenMs(): number | null {
+    return this.#firstTokenMs;
+  }
+
+  /** The less, the better: outstanding work times what a first token takes there. `usual`: what it takes elsewhere, ms. */
+  score(usual: number, now: number): number {
+    // Unknown is not fast: a worker that never answered counts as an ordinary one.
+    const mean = this.#firstTokenMs ?? usual;
+    const remembered = usual + (mean - usual) * 2 ** (-(now - this.#observedAt) / HALF_LIFE_MS);
+    // A job that waits for its first token shows slowness before it is over.
+    let waiting = 0;
+    for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
+    return (this.outstanding + 1) * (Math.max(remembered, waiting) + 10) * (this.failures + 1);
+  }
+
+  /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
+  begin(now: number): { firstToken: (now: number) => number; end: () => void } {
+    const job: Outstanding = { since: now, firstToken: false };
+    this.#jobs.add(job);
+    return {
+      firstToken: (at) => {
+        job.firstToken = true;
+        const ms = at - job.since;
+        this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
+        this.#observedAt = at;
+        return ms;
+      },
+      end: () => void this.#jobs.delete(job),
+    };
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+  }
+
+  /** Rests, longer each time in a row; must answer a probe again. False if it rests already: what fails together is one incident. */
+  failed(now: number): boolean {
+    this.healthy = false;
+    if (now < this.#restUntil) return false;
+    this.failures += 1;
+    this.#restUntil = now + Math.min(LONGEST_REST_MS, 500 * 2 ** this.failures);
+    return true;
+  }
+
+  /** Rests long. A finished job does not make up for it: the next time it rests twice as long. */
+  suspended(now: number, restMs: number): void {
+    this.healthy = false;
+    this.#misconducts += 1;
+    const rest = Math.min(LONGEST_SUSPENSION_MS, restMs * 2 ** (this.#misconducts - 1));
+    this.#restUntil = Math.max(this.#restUntil, now + rest);
+  }
+
+  full(now: number): void {
+    this.#fullUntil = now + FULL_MS;
+  }
+
+  doesNotHost(model: number, now: number): void {
+    this.#unhosted.set(model, now + UNHOSTED_MS);
+  }
+}

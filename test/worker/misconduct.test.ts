@@ -1,0 +1,303 @@
+/** Workers that cheat or break, seen from the gateway's side: named, refused, the client unharmed, the incident on record. */
+import type pg from "pg";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CompletedEvent } from "../../api/jobs/dispatch-stream.ts";
+import type { IncidentCode } from "../../api/jobs/incident.ts";
+import { openDatabase } from "../../api/store/database.ts";
+import { listWorkerIncidents } from "../../api/store/incidents.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { event, PlayedWorker, type Script } from "./support/played-worker.ts";
+
+const HONEST = "qwen3-8b";
+const EVIL = "qwen3-14b";
+const SHARED = "gemma-3-27b-it";
+const TEXT = "Every word of this is delivered as it stands.";
+
+let stack: TestStack;
+let api: ApiClient;
+let chain: ChainReader;
+let evil: PlayedWorker;
+let database: pg.Pool;
+
+beforeAll(async () => {
+  stack = await startTestStack({
+    workers: [{ models: [HONEST, SHARED] }, { models: [EVIL, SHARED], start: false }],
+    windows: { completion: 8, inclusion: 6 },
+    // Short rests, so that one played worker can show all its tricks.
+    env: { api: { ACKNOWLEDGE_SECONDS: "2", FIRST_TOKEN_SECONDS: "3", MISCONDUCT_REST_SECONDS: "0.0001" } },
+  });
+  api = apiClient(stack);
+  chain = chainReader(stack);
+  evil = await PlayedWorker.start(stack, 2);
+  database = openDatabase(stack.info.database_url, pino({ level: "silent" }), 1);
+}, 120_000);
+afterAll(async () => {
+  await evil?.stop();
+  await database?.end();
+  await stack?.remove();
+});
+
+const account = async () => {
+  const { free, escrowed } = await chain.account(stack.info.demo?.wallet as string);
+  return { free, escrowed };
+};
+const ask = (model: string, more: Record<string, unknown> = {}) =>
+  api.post("/v1/chat/completions", chat(model, "Hello", more));
+/** Acknowledges, sends the text in one piece, ends with what `completed` makes of it. */
+const answering =
+  (completed: (...offer: Parameters<PlayedWorker["completion"]>) => Promise<unknown>, text = TEXT): Script =>
+  async (offer, response) => {
+    response.write(await evil.acknowledgement(offer));
+    response.write(event("delta", { content: text }));
+    response.end(event("completed", await completed(offer, text)));
+  };
+async function counted(code: IncidentCode): Promise<number> {
+  const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+  const line = new RegExp(`^gateway_worker_failures_total\\{worker="${evil.address}",code="${code}"\\} (\\d+)$`, "m");
+  return Number(line.exec(text)?.[1] ?? 0);
+}
+/** Runs `attack`; afterwards exactly this incident was counted, and stored with its job. */
+async function incident(code: IncidentCode, attack: () => Promise<string | null>): Promise<void> {
+  await evil.isOffered(EVIL);
+  const before = await counted(code);
+  const jobId = await attack();
+  await eventually(
+    () => counted(code),
+    (count) => count > before,
+  );
+  const stored = await eventually(
+    () => listWorkerIncidents(database, evil.address),
+    (list) => list.some((one) => one.code === code && one.jobId === jobId),
+  );
+  expect(stored.find((one) => one.code === code)).toMatchObject({ worker: evil.address.toLowerCase(), jobId });
+}
+/** A request that the evil worker spoils: a retryable error, nothing charged. Returns its job. */
+async function spoiled(status = 503): Promise<string | null> {
+  const before = await account();
+  const reply = await ask(EVIL);
+  expect(reply.status).toBe(status);
+  expect(await account()).toEqual(before);
+  const jobId = reply.headers.get("x-service-job-id");
+  expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ credits_charged: 0 });
+  return jobId;
+}
+
+describe("a completion is refused, and its worker named, when it", () => {
+  let old: CompletedEvent;
+
+  it("is an old one, replayed", async () => {
+    await evil.isOffered(EVIL);
+    evil.play(answering(async (offer, text) => (old = await evil.completion(offer, text))));
+    expect((await ask(EVIL)).status).toBe(200);
+    await incident("wrong_job", async () => {
+      evil.play(answering(async () => old));
+      return spoiled();
+    });
+  });
+
+  it("is an old one with the new job's id", async () => {
+    await incident("wrong_signature", async () => {
+      evil.play(
+        answering(async (offer) => ({ ...old, completion: { ...old.completion, jobId: offer.assignment.jobId } })),
+      );
+      return spoiled();
+    });
+  });
+
+  it("has another hash than what was streamed", async () => {
+    await incident("hash_mismatch", async () => {
+      evil.play(answering((offer) => evil.completion(offer, "Something else entirely.")));
+      return spoiled();
+    });
+  });
+
+  it("is of an answer without text", async () => {
+    await incident("empty", async () => {
+      evil.play(async (offer, response) => {
+        response.write(await evil.acknowledgement(offer));
+        response.end(event("completed", await evil.completion(offer, "")));
+      });
+      return spoiled();
+    });
+  });
+
+  it("is dated outside the job's time", async () => {
+    await incident("wrong_time", async () => {
+      evil.play(answering((offer, text) => evil.completion(offer, text, { completedAt: 1_600_000_000 })));
+      return spoiled();
+    });
+  });
+});
+
+describe("tokens that are over-reported are not charged when they", () => {
+  const charged = async (reply: Awaited<ReturnType<typeof ask>>) => {
+    expect(reply.status).toBe(200);
+    const jobId = reply.headers.get("x-service-job-id") as string;
+    const job = await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled",
+    );
+    return { jobId, credits: job.body.credits_charged, tokens: reply.body.usage.completion_tokens };
+  };
+
+  it("are more than the bytes that were sent", async () => {
+    await incident("tokens_over_reported", async () => {
+      evil.play(answering((offer, text) => evil.completion(offer, text, { completionTokens: 1_000_000 })));
+      const { jobId, ...bill } = await charged(await ask(EVIL, { max_tokens: 4_000 }));
+      expect(bill).toEqual({ credits: 18, tokens: TEXT.length });
+      return jobId;
+    });
+  });
+
+  it("are more than any tokenizer makes of the text", async () => {
+    await incident("tokens_implausible", async () => {
+      const text = "plausible ".repeat(1_000).trim();
+      evil.play(answering((offer) => evil.completion(offer, text, { completionTokens: 9_000 }), text));
+      const { jobId, ...bill } = await charged(await ask(EVIL, { max_tokens: 9_500 }));
+      // At 9 credits a thousand, 9,000 tokens would be 81.
+      expect(bill.tokens).toBeLessThan(6_000);
+      expect(bill.credits).toBe(Math.max(18, Math.ceil((bill.tokens * 9) / 1_000)));
+      return jobId;
+    });
+  });
+});
+
+describe("a stream is cut, and its worker named, when it", () => {
+  /** Sends `piece` for as long as it is taken, at most a gigabyte; tells how much that was. */
+  const endless = (piece: string) => {
+    const sent = { bytes: 0 };
+    const script: Script = async (offer, response) => {
+      response.write(await evil.acknowledgement(offer));
+      const more = (): void => {
+        while (!response.destroyed && sent.bytes < 2 ** 30) {
+          sent.bytes += piece.length;
+          if (!response.write(piece)) return void response.once("drain", more);
+        }
+        response.end();
+      };
+      more();
+    };
+    return { sent, script };
+  };
+
+  it.each([
+    ["deltas", event("delta", { content: "Another word. ".repeat(1_000) })],
+    ["comments", `: ${"x".repeat(16_000)}\n\n`],
+    ["a line without end", "x".repeat(65_536)],
+  ])("is a gigabyte of %s", { timeout: 60_000 }, async (_, piece) => {
+    const { sent, script } = endless(piece);
+    await incident("oversized", async () => {
+      evil.play(script);
+      const jobId = await spoiled();
+      expect(sent.bytes).toBeLessThan(2 ** 28);
+      return jobId;
+    });
+  });
+
+  it("never finishes", { timeout: 60_000 }, async () => {
+    await incident("never_finished", async () => {
+      evil.play(async (offer, response) => {
+        response.write(await evil.acknowledgement(offer));
+        response.write(event("delta", { content: "Once upon a time" }));
+        const timer = setInterval(() => response.write(event("delta", { content: " and then" })), 300);
+        response.on("close", () => clearInterval(timer));
+      });
+      return spoiled(504);
+    });
+  });
+
+  it("comes a byte at a time", { timeout: 60_000 }, async () => {
+    await incident("silent", async () => {
+      evil.play(async (offer, response) => {
+        const bytes = await evil.acknowledgement(offer);
+        let at = 0;
+        const timer = setInterval(() => response.write(bytes[at++ % bytes.length]), 100);
+        response.on("close", () => clearInterval(timer));
+      });
+      return spoiled();
+    });
+  });
+
+  it.each([
+    ["holds what is not JSON", "event: delta\ndata: {content\n\n"],
+    ["holds an empty delta", event("delta", { content: "" })],
+    ["holds an event of its own invention", event("invoice", { credits: 1_000 })],
+    ["completes with numbers that no message can hold", event("completed", { completion: { completedAt: 2 ** 45 } })],
+  ])("%s", async (_, piece) => {
+    await incident("malformed", async () => {
+      evil.play(async (offer, response) => {
+        response.write(await evil.acknowledgement(offer));
+        response.end(event("delta", { content: TEXT }) + piece);
+      });
+      return spoiled();
+    });
+  });
+
+  it("gives a reason that no gateway knows: it does not become a label of its own", async () => {
+    await incident("other", async () => {
+      evil.play((_offer, response) => void response.end(event("error", { code: `x${Date.now()}`, message: "a\nb" })));
+      return spoiled();
+    });
+    const [latest] = await listWorkerIncidents(database, evil.address, 1);
+    expect(latest).toMatchObject({ code: "other", detail: "a b", severity: "failure" });
+  });
+});
+
+describe("a worker among others", () => {
+  const atOnce = () => Promise.all(Array.from({ length: 12 }, () => ask(SHARED)));
+
+  it("that says it is full keeps its place, and the others answer", { timeout: 60_000 }, async () => {
+    await evil.isOffered(SHARED, 2);
+    const before = await counted("busy");
+    evil.play(
+      (_offer, response) => {
+        response.writeHead(503, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: { code: "busy", message: "try elsewhere" } }));
+      },
+      { raw: true },
+    );
+    expect((await atOnce()).map(({ status }) => status)).toEqual(Array(12).fill(200));
+    expect(await counted("busy")).toBeGreaterThan(before);
+    // Nothing went wrong: it is still listed.
+    await evil.isOffered(SHARED, 2);
+  });
+
+  it.each<[string, Script]>([
+    [
+      "says nothing holds a request no longer than its offer",
+      (_offer, response) => {
+        const timer = setInterval(() => response.write(": still here\n\n"), 200);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+    [
+      "acknowledges and then says nothing is replaced as well",
+      async (offer, response) => void response.write(await evil.acknowledgement(offer)),
+    ],
+  ])("that %s: the next worker answers", { timeout: 60_000 }, async (_, script) => {
+    await evil.isOffered(SHARED, 2);
+    evil.play(script);
+    const replies = await atOnce();
+    expect(evil.offers.length).toBeGreaterThan(0);
+    expect(replies.map(({ status }) => status)).toEqual(Array(12).fill(200));
+    expect(new Set(replies.map(({ headers }) => headers.get("x-service-worker")))).not.toContain(evil.address);
+  });
+
+  it("whose acknowledgement is not its own is named, and its answer counts", { timeout: 60_000 }, async () => {
+    await incident("bad_acknowledgement", async () => {
+      evil.play(async (offer, response) => {
+        response.write(event("acknowledged", { signature: `0x${"11".repeat(65)}` }));
+        response.write(event("delta", { content: TEXT }));
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        response.end(event("completed", await evil.completion(offer, TEXT)));
+      });
+      const reply = await ask(EVIL);
+      expect(reply.status).toBe(200);
+      return toApiJobId((evil.offers[0] as (typeof evil.offers)[number]).assignment.jobId);
+    });
+  });
+});

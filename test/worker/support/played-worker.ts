@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { Hex } from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import type { CompletedEvent } from "../../../api/jobs/dispatch-stream.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import type { Dispatch } from "../../../protocol/dispatch.ts";
+import { type Completion, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import { eventually } from "../../support/api-client.ts";
+import type { TestStack } from "../../support/stack.ts";
+
+/** What a played worker does with one offer. Its answer has begun as an event stream, unless the script is `raw`. */
+export type Script = (offer: Dispatch, response: ServerResponse) => void | Promise<void>;
+
+/** One server-sent event. */
+export const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** A worker that is registered on chain and answers probes, and does with jobs what the test says. */
+export class PlayedWorker {
+  readonly account: PrivateKeyAccount;
+  readonly offers: Dispatch[] = [];
+  readonly #stack: TestStack;
+  readonly #server = createServer((request, response) => {
+    if (request.url === "/healthz") {
+      response.end(JSON.stringify({ status: "ok", worker: this.account.address }));
+      return;
+    }
+    let body = "";
+    request.on("data", (data) => {
+      body += data;
+    });
+    request.on("end", () => {
+      const offer = JSON.parse(body) as Dispatch;
+      this.offers.push(offer);
+      if (!this.#raw) response.writeHead(200, { "content-type": "text/event-stream" });
+      void this.#script(offer, response);
+    });
+  });
+  #script: Script = (_offer, response) => void response.destroy();
+  #raw = false;
+
+  private constructor(stack: TestStack, privateKey: Hex) {
+    this.#stack = stack;
+    this.account = privateKeyToAccount(privateKey);
+  }
+
+  /** Plays worker `number` (from 1) of a stack that registered it and did not start it. */
+  static async start(stack: TestStack, number: number): Promise<PlayedWorker> {
+    const entry = stack.workers[number - 1];
+    if (entry === undefined) throw new Error(`the stack has no worker ${number}`);
+    const worker = new PlayedWorker(stack, entry.privateKey);
+    worker.#server.listen(entry.port, "127.0.0.1");
+    await once(worker.#server, "listening");
+    return worker;
+  }
+
+  get address(): Hex {
+    return this.account.address;
+  }
+
+  /** Answers offers by this script from now on. `raw`: the script writes status and headers too. */
+  play(script: Script, { raw = false } = {}): void {
+    this.#script = script;
+    this.#raw = raw;
+    this.offers.length = 0;
+  }
+
+  /** Waits until the gateway offers this worker jobs of the model again, being one of `workers` hosts. */
+  async isOffered(model: string, workers = 1): Promise<void> {
+    const url = `${this.#stack.info.base_url}/v1/models/${model}`;
+    const headers = { authorization: `Bearer ${this.#stack.info.demo?.api_key}` };
+    const hosts = async () => {
+      const body = (await (await fetch(url, { headers })).json()) as { service?: { active_workers: number } };
+      return body.service?.active_workers ?? 0;
+    };
+    await eventually(hosts, (count) => count === workers, 30_000);
+  }
+
+  async acknowledgement({ assignment }: Dispatch): Promise<string> {
+    const message = { jobId: assignment.jobId, attempt: assignment.attempt };
+    return event("acknowledged", { signature: await this.#sign("Acknowledgement", message) });
+  }
+
+  /** A signed Completion of an offer; `more` overrides fields before signing. */
+  async completion(offer: Dispatch, text: string, more: Partial<Completion> = {}): Promise<CompletedEvent> {
+    const completion = {
+      jobId: offer.assignment.jobId,
+      proofHash: answerHash(text),
+      promptTokens: 1,
+      completionTokens: 1,
+      completedAt: Math.floor(Date.now() / 1000),
+      ...more,
+    };
+    return { completion, signature: await this.#sign("Completion", completion), finish_reason: "stop" };
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #sign(primaryType: "Acknowledgement" | "Completion", message: Record<string, unknown>): Promise<Hex> {
+    const { InferenceEscrow } = this.#stack.info.contracts as Record<string, Hex>;
+    const domain = escrowDomain(this.#stack.info.chain_id, InferenceEscrow as Hex);
+    return this.account.signTypedData({ domain, types: jobMessageTypes, primaryType, message } as never);
+  }
+}

@@ -1,0 +1,52 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { ConfigError } from "../errors.ts";
+
+/**
+ * Talks with the operator: words go to stderr, so that stdout stays the log or the JSON that was asked for. Asks only when a person sits there;
+ * otherwise every question ends with how to answer it ahead.
+ */
+export class Terminal {
+  readonly interactive = process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+  say(text: string): void {
+    process.stderr.write(`${text}\n`);
+  }
+
+  /** A line of text. `instead`: how to give it without being asked. */
+  async ask(question: string, instead: string): Promise<string> {
+    return (await this.#read(question, instead, false)).trim();
+  }
+
+  /** A line that is not shown. */
+  askHidden(question: string, instead: string): Promise<string> {
+    return this.#read(question, instead, true);
+  }
+
+  /** Yes or no; `yes` answers it ahead. */
+  async confirm(question: string, yes: boolean): Promise<boolean> {
+    if (yes) return true;
+    const answer = await this.ask(`${question} [y/N]`, "--yes");
+    return /^y(es)?$/i.test(answer);
+  }
+
+  async #read(question: string, instead: string, hidden: boolean): Promise<string> {
+    if (!this.interactive) {
+      throw new ConfigError(`${question}\nNobody is at the terminal to answer; use ${instead} instead.`);
+    }
+    process.stderr.write(`${question} `);
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const output = hidden ? nowhere : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true });
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        lines.once("line", resolve);
+        lines.once("SIGINT", () => reject(new ConfigError("given up")));
+        lines.once("close", () => reject(new ConfigError("the input ended before an answer")));
+      });
+    } finally {
+      lines.close();
+      if (hidden) process.stderr.write("\n");
+    }
+  }
+}

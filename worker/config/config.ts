@@ -1,0 +1,187 @@
+import { existsSync } from "node:fs";
+import type { Address, Hex } from "viem";
+import { z } from "zod";
+import { ConfigError } from "../errors.ts";
+import { USAGE } from "./settings.ts";
+import { readInvocation } from "./sources.ts";
+
+export { ConfigError } from "../errors.ts";
+export { USAGE } from "./settings.ts";
+
+const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const seconds = z.coerce.number().min(0);
+const key = z.custom<Hex>(
+  (v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v),
+  "must be 0x and 64 hex digits",
+);
+const DEFAULT_DEPLOYMENT = ".data/deployment.json";
+
+const schema = z.object({
+  WORKER_PORT: whole(0, 65_535).default(9101),
+  WORKER_HOST: z.string().min(1).default("127.0.0.1"),
+  WORKER_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
+    .max(200)
+    .optional(),
+  RPC_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8545"),
+  DEPLOYMENT_FILE: z.string({ error: "is needed: the file with the contracts' addresses" }).min(1),
+  WORKER_PRIVATE_KEY: key.optional(),
+  WORKER_OWNER_PRIVATE_KEY: key.optional(),
+  WORKER_PASSPHRASE: z.string().optional(),
+  WORKER_PASSPHRASE_FILE: z.string().optional(),
+  WORKER_DATA_DIR: z.string().min(1),
+  WORKER_MODELS: z
+    .string({ error: "is needed: the catalog ids to host, e.g. --models qwen3-8b" })
+    .min(1)
+    .transform(parseMap),
+  WORKER_BACKEND: z.union(
+    [z.literal("builtin"), z.url({ protocol: /^https?$/ })],
+    'must be "builtin" or an http(s) URL',
+  ),
+  WORKER_BACKEND_KEY: z.string().min(1).optional(),
+  WORKER_GGUF: z.string().min(1).optional(),
+  WORKER_GGUF_CONTEXT: whole(64, 10_000_000).optional(),
+  WORKER_GGUF_THREADS: whole(1, 1_024).optional(),
+  WORKER_GGUF_GPU: z.enum(["auto", "off"]).default("auto"),
+  WORKER_CONCURRENCY: whole(1, 10_000).optional(),
+  WORKER_QUEUE: whole(0, 100_000).optional(),
+  WORKER_PAYOUT: z
+    .custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "must be an address")
+    .optional(),
+  WORKER_STAKE: z.coerce.number().positive().max(100_000_000).optional(),
+  WORKER_TOKENS_PER_SECOND: z.coerce.number().min(0).default(0),
+  WORKER_FIRST_TOKEN_MS: whole(0, 600_000).default(0),
+  WORKER_SELF_SETTLE_AFTER: seconds.optional(),
+  WORKER_ACKNOWLEDGE_MARGIN: seconds.default(5),
+  WORKER_KEEP_SETTLED_SECONDS: seconds.default(15),
+  WORKER_SETTLEMENT_POLL_MS: whole(50, 60_000).default(2_000),
+  WORKER_LOCK_WAIT_MS: whole(0, 30_000).default(2_000),
+  WORKER_DRAIN_SECONDS: seconds.default(130),
+  WORKER_LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+});
+
+/** Where answers come from. */
+export type BackendConfig =
+  | { kind: "builtin"; tokensPerSecond: number; firstTokenMs: number }
+  | { kind: "openai"; url: string; key: string | undefined }
+  | {
+      kind: "gguf";
+      /** Catalog id → file. */
+      files: ReadonlyMap<string, string>;
+      contextSize: number | null;
+      threads: number | null;
+      gpu: boolean;
+    };
+
+export type Config = {
+  port: number;
+  host: string;
+  /** Where gateways reach the worker; null: not said. */
+  endpoint: string | null;
+  rpcUrl: string;
+  deploymentFile: string;
+  /** The signing key, if it was given openly; else it lies encrypted in the data folder. */
+  privateKey: Hex | null;
+  ownerKey: Hex | null;
+  passphrase: { text: string | null; file: string | null };
+  dataDir: string;
+  /** Catalog id → name the backend knows the model by. */
+  models: ReadonlyMap<string, string>;
+  backend: BackendConfig;
+  concurrency: number;
+  queue: number;
+  payout: Address | null;
+  /** Wanted stake in SVC; null: twice the minimum. */
+  stake: number | null;
+  /** Seconds after the final token at which the worker proves the job itself; null: when half the inclusion window is left. */
+  selfSettleAfter: number | null;
+  /** Seconds before `acknowledgeBy` at which the worker relays its own acknowledgement. */
+  acknowledgeMargin: number;
+  /** Seconds that an answer is kept after its job was seen to be over: a reorganisation may take the end back. */
+  keepSettledSeconds: number;
+  settlementPollMs: number;
+  /** How long a lock that the node does not show yet is waited for. */
+  lockWaitMs: number;
+  drainSeconds: number;
+  logLevel: string;
+};
+
+/** Reads flags, environment and file; flags win. Throws a ConfigError that names every bad value. */
+export function readConfig(argv: readonly string[], environment: NodeJS.ProcessEnv): Config {
+  return parseConfig(readInvocation(argv, environment).values);
+}
+
+/** Checks settings. Throws a ConfigError that names every bad one, and none of the values. */
+export function parseConfig(given: Record<string, string>): Config {
+  const defaults = existsSync(DEFAULT_DEPLOYMENT) ? { DEPLOYMENT_FILE: DEFAULT_DEPLOYMENT } : {};
+  const result = schema.safeParse({ ...defaults, WORKER_BACKEND: "builtin", ...given });
+  if (!result.success)
+    throw new ConfigError(`invalid worker configuration:\n${z.prettifyError(result.error)}\n\n${USAGE}`);
+  const env = result.data;
+  const gguf = env.WORKER_GGUF === undefined ? null : ggufFiles(env.WORKER_GGUF, [...env.WORKER_MODELS.keys()]);
+  if (gguf !== null && given["WORKER_BACKEND"] !== undefined) {
+    throw new ConfigError("--gguf and --backend exclude each other: a worker has one backend");
+  }
+  return {
+    port: env.WORKER_PORT,
+    host: env.WORKER_HOST,
+    endpoint: env.WORKER_ENDPOINT ?? null,
+    rpcUrl: env.RPC_URL,
+    deploymentFile: env.DEPLOYMENT_FILE,
+    privateKey: env.WORKER_PRIVATE_KEY ?? null,
+    ownerKey: env.WORKER_OWNER_PRIVATE_KEY ?? null,
+    passphrase: { text: env.WORKER_PASSPHRASE ?? null, file: env.WORKER_PASSPHRASE_FILE ?? null },
+    dataDir: env.WORKER_DATA_DIR,
+    models: gguf === null ? env.WORKER_MODELS : new Map([...gguf.keys()].map((id) => [id, id])),
+    backend: backendOf(env, gguf),
+    // One model in this process's memory serves few jobs at once; a model server behind a URL has its own queue.
+    concurrency: env.WORKER_CONCURRENCY ?? (gguf === null ? 32 : 2),
+    queue: env.WORKER_QUEUE ?? (gguf === null ? 64 : 2),
+    payout: env.WORKER_PAYOUT ?? null,
+    stake: env.WORKER_STAKE ?? null,
+    selfSettleAfter: env.WORKER_SELF_SETTLE_AFTER ?? null,
+    acknowledgeMargin: env.WORKER_ACKNOWLEDGE_MARGIN,
+    keepSettledSeconds: env.WORKER_KEEP_SETTLED_SECONDS,
+    settlementPollMs: env.WORKER_SETTLEMENT_POLL_MS,
+    lockWaitMs: env.WORKER_LOCK_WAIT_MS,
+    drainSeconds: env.WORKER_DRAIN_SECONDS,
+    logLevel: env.WORKER_LOG_LEVEL,
+  };
+}
+
+function backendOf(env: z.infer<typeof schema>, gguf: ReadonlyMap<string, string> | null): BackendConfig {
+  if (gguf !== null) {
+    return {
+      kind: "gguf",
+      files: gguf,
+      contextSize: env.WORKER_GGUF_CONTEXT ?? null,
+      threads: env.WORKER_GGUF_THREADS ?? null,
+      gpu: env.WORKER_GGUF_GPU === "auto",
+    };
+  }
+  if (env.WORKER_BACKEND !== "builtin") return { kind: "openai", url: env.WORKER_BACKEND, key: env.WORKER_BACKEND_KEY };
+  const { WORKER_TOKENS_PER_SECOND: tokensPerSecond, WORKER_FIRST_TOKEN_MS: firstTokenMs } = env;
+  return { kind: "builtin", tokensPerSecond, firstTokenMs };
+}
+
+/** `path` for the one model, or `id=path,id=path`. */
+function ggufFiles(text: string, models: string[]): ReadonlyMap<string, string> {
+  const [only] = models;
+  if (!text.includes("=") && models.length === 1 && only !== undefined) return new Map([[only, text]]);
+  const files = parseMap(text);
+  const missing = models.filter((id) => !files.has(id));
+  const strange = [...files.keys()].filter((id) => !models.includes(id));
+  if (missing.length === 0 && strange.length === 0) return files;
+  throw new ConfigError(
+    `--gguf must name a file for each of --models (${models.join(", ")}): --gguf ${models.map((id) => `${id}=FILE`).join(",")}`,
+  );
+}
+
+/** `a,b=name` → a under "a", b under "name". */
+function parseMap(text: string): ReadonlyMap<string, string> {
+  const entries = text.split(",").flatMap((part): [string, string][] => {
+    const [id = "", ...name] = part.split("=").map((s) => s.trim());
+    return id === "" ? [] : [[id, name.join("=") || id]];
+  });
+  return new Map(entries);
+}
