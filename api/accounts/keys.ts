@@ -1,5 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import type pg from "pg";
+import { transaction } from "../store/database.ts";
 
 /** Key format: `svc_live_` and 32 alphanumeric characters (specification, "Authentication" 2). */
 const PREFIX = "svc_live_";
@@ -58,9 +59,7 @@ export class Keys {
    */
   async regenerate(wallet: string): Promise<string> {
     const key = newKey();
-    const client = await this.#pool.connect();
-    try {
-      await client.query("BEGIN");
+    await transaction(this.#pool, async (client) => {
       await client.query("UPDATE api_key SET revoked_at = now() WHERE wallet = $1 AND revoked_at IS NULL", [
         wallet.toLowerCase(),
       ]);
@@ -69,14 +68,8 @@ export class Keys {
            (SELECT suspended_at FROM api_key WHERE wallet = $2 ORDER BY created_at DESC LIMIT 1))`,
         [hashOf(key), wallet.toLowerCase(), key.slice(-4)],
       );
-      await client.query("COMMIT");
-      return key;
-    } catch (error) {
-      await client.query("ROLLBACK");
-      throw error;
-    } finally {
-      client.release();
-    }
+    });
+    return key;
   }
 
   /** Revokes the wallet's key; false if it had none. */

@@ -78,9 +78,9 @@ export class Outbox {
     return this.#read("t.mined_hash IS NULL");
   }
 
-  /** Transactions mined above `block`: candidates for a reorganisation. */
-  async minedSince(block: number): Promise<(OutboxRow & { minedHash: Hex })[]> {
-    return this.#read("t.mined_block > $2", [block]) as Promise<(OutboxRow & { minedHash: Hex })[]>;
+  /** Transactions from this nonce on that were seen mined: when the chain's count is below, a reorganisation took them back. */
+  async minedFrom(nonce: number): Promise<OutboxRow[]> {
+    return this.#read("t.nonce >= $2 AND t.mined_hash <> '0x'", [nonce]);
   }
 
   /** Highest nonce ever recorded, -1 if none. */

@@ -5,6 +5,7 @@ import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
 import { OperationQueue } from "./queue.ts";
+import { watchReorganisations } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
 import { type SigningContext, signVariant } from "./transaction.ts";
@@ -43,6 +44,7 @@ export class Pipeline {
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
+  #stopWatching: () => void = () => {};
 
   constructor(context: SigningContext, rpc: Rpc, options: Options) {
     this.#context = context;
@@ -58,16 +60,17 @@ export class Pipeline {
     const { account, outbox } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     const mined = Number(count);
-    for (const row of await outbox.minedSince(-1)) {
-      // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
-      if (row.nonce >= mined) await outbox.markUnmined(row.nonce);
-    }
+    // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
+    for (const row of await outbox.minedFrom(mined)) await outbox.markUnmined(row.nonce);
     const open = await outbox.open();
     this.#nextNonce = Math.max(mined, (await outbox.lastNonce()) + 1);
     if (open.length > 0) {
       this.#logger.info({ count: open.length }, "transactions of an earlier process are taken up");
     }
     await Promise.all(open.map((row) => this.#finish(row, batchCalldata(row.items), [])));
+    this.#stopWatching = watchReorganisations(this.#context, this.#rpc, (row) =>
+      this.#finish(row, batchCalldata(row.items), []),
+    );
   }
 
   /** Calls `observer` for each mined batch, before the promises of its operations resolve. */
@@ -114,6 +117,7 @@ export class Pipeline {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([idle, deadline]);
     this.#stopping = true;
+    this.#stopWatching();
     clearTimeout(this.#timer);
     for (const item of this.#queue.drain()) item.reject(new NotSent("the gateway stopped"));
   }

@@ -88,6 +88,8 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       }
       if (result.status === "no-funds") {
         log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
+        // Who cannot pay must not offer more.
+        since = Date.now();
         await sleep(2_000);
       }
       if (result.status === "unknown") {

@@ -65,7 +65,7 @@ function toApiError(error: unknown): ApiError {
       cause: error,
     });
   }
-  if (error instanceof RpcUnreachable || isDatabaseOutage(code)) {
+  if (error instanceof RpcUnreachable || isDatabaseOutage(error, code)) {
     return new ApiError("service_unavailable", "A part of the service is out of reach; retry in a few seconds.", {
       cause: error,
       details: { retry_after: 5 },
@@ -82,6 +82,11 @@ function toApiError(error: unknown): ApiError {
 const NO_SUCH_CHARACTER = "22021";
 
 /** Connection errors of the database driver and PostgreSQL's classes 08 (connection), 53 (resources), 57P (shutdown). */
-function isDatabaseOutage(code: string | undefined): boolean {
-  return code !== undefined && /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08|53|57P)/.test(code);
+function isDatabaseOutage(error: unknown, code: string | undefined): boolean {
+  if (code !== undefined) return /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08|53|57P)/.test(code);
+  // A connection that breaks under a query, or a pool that gets none in time: the driver has no codes for these.
+  return (
+    error instanceof Error &&
+    /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
+  );
 }

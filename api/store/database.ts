@@ -46,3 +46,29 @@ export async function migrate(url: string, logger: Logger): Promise<void> {
     log: (message) => logger.debug({ message }, "migration"),
   });
 }
+
+/** Runs `work` in a transaction: all of it is written, or nothing. */
+export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  // The pool does not listen to a client that it lent out; a connection that breaks meanwhile would end the process.
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on("error", onError);
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    // A connection that cannot even roll back is not given to the next one.
+    await client.query("ROLLBACK").catch((failure: Error) => {
+      broken ??= failure;
+    });
+    throw error;
+  } finally {
+    client.removeListener("error", onError);
+    client.release(broken);
+  }
+}

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Logger } from "pino";
+import { transaction } from "./database.ts";
 
 /** What tells one deployment on one chain from any other. */
 export type Incarnation = { chainId: number; startBlockHash: string; contracts: { InferenceEscrow: string } };
@@ -18,9 +19,7 @@ const DEV_CHAIN_ID = 31_337;
 export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, logger: Logger): Promise<void> {
   const { chainId } = deployment;
   const name = incarnationName(deployment);
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
+  await transaction(pool, async (client) => {
     await client.query("LOCK TABLE incarnation");
     const known = await client.query<{ name: string }>("SELECT name FROM incarnation");
     const before = known.rows[0]?.name;
@@ -41,11 +40,5 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
         "this is another chain than before: transactions and jobs of the old one are dropped, keys are kept",
       );
     }
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }

@@ -24,19 +24,25 @@ export type ClaimLimits = {
   total: number;
   /** For each webhook at once. */
   perWebhook: number;
-  /** Webhooks that may have fewer now, and how many. */
-  fewer: ReadonlyMap<string, number>;
+  /** Webhooks that have attempts running or may have fewer, with how many more they may have now. */
+  busy: ReadonlyMap<string, { free: number; running: number }>;
 };
 
 /**
- * Takes deliveries that are due, of each webhook the oldest ones up to its limit, so that no webhook's backlog stands before another's. Rows
+ * Takes deliveries that are due, of each webhook the oldest ones up to its limit, in turn, so that no webhook's backlog stands before another's. Rows
  * that another gateway holds are passed over. An attempt that never ended (its gateway was killed) is logged as such and does not count as failed.
  */
-export async function claimDue(pool: pg.Pool, { total, perWebhook, fewer }: ClaimLimits): Promise<Claimed[]> {
+export async function claimDue(pool: pg.Pool, { total, perWebhook, busy }: ClaimLimits): Promise<Claimed[]> {
   const { rows } = await pool.query({
     name: "webhook-claim",
     text: CLAIM,
-    values: [[...fewer.keys()], [...fewer.values()], perWebhook, total],
+    values: [
+      [...busy.keys()],
+      [...busy.values()].map(({ free }) => free),
+      perWebhook,
+      total,
+      [...busy.values()].map(({ running }) => running),
+    ],
   });
   return rows as Claimed[];
 }
@@ -50,16 +56,20 @@ const CLAIM = `
             ORDER BY d.webhook_id LIMIT 1)
     FROM webhooks WHERE webhooks.id IS NOT NULL
   ),
-  due AS (
-    SELECT d.* FROM webhooks
+  open AS (
+    SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now FROM webhooks
     JOIN webhook w ON w.id = webhooks.id AND w.status = 'active'
-    LEFT JOIN unnest($1::text[], $2::int[]) AS fewer (id, free) ON fewer.id = w.id
+    LEFT JOIN unnest($1::text[], $2::int[], $5::int[]) AS busy (id, free, running) ON busy.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, running, next_attempt_at FROM webhook_delivery
       WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now()
-      ORDER BY next_attempt_at LIMIT COALESCE(fewer.free, $3::int) FOR UPDATE SKIP LOCKED
+      ORDER BY next_attempt_at LIMIT COALESCE(busy.free, $3::int) FOR UPDATE SKIP LOCKED
     ) d
-    ORDER BY d.next_attempt_at LIMIT $4
+  ),
+  -- Each webhook in turn, those first that have the fewest attempts running: a new event does not wait behind others' backlogs.
+  due AS (
+    SELECT id, attempt, running, next_attempt_at FROM open
+    ORDER BY running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $4
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)

@@ -33,23 +33,3 @@ export async function blockNow({ head, logger }: WebhookContext): Promise<{ numb
     return head.block;
   }
 }
-
-/** Runs `work` in a transaction. */
-export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query("BEGIN");
-    const result = await work(client);
-    await client.query("COMMIT");
-    return result;
-  } catch (error) {
-    // A connection that cannot even roll back is not given to the next one.
-    await client.query("ROLLBACK").catch((failure: Error) => {
-      broken = failure;
-    });
-    throw error;
-  } finally {
-    client.release(broken);
-  }
-}

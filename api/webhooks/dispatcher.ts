@@ -83,12 +83,12 @@ export class DeliveryDispatcher {
     const { concurrency, perWebhook } = this.#settings;
     const total = concurrency - this.#total;
     if (total <= 0) return; // a finished attempt wakes the loop
-    const fewer = new Map([...this.#silent].map((id) => [id, SILENT_CONCURRENCY]));
+    const busy = new Map([...this.#silent].map((id) => [id, { free: SILENT_CONCURRENCY, running: 0 }]));
     for (const [id, running] of this.#running) {
-      fewer.set(id, Math.max(0, (fewer.get(id) ?? perWebhook) - running));
+      busy.set(id, { free: Math.max(0, (busy.get(id)?.free ?? perWebhook) - running), running });
     }
     try {
-      const claimed = await claimDue(this.#pool, { total, perWebhook, fewer });
+      const claimed = await claimDue(this.#pool, { total, perWebhook, busy });
       for (const delivery of claimed) this.#begin(delivery);
     } catch (error) {
       this.#logger.warn({ err: error }, "deliveries cannot be claimed; the next round tries again");

@@ -1,7 +1,8 @@
 /** Sending again: the same event with the same id and the same bytes, on the schedule of a new delivery. */
 import { z } from "zod";
 import { ApiError } from "../errors.ts";
-import { transaction, type WebhookContext } from "./context.ts";
+import { transaction } from "../store/database.ts";
+import type { WebhookContext } from "./context.ts";
 import { DELIVERY_STATES, deliveryNumber, unknownDelivery } from "./delivery-id.ts";
 import { unknownWebhook } from "./webhooks.ts";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
+import { transaction } from "../store/database.ts";
 import type { Outcome } from "./attempt.ts";
 import type { Claimed } from "./claim.ts";
-import { transaction } from "./context.ts";
 
 export type Finished = { claimed: Claimed; outcome: Outcome };
 

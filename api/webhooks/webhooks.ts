@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { ApiError } from "../errors.ts";
 import { EndpointRefused, parseEndpoint } from "../outbound/endpoint.ts";
-import { blockNow, transaction, type WebhookContext } from "./context.ts";
+import { transaction } from "../store/database.ts";
+import { blockNow, type WebhookContext } from "./context.ts";
 import { EVENT_NAMES, type EventName } from "./event-schemas.ts";
 
 /** Most webhooks of a wallet. */

@@ -33,6 +33,8 @@ export type StackOptions = {
   env: Partial<Record<"contracts" | "indexer" | "workers" | "api" | "demo", Record<string, string>>>;
   /** What every part's environment begins with. */
   baseEnv: NodeJS.ProcessEnv;
+  /** Told when a part dies by itself; true if the stack shall go on without it (whoever says so restarts it). */
+  onDeath?: (error: Error, part: string) => boolean;
   /** Takes the lines of progress. */
   write: (line: string) => void;
 };

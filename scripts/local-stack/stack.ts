@@ -46,7 +46,8 @@ export function startStack(options: StackOptions): Starting {
     dataDir: options.dataDir,
     abort: abort.signal,
     report: (line) => steps.note("stack", line),
-    onDeath: (error) => {
+    onDeath: (error, part) => {
+      if (options.onDeath?.(error, part)) return;
       death.resolve(error);
       // During the start, the other parts need not wait any longer.
       abort.abort(error);

@@ -15,7 +15,7 @@ type Entry = { record: PartRecord; spec: PartSpec; part: Part; watched: boolean 
 export class Supervisor {
   readonly #dataDir: string;
   readonly #report: (line: string) => void;
-  readonly #onDeath: (error: StackError) => void;
+  readonly #onDeath: (error: StackError, part: string) => void;
   readonly #abort: AbortSignal;
   readonly #entries = new Map<string, Entry>();
   readonly #logTimer: NodeJS.Timeout;
@@ -24,7 +24,7 @@ export class Supervisor {
   constructor(of: {
     dataDir: string;
     report: (line: string) => void;
-    onDeath: (error: StackError) => void;
+    onDeath: (error: StackError, part: string) => void;
     abort: AbortSignal;
   }) {
     this.#dataDir = of.dataDir;
@@ -106,7 +106,7 @@ export class Supervisor {
     const entry: Entry = { record, spec, part, watched: false };
     void exited.then(({ how }) => {
       ended = true;
-      if (entry.watched && !this.#stopping) this.#onDeath(this.#failure(spec, how));
+      if (entry.watched && !this.#stopping) this.#onDeath(this.#failure(spec, how), spec.name);
     });
     return entry;
   }
@@ -122,7 +122,7 @@ export class Supervisor {
     const entry = this.#entry(name);
     entry.watched = true;
     if (!entry.part.hasExited()) return;
-    void entry.part.exited.then(({ how }) => this.#onDeath(this.#failure(entry.spec, how)));
+    void entry.part.exited.then(({ how }) => this.#onDeath(this.#failure(entry.spec, how), name));
   }
 
   /** Signals one part and waits for its end, which is then no accident: for tests of what happens. */

@@ -282,6 +282,31 @@ describe("a deleted webhook", () => {
   });
 });
 
+describe("a gateway that is stopped", () => {
+  it("waits for the answers it has asked for, and leaves what is due to the next one", async () => {
+    const asked = new Promise<void>((resolve) => {
+      receiver.behave("/stopped", (response) => {
+        resolve();
+        setTimeout(() => response.end("in the end"), 1_500);
+      });
+    });
+    const webhook = await client.webhook(receiver.url("/stopped"), ["credit.topup"]);
+    await client.deposit(100);
+    await asked;
+    await stack.kill("api", "SIGTERM");
+    const delivery = await only(webhook, ({ status }) => status === "delivered");
+    expect((await detail(delivery)).attempt_log.map(({ response }) => response)).toEqual(["in the end"]);
+    await client.deposit(100);
+    await stack.restart("api");
+    await eventually(
+      () => log(webhook, { status: "delivered" }),
+      (all) => all.length === 2,
+      20_000,
+    );
+    expect(receiver.to("/stopped")).toHaveLength(2);
+  });
+});
+
 async function closedPort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);

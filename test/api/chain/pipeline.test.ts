@@ -4,7 +4,7 @@ import type pg from "pg";
 import { pino } from "pino";
 import { createTestClient, type Hex, http, keccak256, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Broadcaster } from "../../../api/chain/broadcast.ts";
 import { Head } from "../../../api/chain/head.ts";
 import { failOperation, lockOperation } from "../../../api/chain/operations.ts";
@@ -228,6 +228,25 @@ describe("a nonce used by a foreign transaction of the same key", () => {
     const outcome = await pipeline.submit(lock(head)).mined;
     expect(outcome.status).toBe("mined");
   }, 20_000);
+});
+
+describe("a reorganisation", () => {
+  it("that takes transactions back: the same bytes are mined again, without a restart", async () => {
+    const { pipeline, head } = await start();
+    const operation = lock(head);
+    const before = await pipeline.submit(operation).mined;
+    if (before.status !== "mined") throw new Error("not locked");
+    await node().request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await vi.waitFor(
+      async () => {
+        const receipt = await node().getTransactionReceipt({ hash: before.hash });
+        expect(receipt.status).toBe("success");
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    // And what is sent next is not held up by a gap in the nonces.
+    expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe("mined");
+  });
 });
 
 describe("one process a signer", () => {

@@ -73,6 +73,7 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     await visitor.go("/settings");
     await visitor.press("Create key");
     apiKey = await shownKey();
+    expect(await visitor.findings()).toEqual([]);
     await visitor.press("I have stored it");
     expect(await visitor.page.content()).not.toContain(apiKey);
     await visitor.go("/");
@@ -108,6 +109,7 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     await visitor.sees(/status 500|500/);
     await visitor.press("Details");
     await visitor.sees(/not now/);
+    expect(await visitor.findings()).toEqual([]);
     await visitor.press("Replay");
     await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
     const [first, second] = receiver.to("/hook");
@@ -163,6 +165,7 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     await received.fill(`${text}\n`);
     await visitor.sees(/equals the proof: there is nothing to dispute/);
     await received.fill("Something else arrived here.");
+    expect(await visitor.findings()).toEqual([]);
     await visitor.press("Open the dispute");
     await visitor.sees("The dispute is open");
     await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();

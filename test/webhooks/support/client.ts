@@ -32,6 +32,7 @@ export const openStore = (stack: Stack): pg.Pool => {
 export class Client {
   readonly account: PrivateKeyAccount;
   readonly api: ApiClient;
+  readonly apiKey: string;
   readonly #stack: Stack;
   readonly #reader;
   readonly #sender;
@@ -44,6 +45,7 @@ export class Client {
     this.#reader = createPublicClient({ transport, pollingInterval: 20 });
     this.#sender = createWalletClient({ account, transport });
     this.api = apiClient(stack, apiKey);
+    this.apiKey = apiKey;
   }
 
   /** `credits`: how many it can buy, all in all. */

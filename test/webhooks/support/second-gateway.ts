@@ -13,6 +13,8 @@ export class SecondGateway {
   readonly #stack: Stack;
   readonly #env: Record<string, string>;
   #part: Part | undefined;
+  /** Its base URL; the same after each start. */
+  url = "";
 
   constructor(stack: Stack, env: Record<string, string> = {}) {
     this.#stack = stack;
@@ -21,7 +23,8 @@ export class SecondGateway {
 
   /** Starts the process and waits until it can serve. */
   async start(): Promise<void> {
-    const port = await freePort();
+    const port = Number(new URL(this.url || `http://127.0.0.1:${await freePort()}`).port);
+    this.url = `http://127.0.0.1:${port}`;
     const { info, deploymentFile } = this.#stack;
     const env = {
       ...plainEnv(),
@@ -38,6 +41,17 @@ export class SecondGateway {
     };
     this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
     await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
+  }
+
+  /** What it said last, when it has ended by itself. */
+  get lastWords(): string | null {
+    const { child, output } = this.#part ?? {};
+    if (child === undefined || (child.exitCode === null && child.signalCode === null)) return null;
+    return `exit ${child.exitCode ?? child.signalCode}: ${output?.slice(-2_000)}`;
+  }
+
+  get pid(): number {
+    return this.#part?.child.pid ?? Number.NaN;
   }
 
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {

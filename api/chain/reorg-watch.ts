@@ -1,0 +1,51 @@
+import type { Hex } from "viem";
+import type { OutboxRow } from "./outbox.ts";
+import type { Rpc } from "./rpc.ts";
+import type { SigningContext } from "./transaction.ts";
+
+const LOOK_MS = 2_000;
+
+/**
+ * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined. The very same bytes
+ * are then brought to their end again; whatever was sent after them waits for that by its nonce.
+ */
+export function watchReorganisations(
+  context: SigningContext,
+  rpc: Rpc,
+  again: (row: OutboxRow) => Promise<void>,
+): () => void {
+  const { account, outbox, logger } = context;
+  const busy = new Set<number>();
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const look = async (): Promise<void> => {
+    const count = Number(await rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
+    const lost = (await outbox.minedFrom(count)).filter((row) => !busy.has(row.nonce));
+    if (lost.length === 0) return;
+    logger.warn(
+      { nonces: lost.map((row) => row.nonce) },
+      "a reorganisation took transactions of ours out of the chain: the same bytes go out again",
+    );
+    for (const row of lost) {
+      busy.add(row.nonce);
+      await outbox.markUnmined(row.nonce);
+      again(row)
+        .catch((error) => logger.error({ err: error, nonce: row.nonce }, "a transaction could not be brought back"))
+        .finally(() => busy.delete(row.nonce));
+    }
+  };
+  const loop = async (): Promise<void> => {
+    try {
+      if (context.maySend()) await look();
+    } catch (error) {
+      logger.warn({ err: error }, "reorganisations could not be looked for");
+    }
+    if (!stopped) timer = setTimeout(() => void loop(), LOOK_MS).unref();
+  };
+  timer = setTimeout(() => void loop(), LOOK_MS).unref();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}

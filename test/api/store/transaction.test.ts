@@ -1,0 +1,46 @@
+import { EventEmitter } from "node:events";
+import type pg from "pg";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase, transaction } from "../../../api/store/database.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+
+let stack: TestStack;
+let pool: pg.Pool;
+beforeAll(async () => {
+  stack = await startTestStack({ parts: ["database"], workers: [] });
+  pool = openDatabase(stack.info.database_url, pino({ level: "silent" }), 3);
+});
+afterAll(async () => {
+  await pool?.end();
+  await stack?.remove();
+});
+
+test("a connection that breaks inside a transaction fails that transaction and nothing else", async () => {
+  const backend = async (client: pg.ClientBase | pg.Pool) =>
+    (await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid;
+  let victim = 0;
+  await expect(
+    transaction(pool, async (client) => {
+      victim = await backend(client);
+      await pool.query("SELECT pg_terminate_backend($1)", [victim]);
+      // Between two queries nobody waits for an answer: the break arrives as an event, which once ended the process.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await client.query("SELECT 1");
+    }),
+  ).rejects.toThrow();
+  expect(EventEmitter.listenerCount(pool, "error")).toBeGreaterThan(0);
+  expect(await transaction(pool, backend)).not.toBe(victim);
+});
+
+test("what fails is undone, and its connection serves the next one", async () => {
+  await pool.query("CREATE TABLE public.proof (n int)");
+  await expect(
+    transaction(pool, async (client) => {
+      await client.query("INSERT INTO public.proof VALUES (1)");
+      throw new Error("changed my mind");
+    }),
+  ).rejects.toThrow("changed my mind");
+  await transaction(pool, (client) => client.query("INSERT INTO public.proof VALUES (2)"));
+  expect((await pool.query("SELECT n FROM public.proof")).rows).toEqual([{ n: 2 }]);
+});

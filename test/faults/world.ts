@@ -1,0 +1,117 @@
+import type pg from "pg";
+import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
+import { freePorts } from "../../scripts/local-stack/ports.ts";
+import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { Client, openStore } from "../webhooks/support/client.ts";
+import { Receiver } from "../webhooks/support/receiver.ts";
+import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../webhooks/support/second-gateway.ts";
+import { Wire } from "./wire.ts";
+
+export const MODEL = "qwen3-8b";
+const CLIENTS = 4;
+/** Short enough that a run sees timeouts; long enough that a healthy job never does. */
+const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 20 };
+const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
+
+/** Two gateways behind one database and one chain, workers, webhook receivers, and the connections that faults bend. */
+export type World = {
+  stack: TestStack;
+  second: SecondGateway;
+  pool: pg.Pool;
+  clients: Client[];
+  receiver: Receiver;
+  /** The first gateway's way to the chain and to the database. */
+  chainWire: Wire;
+  databaseWire: Wire;
+  /** Base URLs of both gateways. */
+  gateways: string[];
+  rpc: <T>(method: string, params?: unknown[]) => Promise<T>;
+  /** Process id of a part; it changes when the part is started anew. */
+  pid: (part: string) => number;
+  note: (line: string) => void;
+  stop: () => Promise<void>;
+};
+
+export async function openWorld(options: { credits: number; note: (line: string) => void }): Promise<World> {
+  const ports = await freePorts(3);
+  const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
+  const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
+  const running: TestStack = await startTestStack({
+    ports,
+    blockTime: 0.25,
+    windows: WINDOWS,
+    workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
+    env: {
+      contracts: { GATEWAY_ADDRESSES: `${GATEWAY.address},${SECOND_ADDRESS}` },
+      api: {
+        MASTER_KEY,
+        RPC_URL: `http://127.0.0.1:${chainWire.port}`,
+        LOG_LEVEL: "warn",
+        WEBHOOK_CONFIRMATIONS: "0",
+        ACKNOWLEDGE_SECONDS: "5",
+        FIRST_TOKEN_SECONDS: "8",
+        LOCK_SECONDS: "10",
+        REPLACE_AFTER_SECONDS: "3",
+        BURST_PER_SECOND: "100000",
+      },
+      workers: { WORKER_FIRST_TOKEN_MS: "50", WORKER_TOKENS_PER_SECOND: "300" },
+    },
+    // A process manager starts what has died again; here `revive` does.
+    onDeath: (error, part) => revive(part, error),
+  });
+  const revive = (part: string, error: Error): boolean => {
+    options.note(`${part} ended by itself and is started again: ${error.message.split("\n")[0]}`);
+    const again = async (tries: number): Promise<void> => {
+      try {
+        await running.restart(part);
+      } catch (failure) {
+        if (tries > 20) throw failure;
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await again(tries + 1);
+      }
+    };
+    again(0).catch((failure) => options.note(`${part} could not be started again: ${failure}`));
+    return true;
+  };
+  const second = new SecondGateway(running, {
+    DATABASE_URL: wired(running.info.database_url, databaseWire),
+    LOCK_SECONDS: "10",
+    ACKNOWLEDGE_SECONDS: "5",
+    FIRST_TOKEN_SECONDS: "8",
+    REPLACE_AFTER_SECONDS: "3",
+    BURST_PER_SECOND: "100000",
+  });
+  await rpc(running.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x3635c9adc5dea00000"]);
+  await second.start();
+  const pool = openStore(running);
+  const receiver = await Receiver.open();
+  const clients: Client[] = [];
+  for (let n = 0; n < CLIENTS; n++) {
+    const client = await Client.create(running, pool, options.credits);
+    await client.deposit(options.credits);
+    await client.webhook(receiver.url(`/client-${n}`), [...EVENTS]);
+    clients.push(client);
+  }
+  return {
+    stack: running,
+    second,
+    pool,
+    clients,
+    receiver,
+    chainWire,
+    databaseWire,
+    gateways: [running.info.base_url, second.url],
+    rpc: <T>(method: string, params: unknown[] = []) => rpc<T>(running.info.rpc_url, method, params),
+    pid: (part) => running.processes().find(({ name }) => name === part)?.pid ?? Number.NaN,
+    note: options.note,
+    stop: async () => {
+      receiver.close();
+      await second.kill();
+      await pool.end();
+      await running.remove();
+      chainWire.close();
+      databaseWire.close();
+    },
+  };
+}
