@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { WorkerClient } from "../../../api/jobs/dispatch-client.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
@@ -54,8 +54,11 @@ describe("the gateway's connection to workers", () => {
     await expect(client(false).probe(endpoint, 1_000)).rejects.toMatchObject({ code: "ENDPOINT_REFUSED" });
   });
 
-  it("takes a 404 for an output for what it is, whether or not its body ever ends", async () => {
-    const url = await serve((_request, response) => void response.writeHead(404).write("{"));
+  it.each([
+    ["ends", (response: ServerResponse) => void response.writeHead(404, { "content-length": "2" }).end("{}")],
+    ["never ends", (response: ServerResponse) => void response.writeHead(404).write("{")],
+  ])("takes a 404 for an output for what it is when its body %s", async (_what, answer) => {
+    const url = await serve((_request, response) => answer(response));
     const wanted = {
       assignment: offer.assignment,
       signature: offer.signature,
