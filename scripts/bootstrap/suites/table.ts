@@ -38,7 +38,7 @@ const lint: Suite = {
 
 const contracts: Suite = {
   name: "contracts",
-  budget: 260,
+  budget: 500,
   folders: ["test/contracts", "contracts"],
   steps: [{ title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" }],
 };
@@ -54,15 +54,16 @@ function vitest(name: string, budget: number, folders = [`test/${name}`]): Suite
 
 /** Vitest's suites; vitest.config.ts makes a project of each. */
 export const VITEST_SUITES: readonly Suite[] = [
-  vitest("unit", 30, ["test/unit", "test/protocol"]),
-  vitest("bootstrap", 110),
-  vitest("indexer", 200),
-  vitest("api", 240),
-  vitest("webhooks", 240),
-  vitest("worker", 150),
-  vitest("verify", 150),
-  vitest("e2e", 220),
-  vitest("web", 150),
+  vitest("api", 400),
+  vitest("webhooks", 300),
+  vitest("worker", 300),
+  vitest("e2e", 300),
+  vitest("indexer", 300),
+  vitest("web", 300),
+  vitest("verify", 300),
+  vitest("faults", 300),
+  vitest("bootstrap", 300),
+  vitest("unit", 60, ["test/unit", "test/protocol"]),
 ];
 
 /** Artifacts and generated types: what the linters read and the suites deploy. Runs first, whatever is asked for. */
