@@ -30,9 +30,11 @@ export function newSubmission(
 ): { submission: Submission; waiting: Waiting } {
   const sent = Promise.withResolvers<Hex>();
   const mined = Promise.withResolvers<Outcome>();
-  // A caller may care for one of the two only; the other must not end the process as an unhandled rejection.
+  // A caller may care for one of the two only; the other must not end the process as an unhandled rejection. Nor may a failed
+  // preparation, for which nobody waits until a batch takes the operation up.
   sent.promise.catch(() => {});
   mined.promise.catch(() => {});
+  prepared.catch(() => {});
   return {
     submission: { sent: sent.promise, mined: mined.promise },
     waiting: {

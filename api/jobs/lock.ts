@@ -54,8 +54,6 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     validUntil,
     creditsLocked: credits,
   });
-  // Until a batch takes it up nobody waits for it: its failure must not count as unhandled.
-  recorded.catch(() => {});
   const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
   const { mined } = context.pipeline.submit(operation, recorded);
   request.onSubmitted?.();

@@ -230,6 +230,22 @@ describe("a nonce used by a foreign transaction of the same key", () => {
   }, 20_000);
 });
 
+describe("an operation whose row could not be written", () => {
+  it("is never sent, says so, and holds up nobody", async () => {
+    const { pipeline, head } = await start();
+    // In flight, so that the others wait for a batch: a failure before that must not go unheard.
+    const first = pipeline.submit(lock(head)).mined;
+    const operation = lock(head);
+    const unwritten = pipeline.submit(operation, Promise.reject(new Error("the database is away"))).mined;
+    const neighbour = pipeline.submit(lock(head)).mined;
+    await expect(unwritten).rejects.toThrow("not on record");
+    expect([(await first).status, (await neighbour).status]).toEqual(["mined", "mined"]);
+    expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe(
+      "reverted",
+    );
+  });
+});
+
 describe("a reorganisation", () => {
   it("that takes transactions back: the same bytes are mined again, without a restart", async () => {
     const { pipeline, head } = await start();
