@@ -101,6 +101,7 @@ export class Gateway {
     await head.start();
     await recognizeChain(pool, config.deployment as Incarnation, logger);
 
+    const store = new JobStore(pool, (state) => this.metrics.jobs.inc({ state }));
     const outbox = new Outbox(pool, account.address);
     const context = {
       account,
@@ -114,6 +115,7 @@ export class Gateway {
       replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
       metrics: this.metrics,
       logger,
+      takenBack: (jobIds: Hex[]) => store.reopen(jobIds),
       maySend: () => this.signerLock.held,
       stopping: () => this.pipeline.stopping,
     };
@@ -129,7 +131,6 @@ export class Gateway {
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
-    const store = new JobStore(pool, (state) => this.metrics.jobs.inc({ state }));
     const jobs: JobContext = {
       account,
       chainId,

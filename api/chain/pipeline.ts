@@ -5,7 +5,7 @@ import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
 import { OperationQueue } from "./queue.ts";
-import { watchReorganisations } from "./reorg-watch.ts";
+import { takeBack, watchReorganisations } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
 import { type SigningContext, signVariant } from "./transaction.ts";
@@ -61,7 +61,7 @@ export class Pipeline {
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     const mined = Number(count);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
-    for (const row of await outbox.minedFrom(mined)) await outbox.markUnmined(row.nonce);
+    for (const row of await outbox.minedFrom(mined)) await takeBack(this.#context, row);
     const open = await outbox.open();
     this.#nextNonce = Math.max(mined, (await outbox.lastNonce()) + 1);
     if (open.length > 0) {

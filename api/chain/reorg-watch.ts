@@ -5,6 +5,12 @@ import type { SigningContext } from "./transaction.ts";
 
 const LOOK_MS = 2_000;
 
+/** Notes that a transaction is not on the chain any more. */
+export async function takeBack({ outbox, takenBack }: SigningContext, row: OutboxRow): Promise<void> {
+  await takenBack(row.items.map((item) => item.jobId));
+  await outbox.markUnmined(row.nonce);
+}
+
 /**
  * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined. The very same bytes
  * are then brought to their end again; whatever was sent after them waits for that by its nonce.
@@ -29,7 +35,7 @@ export function watchReorganisations(
     );
     for (const row of lost) {
       busy.add(row.nonce);
-      await outbox.markUnmined(row.nonce);
+      await takeBack(context, row);
       again(row)
         .catch((error) => logger.error({ err: error, nonce: row.nonce }, "a transaction could not be brought back"))
         .finally(() => busy.delete(row.nonce));

@@ -26,6 +26,8 @@ export type SigningContext = {
   logger: Logger;
   /** False while this process may not send: the signer lock is lost. */
   maySend: () => boolean;
+  /** Told which jobs' operations the chain took back: what was known of their end is not true any more. */
+  takenBack: (jobIds: Hex[]) => Promise<void>;
   /** True once this process stops: what is open is left to the next one. */
   stopping: () => boolean;
 };

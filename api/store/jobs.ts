@@ -198,6 +198,17 @@ export class JobStore {
     return result.rows.map(read);
   }
 
+  /**
+   * The chain took the settlement of these jobs back: they are unfinished again, for recovery to look at. Jobs that were returned
+   * stay as they are: their operations have no deadline and come again as the same bytes.
+   */
+  async reopen(jobIds: readonly Hex[]): Promise<void> {
+    await this.#pool.query(
+      "UPDATE job SET state = 'settling', updated_at = now() WHERE job_id = ANY($1) AND state = 'settled'",
+      [jobIds.map(toApiJobId)],
+    );
+  }
+
   /** Jobs of this gateway that are not over: what a restart takes up. */
   async unfinished(gateway: Address): Promise<StoredJob[]> {
     const result = await this.#pool.query(

@@ -126,3 +126,6 @@ export const FAULTS: readonly Fault[] = [
     },
   },
 ];
+
+/** Faults that can take mined transactions away for good: a development node's last dump, a reorganisation that loses them. */
+export const ROLL_BACKS: ReadonlySet<string> = new Set(["kill -9 chain", "reorganisation that loses transactions"]);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FAULTS } from "./faults.ts";
+import { FAULTS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
 import { Random } from "./random.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -45,7 +45,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
     while (load.requests.length < options.requests) await sleep(500);
     await load.stop();
     note(`${load.requests.length} requests made; waiting for every job to end`);
-    return { seed, struck, ...(await judge(world, load)) };
+    const rolledBack = [...ROLL_BACKS].some((name) => struck[name] !== undefined);
+    return { seed, struck, ...(await judge(world, load, rolledBack)) };
   } finally {
     await world.stop();
   }

@@ -22,7 +22,7 @@ export type Verdict = {
   settled: number;
   failed: number;
   refunded: number;
-  /** Answered, and not on the chain any more: their lock went with a chain that was rolled back, nobody paid for them. */
+  /** Answered, and nobody paid: a chain that was rolled back lost their lock, or their settlement until its window was over. */
   lostWithTheChain: number;
   webhookDeliveries: number;
 };
@@ -32,7 +32,7 @@ const END_MS = 240_000;
 const WEBHOOKS_MS = 120_000;
 
 /** Waits until everything has come to its end, then judges from the chain alone. */
-export async function judge(world: World, load: Load): Promise<Verdict> {
+export async function judge(world: World, load: Load, chainWasRolledBack: boolean): Promise<Verdict> {
   const problems: string[] = [];
   const stories = await untilEveryJobEnds(world, problems);
   const count = (pick: (story: Story) => boolean) => [...stories.values()].filter(pick).length;
@@ -51,6 +51,9 @@ export async function judge(world: World, load: Load): Promise<Verdict> {
   };
   if (load.hangs > 0) problems.push(`${load.hangs} requests got no answer at all`);
   checkRequests(load, stories, verdict);
+  if (verdict.lostWithTheChain > 0 && !chainWasRolledBack) {
+    problems.push(`${verdict.lostWithTheChain} answers are not paid for, and no transaction was ever taken back`);
+  }
   await checkLedger(world, problems);
   await checkWebhooks(world, stories, problems);
   problems.push(...(await reindexed(world)));
@@ -109,7 +112,7 @@ function checkRequests(load: Load, stories: Map<string, Story>, verdict: Verdict
     const story = jobId === null ? undefined : stories.get(jobId);
     if (outcome === "answered") {
       if (jobId === null) problems.push("an answer came without a job id");
-      else if (story === undefined) verdict.lostWithTheChain += 1;
+      else if (story === undefined || story.failed + story.refunded > 0) verdict.lostWithTheChain += 1;
       else if (story.settled !== 1) problems.push(`${jobId} was answered and is not settled: ${JSON.stringify(story)}`);
       else if (story.proofHash !== answerHash(text)) problems.push(`${jobId}: the proof is of another text`);
     }

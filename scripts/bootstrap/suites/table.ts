@@ -75,6 +75,8 @@ export const COMPILE: Suite = {
     { title: "compile", args: [bin("hardhat/dist/src/cli.js"), "compile"], count: "exit code" },
     // Before anything generates them anew: the committed ABIs must be those of the contracts.
     { title: "generated ABIs", args: ["scripts/build/generate-abi.ts", "--check"], count: "exit code" },
+    // Leaves the mark by which stacks see that nothing is to be compiled: two compilers at once would disturb each other.
+    { title: "mark", args: ["scripts/local-stack/compile-main.ts"], count: "exit code" },
     // Once here rather than in the first suite that starts an API.
     { title: "web application", args: ["scripts/build/web.ts"], count: "exit code" },
   ],

@@ -27,6 +27,7 @@ const owner = privateKeyToAccount(generatePrivateKey());
 
 let stack: TestStack;
 let pool: pg.Pool;
+let takenBack: Hex[] = [];
 let open: { pipeline: Pipeline; head: Head }[] = [];
 
 const node = () =>
@@ -68,6 +69,7 @@ async function start({ replaceAfterMs = 15_000 } = {}) {
     replaceAfterMs,
     feeCap: 500_000_000_000n,
     metrics: new Metrics(),
+    takenBack: async (jobIds: Hex[]) => void takenBack.push(...jobIds),
     maySend: () => true,
     stopping: () => pipeline.stopping,
   };
@@ -252,6 +254,7 @@ describe("a reorganisation", () => {
     const operation = lock(head);
     const before = await pipeline.submit(operation).mined;
     if (before.status !== "mined") throw new Error("not locked");
+    takenBack = [];
     await node().request({ method: "anvil_reorg" as never, params: [1, []] as never });
     await vi.waitFor(
       async () => {
@@ -260,6 +263,7 @@ describe("a reorganisation", () => {
       },
       { timeout: 15_000, interval: 100 },
     );
+    expect(takenBack).toEqual([operation.jobId]);
     // And what is sent next is not held up by a gap in the nonces.
     expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe("mined");
   });
