@@ -11,7 +11,7 @@ export default defineConfig({
         include: folders.map((folder) => `${folder}/**/*.test.ts`),
         testTimeout: 30_000,
         // The first start of a stack deploys the contracts and fills the index.
-        hookTimeout: 90_000,
+        hookTimeout: 180_000,
       },
     })),
   },
