@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
 import type { z } from "zod";
 import { dispatchSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import { whyUnreasonable } from "../protocol/json-shape.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Outputs } from "./jobs/output.ts";
 import type { JobRunner } from "./jobs/runner.ts";
@@ -31,6 +32,11 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   });
 
   app.use(express.json({ limit: BODY_LIMIT }));
+  app.use((req, _res, next) => {
+    const reason = whyUnreasonable(req.body);
+    if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
+    next();
+  });
 
   app.post("/jobs", async (req, res) => {
     if (health().status === "draining")

@@ -1,5 +1,6 @@
 import express, { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
+import { plainShape } from "../http/body.ts";
 import { burstLimit } from "../http/burst-limit.ts";
 import { jobRoutes } from "../routes/jobs.ts";
 import { webhookRoutes } from "../routes/webhooks.ts";
@@ -39,7 +40,13 @@ function webApi(gateway: Gateway): Router {
   const parts = { rpc, escrow: contracts.InferenceEscrow, keys, now };
 
   const api = Router();
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), express.json({ limit: BODY_LIMIT }));
+  api.use(
+    burstLimit(config.BURST_PER_SECOND),
+    noStore,
+    sameOriginOnly(origin),
+    express.json({ limit: BODY_LIMIT }),
+    plainShape,
+  );
   api.get("/config", configRoute(config));
   api.use(sessionRoutes(sessions));
   api.use(explorerRoutes({ rpc, reader: pool, jobs: new JobStore(pool) }));
@@ -51,7 +58,6 @@ function webApi(gateway: Gateway): Router {
   api.use("/key", session, keyRoutes(parts));
   api.get("/jobs.csv", session, usageCsvRoute(jobReader));
   api.get("/jobs/:job_id/output", session, gateway.output);
-  api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   api.use("/jobs", session, jobRoutes(jobReader));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
