@@ -13,7 +13,7 @@ export default defineConfig({
     splitTestsCompilation: true,
   },
   paths: { sources: "./contracts", tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
-  coverage: { skipFiles: ["contracts/testing"] },
+  coverage: { skipFiles: ["contracts/testing/**"] },
   // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
   typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },
   // Enough accounts for 64 clients with a wallet of their own (gas of a full batch).

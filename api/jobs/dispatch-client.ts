@@ -9,7 +9,7 @@ import {
 } from "../../protocol/dispatch.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { guardedAgent } from "../outbound/agent.ts";
-import { BodyTooLarge, readBounded } from "../outbound/body.ts";
+import { BodyTooLarge, discard, readBounded } from "../outbound/body.ts";
 import { EndpointRefused, parseEndpoint } from "../outbound/endpoint.ts";
 import { type CompletedEvent, type DispatchEvents, followStream } from "./dispatch-stream.ts";
 import { WorkerFailure } from "./worker-failure.ts";
@@ -79,7 +79,7 @@ export class WorkerClient {
   async fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
     const response = await this.#post(endpoint, "/jobs/output", body, signal);
     if (response.statusCode === 404) {
-      response.body.destroy();
+      discard(response.body);
       return null;
     }
     if (response.statusCode !== 200) throw await refusal(response);

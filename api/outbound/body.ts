@@ -28,3 +28,10 @@ export async function readStart(body: Body, limit: number): Promise<{ bytes: Buf
   }
   return { bytes: Buffer.concat(chunks), complete: true };
 }
+
+/** Closes the connection of a body that nobody will read. */
+export function discard(body: { on(event: "error", listener: () => void): unknown; destroy(): unknown }): void {
+  // A body that is destroyed before its end reports that as an error; without a listener it would end the process.
+  body.on("error", () => {});
+  body.destroy();
+}

@@ -10,6 +10,8 @@ import {ISpendingLimits} from "./ISpendingLimits.sol";
 import {ISettlement} from "./ISettlement.sol";
 
 /// @title The whole escrow as one contract presents it
+// Nothing of its own.
+// solhint-disable-next-line no-empty-blocks
 interface IInferenceEscrow is
     IDisputes,
     ISettlement,

@@ -23,6 +23,8 @@ struct ModelListing {
 }
 
 /// @notice A listed model as it stands now.
+// Never stored: its order is for readers.
+// solhint-disable-next-line gas-struct-packing
 struct ModelView {
     uint16 number; // on-chain id, from 1
     ModelListing listing; // with the prices in force

@@ -8,6 +8,8 @@ import {LockTerms, packLockTerms} from "../libraries/Packed.sol";
 /// @title Models, tiers, prices and retirement
 contract ModelCatalog is IModelCatalog, Ownable {
     /// @dev One slot: all that a lock reads. Announced prices apply by time, nobody has to switch them.
+    // The linter takes an enum for a whole slot.
+    // solhint-disable-next-line gas-struct-packing
     struct Terms {
         uint16 perRequest;
         uint16 per1k;
@@ -28,8 +30,11 @@ contract ModelCatalog is IModelCatalog, Ownable {
     }
 
     /// @inheritdoc IModelCatalog
+    // The getter carries the name that the interface gives it.
+    // solhint-disable-next-line immutable-vars-naming
     uint40 public immutable override priceNotice;
     /// @inheritdoc IModelCatalog
+    // solhint-disable-next-line immutable-vars-naming
     uint40 public immutable override retirementNotice;
     /// @inheritdoc IModelCatalog
     uint16 public override modelCount;

@@ -19,6 +19,8 @@ abstract contract StakeTerms is WorkerStorage, Ownable {
     }
 
     /// @inheritdoc IWorkerStakes
+    // The getter carries the name that the interface gives it.
+    // solhint-disable-next-line immutable-vars-naming
     uint40 public immutable override unbondingPeriod;
 
     Terms private _terms;

@@ -71,6 +71,8 @@ contract HostileStablecoin is TestStablecoin {
         address target = _hookTarget;
         if (target == address(0)) return;
         _hookTarget = address(0);
+        // The hook is whatever call a test wants to be made here.
+        // solhint-disable-next-line avoid-low-level-calls
         (hookSucceeded, hookResult) = target.call(_hookData);
     }
 

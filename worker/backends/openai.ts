@@ -39,7 +39,8 @@ export class OpenAiBackend implements Backend {
     const response = await this.#send("POST", "/chat/completions", signal, body);
     const type = String(response.headers["content-type"] ?? "");
     if (!type.includes("text/event-stream")) {
-      response.body.destroy();
+      // A body that is destroyed before its end reports that as an error; without a listener it would end the process.
+      response.body.on("error", () => {}).destroy();
       throw new BackendError(
         `the model server answered ${type || "without a content type"} instead of an event stream`,
       );

@@ -29,7 +29,11 @@ const lint: Suite = {
       args: [bin("prettier/bin/prettier.cjs"), "--check", "--no-error-on-unmatched-pattern", ...SOLIDITY],
       count: "exit code",
     },
-    { title: "solhint", args: [bin("solhint/solhint.js"), "--noPoster", ...SOLIDITY], count: "exit code" },
+    {
+      title: "solhint",
+      args: [bin("solhint/solhint.js"), "--noPoster", "--max-warnings=0", ...SOLIDITY],
+      count: "exit code",
+    },
     { title: "types", args: [bin("typescript/bin/tsc"), "--noEmit"], count: "exit code" },
     { title: "types (indexer)", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "indexer"], count: "exit code" },
     { title: "types (web)", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "web"], count: "exit code" },

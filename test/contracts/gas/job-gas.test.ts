@@ -2,6 +2,8 @@ import { expect } from "chai";
 import { networkHelpers } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { deployCrowd } from "./crowd.ts";
+import { gasOfDisputes } from "./dispute-gas.ts";
+import { type Ending, endings, gasPerEnding } from "./endings.ts";
 import { type Flow, gasPerJob } from "./measure.ts";
 import { gasOfOperations, gasOfWorstCase } from "./operations.ts";
 import { differences, type GasTable, page, readPage, readSnapshot, writeSnapshot } from "./snapshot.ts";
@@ -31,7 +33,17 @@ describe("Gas", () => {
 
   it("of single calls", async () => {
     for (const [name, gas] of Object.entries(await gasOfOperations(await freshWorld()))) put(name, 1, gas);
+    for (const [name, gas] of Object.entries(await gasOfDisputes(await freshWorld()))) put(name, 1, gas);
   });
+
+  for (const ending of Object.keys(endings) as Ending[]) {
+    it(`of ${ending} in batches`, async () => {
+      for (const size of [8, 32, 64]) {
+        const world = await networkHelpers.loadFixture(deployCrowd);
+        put(ending, size, await gasPerEnding(world, world.pairs.slice(0, size), ending));
+      }
+    });
+  }
 
   it("of the dearest item that a batch can meet, which its floor covers one and a half times", async () => {
     const world = await freshHostileWorld();

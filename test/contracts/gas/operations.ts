@@ -14,7 +14,7 @@ import type { World } from "../support/world.ts";
 
 type Sent = Promise<{ wait(): Promise<{ gasUsed: bigint } | null> }>;
 
-async function gasOf(sent: Sent): Promise<number> {
+export async function gasOf(sent: Sent): Promise<number> {
   return Number((await (await sent).wait())?.gasUsed ?? 0n);
 }
 

@@ -54,6 +54,18 @@ describe("the gateway's connection to workers", () => {
     await expect(client(false).probe(endpoint, 1_000)).rejects.toMatchObject({ code: "ENDPOINT_REFUSED" });
   });
 
+  it("takes a 404 for an output for what it is, whether or not its body ever ends", async () => {
+    const url = await serve((_request, response) => void response.writeHead(404).write("{"));
+    const wanted = {
+      assignment: offer.assignment,
+      signature: offer.signature,
+      access: { expiresAt: 9, signature: offer.signature },
+    };
+    expect(await client(true).fetchOutput(url, wanted, AbortSignal.timeout(5_000))).toBeNull();
+    // An error event that nobody listens to ended the gateway here; vitest fails on one too.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
   it("keeps the path of an endpoint, and follows no redirect", async () => {
     const asked: string[] = [];
     const url = await serve((request, response) => {
