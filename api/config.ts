@@ -3,6 +3,8 @@ import { isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 
+const DEV_CHAIN_ID = 31_337;
+
 const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
 const delays = z
@@ -36,6 +38,10 @@ const schema = z.object({
   /** How a wallet names the chain, and the currency of its gas. */
   CHAIN_NAME: z.string().optional(),
   CHAIN_CURRENCY: z.string().default("ETH"),
+  /** Lets `/metrics` be read from other machines; without it only from this one. */
+  METRICS_TOKEN: z.string().min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`").optional(),
+  /** Most TCP connections at once: each costs memory, also one that sends nothing. */
+  MAX_CONNECTIONS: z.coerce.number().int().positive().default(10_000),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   /** Requests a second from one address; more get 429. */
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
@@ -82,6 +88,9 @@ const schema = z.object({
   PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
 });
 
+/** Every variable of the gateway's environment. */
+export const SETTINGS: readonly string[] = Object.keys(schema.shape);
+
 export type Config = Omit<z.infer<typeof schema>, "BASE_URL" | "APP_URL" | "DOCS_URL"> & {
   BASE_URL: string;
   APP_URL: string;
@@ -99,12 +108,18 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
   const values = result.data;
+  const deployment = parseDeployment(readFileSync(values.DEPLOYMENT_FILE, "utf8"), values.DEPLOYMENT_FILE);
+  if (values.ALLOW_LOCAL_ENDPOINTS && deployment.chainId !== DEV_CHAIN_ID) {
+    throw new Error(
+      `ALLOW_LOCAL_ENDPOINTS is for development: on chain ${deployment.chainId} webhooks could ask services of this machine. Unset it.`,
+    );
+  }
   const BASE_URL = values.BASE_URL ?? `http://${values.API_HOST}:${values.API_PORT}`;
   return {
     ...values,
     BASE_URL,
     APP_URL: values.APP_URL ?? `${BASE_URL}/app`,
     DOCS_URL: values.DOCS_URL ?? `${BASE_URL}/docs`,
-    deployment: parseDeployment(readFileSync(values.DEPLOYMENT_FILE, "utf8"), values.DEPLOYMENT_FILE),
+    deployment,
   };
 }

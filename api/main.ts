@@ -1,10 +1,11 @@
 /** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
 import type { Server } from "node:http";
-import { pino } from "pino";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { Gateway } from "./gateway.ts";
 import { answerMalformed } from "./http/malformed.ts";
+import { createHttpServer } from "./http/server.ts";
+import { createLogger } from "./log.ts";
 import { migrate, openDatabase } from "./store/database.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
@@ -20,7 +21,7 @@ try {
   process.exit(2);
 }
 
-const logger = pino({ level: config.LOG_LEVEL, base: { part: "api" } });
+const logger = createLogger(config.LOG_LEVEL, config);
 
 async function main(): Promise<void> {
   await migrate(config.DATABASE_URL, logger);
@@ -57,16 +58,13 @@ async function main(): Promise<void> {
 function listen(gateway: Gateway): Promise<Server> {
   return new Promise((resolve, reject) => {
     const app = createApp(gateway);
-    const server = app.listen(config.API_PORT, config.API_HOST, (error?: Error) => {
-      if (error) reject(error);
-      else resolve(server);
-    });
+    const server = createHttpServer(app, config.MAX_CONNECTIONS);
+    server.once("error", reject);
+    server.listen(config.API_PORT, config.API_HOST, () => resolve(server));
+    server.on("drop", () => logger.warn({ limit: config.MAX_CONNECTIONS }, "too many connections: one was closed"));
     answerMalformed(server, config.DOCS_URL, logger);
     // An Expect that nobody knows is no reason not to answer.
     server.on("checkExpectation", app);
-    // Longer than the idle time of usual load balancers: a connection is never closed under a request on its way.
-    server.keepAliveTimeout = 75_000;
-    server.requestTimeout = 60_000;
   });
 }
 

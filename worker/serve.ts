@@ -65,6 +65,10 @@ function listen(worker: Worker, config: Config): Promise<Server> {
           : error,
       );
     });
+    // Whoever finds the port can connect: nothing may trickle in for minutes, nor take all memory.
+    server.headersTimeout = 10_000;
+    server.requestTimeout = 60_000;
+    server.maxConnections = 4_096;
     // Longer than a gateway keeps an idle connection, so that it never writes into one that is just being closed.
     server.keepAliveTimeout = 75_000;
   });

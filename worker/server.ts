@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
 import type { z } from "zod";
-import { dispatchSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import { dispatchSchema, messageSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import { firstBad, whyUnreasonable } from "../protocol/json-shape.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Outputs } from "./jobs/output.ts";
 import type { JobRunner } from "./jobs/runner.ts";
@@ -31,10 +32,16 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   });
 
   app.use(express.json({ limit: BODY_LIMIT }));
+  app.use((req, _res, next) => {
+    const reason = whyUnreasonable(req.body);
+    if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
+    next();
+  });
 
   app.post("/jobs", async (req, res) => {
     if (health().status === "draining")
       throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
+    checkMessages(req.body);
     await runner.run(parse(dispatchSchema, req.body), new EventStream(res));
   });
 
@@ -69,6 +76,13 @@ function answerError(error: unknown, path: string, res: Response, log: Logger): 
     log.error({ path, err: error }, "request failed");
     res.status(500).json({ error: { code: "internal_error", message: "the worker failed; its log tells why" } });
   }
+}
+
+/** Anyone can send a body: a schema would make a complaint of each bad message before it refuses the list. */
+function checkMessages(body: unknown): void {
+  const messages: unknown = Object(Object(body).request).messages;
+  const bad = Array.isArray(messages) ? firstBad(messageSchema, messages) : -1;
+  if (bad >= 0) throw new Refusal(RefusalCode.BadRequest, `invalid: request.messages.${bad}`);
 }
 
 function parse<T>(schema: z.ZodType<T>, body: unknown): T {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
+import { whyUnreasonable } from "../../protocol/json-shape.ts";
 import { ApiError } from "../errors.ts";
 
 /** Largest request body. */
@@ -22,8 +23,16 @@ function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: 
   if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
 }
 
+/** Refuses bodies whose parts are so many or so deep that looking at them would hold up everybody else. */
+export const plainShape: RequestHandler = (request, _response, next) => {
+  const reason = whyUnreasonable(request.body);
+  if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
+  next();
+};
+
 /** Reads request bodies: JSON of at most 4 MiB, also compressed. Whatever cannot be read is `invalid_request`. */
 export const readBody: RequestHandler[] = [
   onlyJson,
   express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }),
+  plainShape,
 ];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { firstBad } from "../../protocol/json-shape.ts";
 import { ApiError } from "../errors.ts";
 import { validate } from "../http/validate.ts";
 
@@ -102,7 +103,7 @@ export type ChatBody = {
 
 /** Validates a request body. Throws `invalid_request` with the offending field. */
 export function parseChatBody(body: unknown): ChatBody {
-  const parsed = validate(chatBodySchema, body);
+  const parsed = validate(chatBodySchema, withoutMoreThanOneBadMessage(body));
   for (const [field, isAsked] of Object.entries(NOT_OFFERED)) {
     const value = (body as Record<string, unknown>)[field];
     if (value !== undefined && value !== null && isAsked(value)) {
@@ -122,6 +123,13 @@ export function parseChatBody(body: unknown): ChatBody {
       ...given({ temperature, top_p, frequency_penalty, presence_penalty, seed }),
     },
   };
+}
+
+/** A schema complains of every message of a list, the answer names the first: what comes after it is left out. */
+function withoutMoreThanOneBadMessage(body: unknown): unknown {
+  const messages: unknown = Object(body).messages;
+  const bad = Array.isArray(messages) ? firstBad(message, messages) : -1;
+  return bad === -1 ? body : { ...Object(body), messages: (messages as unknown[]).slice(0, bad + 1) };
 }
 
 /** Drops what the client left out or sent as null: the backend's own defaults hold. */

@@ -1,10 +1,11 @@
 import { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
+import { operatorsOnly } from "../http/operators-only.ts";
 
 /** A head older than this means that the chain node does not answer. */
 const HEAD_SILENT_MS = 5_000;
 
-/** `GET /healthz` (alive), `/readyz` (can serve), `/metrics` (Prometheus). Open to the operator's network, not to clients. */
+/** `GET /healthz` (alive), `/readyz` (can serve), `/metrics` (Prometheus, not for clients). */
 export function healthRoutes(gateway: Gateway): Router {
   const alive: RequestHandler = (_request, response) => {
     response.json({ status: "ok" });
@@ -27,7 +28,10 @@ export function healthRoutes(gateway: Gateway): Router {
     response.type(registry.contentType).send(await registry.metrics());
   };
 
-  return Router().get("/healthz", alive).get("/readyz", ready).get("/metrics", metrics);
+  return Router()
+    .get("/healthz", alive)
+    .get("/readyz", ready)
+    .get("/metrics", operatorsOnly(gateway.config.METRICS_TOKEN), metrics);
 }
 
 async function answers(query: Promise<unknown>): Promise<boolean> {

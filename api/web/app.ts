@@ -1,5 +1,6 @@
 import express, { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
+import { plainShape } from "../http/body.ts";
 import { burstLimit } from "../http/burst-limit.ts";
 import { jobRoutes } from "../routes/jobs.ts";
 import { webhookRoutes } from "../routes/webhooks.ts";
@@ -19,6 +20,8 @@ import { usageCsvRoute } from "./usage-csv.ts";
 import { deliveryRoutes, settingsRoutes } from "./webhook-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
+/** Requests a second from one address that lead to questions to the node; nodes are metered. */
+const NODE_PER_SECOND = 50;
 
 /** Everything below `/app`: the application's files, and below `/app/api` the routes only it uses (docs/web.md). */
 export function webApp(gateway: Gateway): Router {
@@ -39,7 +42,15 @@ function webApi(gateway: Gateway): Router {
   const parts = { rpc, escrow: contracts.InferenceEscrow, keys, now };
 
   const api = Router();
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), express.json({ limit: BODY_LIMIT }));
+  api.use(
+    burstLimit(config.BURST_PER_SECOND),
+    noStore,
+    sameOriginOnly(origin),
+    express.json({ limit: BODY_LIMIT }),
+    plainShape,
+  );
+  // Open to everybody, and each asks the node, some of them a dozen times.
+  api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.get("/config", configRoute(config));
   api.use(sessionRoutes(sessions));
   api.use(explorerRoutes({ rpc, reader: pool, jobs: new JobStore(pool) }));
@@ -51,7 +62,6 @@ function webApi(gateway: Gateway): Router {
   api.use("/key", session, keyRoutes(parts));
   api.get("/jobs.csv", session, usageCsvRoute(jobReader));
   api.get("/jobs/:job_id/output", session, gateway.output);
-  api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   api.use("/jobs", session, jobRoutes(jobReader));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));

@@ -26,6 +26,16 @@ const { WebSocketServer } = createRequire(import.meta.resolve("ponder"))("ws") a
 const REPEAT_MS = 250;
 const SUBSCRIPTION = "0x1";
 
+/** A JSON-RPC request. Whoever else finds the port (a page in a browser can) must not end the indexer with what it says. */
+export function parseRequest(text: string): { id?: unknown; method?: unknown } {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    // No JSON is no request: like an unknown method it gets no answer.
+    return {};
+  }
+}
+
 /** Starts the feed; returns the URL that Ponder subscribes to. */
 export async function startHeadFeed(chain: PublicClient, wsUrl: string | undefined, pollMs: number): Promise<string> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
@@ -42,7 +52,7 @@ export async function startHeadFeed(chain: PublicClient, wsUrl: string | undefin
   };
   server.on("connection", (socket) => {
     socket.on("message", (data) => {
-      const { id, method } = JSON.parse(data.toString()) as { id: number; method: string };
+      const { id, method } = parseRequest(data.toString());
       if (method !== "eth_subscribe") return;
       socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: SUBSCRIPTION }));
       say(socket);

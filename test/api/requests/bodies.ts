@@ -42,6 +42,18 @@ export function bodies(world: World): void {
       });
     });
 
+    it.each([
+      ["a million messages", `{"model":"${MODEL}","messages":[${"0,".repeat(1_000_000)}0]}`, "values"],
+      ["a field nested a million deep", `{"logit_bias":${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}}`, "deep"],
+    ])("with %s is refused before anybody looks at it", async (_what, body, reason) => {
+      const response = await call(world, "POST", "/v1/chat/completions", JSON_TYPE, body);
+      expect(response.status).toBe(400);
+      expect(await errorOf(response)).toMatchObject({
+        code: "invalid_request",
+        message: expect.stringContaining(reason),
+      });
+    });
+
     it("that is compressed counts with its full size", async () => {
       const body = gzipSync(JSON.stringify(chat(MODEL, " ".repeat(8 * 1024 * 1024))));
       const response = await call(

@@ -1,0 +1,42 @@
+/** Settings that would be dangerous where money is real, or that nobody could correct from the message. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { readConfig } from "../../api/config.ts";
+import { deploymentSchema } from "../../protocol/deployment.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function environment(chainId: number, more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const names = Object.keys(deploymentSchema.shape.contracts.shape);
+  const contracts = Object.fromEntries(names.map((name) => [name, `0x${"11".repeat(20)}`]));
+  const file = join(folder, `${chainId}.json`);
+  writeFileSync(file, JSON.stringify({ chainId, startBlock: 0, startBlockHash: `0x${"22".repeat(32)}`, contracts }));
+  return {
+    DATABASE_URL: "postgres://localhost/x",
+    RPC_URL: "https://node.example.com",
+    DEPLOYMENT_FILE: file,
+    GATEWAY_PRIVATE_KEY: `0x${"33".repeat(32)}`,
+    MASTER_KEY: "44".repeat(32),
+    ...more,
+  };
+}
+
+describe("the gateway's settings", () => {
+  it("refuses local endpoints on every chain but the development chain", () => {
+    const local = { ALLOW_LOCAL_ENDPOINTS: "true" };
+    expect(readConfig(environment(31_337, local)).ALLOW_LOCAL_ENDPOINTS).toBe(true);
+    expect(() => readConfig(environment(1, local))).toThrow(/ALLOW_LOCAL_ENDPOINTS is for development: on chain 1 /);
+    expect(readConfig(environment(1)).ALLOW_LOCAL_ENDPOINTS).toBe(false);
+  });
+
+  it("names every wrong variable and prints no value", () => {
+    const wrong = { GATEWAY_PRIVATE_KEY: "0xdeadbeef", MASTER_KEY: "hunter2", METRICS_TOKEN: "short-token" };
+    const read = () => readConfig(environment(1, wrong));
+    for (const name of Object.keys(wrong)) expect(read).toThrow(name);
+    for (const value of Object.values(wrong)) expect(read).not.toThrow(value);
+    expect(read).toThrow("docs/operations.md");
+  });
+});

@@ -1,0 +1,74 @@
+/** What stands between the gateway and who is slow, or curious, on purpose. */
+import { once } from "node:events";
+import type { RequestListener, Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import express from "express";
+import { afterEach, describe, expect, it } from "vitest";
+import { operatorsOnly } from "../../api/http/operators-only.ts";
+import { createHttpServer } from "../../api/http/server.ts";
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function listen(app: RequestListener, maxConnections = 10): Promise<number> {
+  server = createHttpServer(app, maxConnections);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+describe("the HTTP server", () => {
+  it("closes connections beyond the limit, and serves those within it", async () => {
+    const port = await listen((_request, response) => response.end("served"), 1);
+    const first = connect(port, "127.0.0.1");
+    await once(first, "connect");
+    const second = connect(port, "127.0.0.1").on("error", () => {});
+    await once(second, "close");
+    first.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    const [data] = await once(first, "data");
+    expect(String(data)).toContain("served");
+    first.destroy();
+  });
+
+  it("gives headers, bodies and silent readers a time, and answers theirs", async () => {
+    await listen(() => {});
+    expect(server?.headersTimeout).toBeGreaterThan(0);
+    expect(server?.headersTimeout).toBeLessThanOrEqual(20_000);
+    expect(server?.requestTimeout).toBeLessThanOrEqual(60_000);
+    // A plain answer is silent for as long as a lock, a completion and its inclusion take: 20 + 120 + 30 s.
+    expect(server?.timeout).toBeGreaterThan(170_000 + 60_000);
+    expect(server?.timeout).toBeLessThanOrEqual(600_000);
+  });
+});
+
+describe("/metrics", () => {
+  const TOKEN = "0123456789abcdef";
+  const ask = async (token: string | undefined, headers: Record<string, string>) => {
+    const port = await listen(
+      express().get("/metrics", operatorsOnly(token), (_request, response) => response.send("m")),
+    );
+    return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status;
+  };
+
+  it("is open to this machine without a token", async () => {
+    expect(await ask(undefined, {})).toBe(200);
+  });
+
+  it.each(["x-forwarded-for", "forwarded", "x-real-ip"])("is not open to what a proxy passes on (%s)", async (name) => {
+    expect(await ask(undefined, { [name]: "127.0.0.1" })).toBe(403);
+  });
+
+  it("with a token needs it from everybody", async () => {
+    expect(await ask(TOKEN, { authorization: `Bearer ${TOKEN}`, "x-forwarded-for": "192.0.2.1" })).toBe(200);
+    for (const headers of [
+      {},
+      { authorization: TOKEN },
+      { authorization: `Bearer ${TOKEN}0` },
+      { authorization: "Bearer" },
+    ])
+      expect(await ask(TOKEN, headers as Record<string, string>)).toBe(403);
+  });
+});
