@@ -58,7 +58,7 @@ function vitest(name: string, budget: number, folders = [`test/${name}`]): Suite
 
 /** Vitest's suites; vitest.config.ts makes a project of each. */
 export const VITEST_SUITES: readonly Suite[] = [
-  vitest("api", 400),
+  vitest("api", 800),
   vitest("webhooks", 300),
   vitest("worker", 300),
   vitest("e2e", 300),
