@@ -37,19 +37,23 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const { jobId, attempt, worker, answer } = input;
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
+  // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
+  const outstanding = context.workers.begin(worker, input.model.number);
   // The row is there before the offer leaves: after a crash the answer is fetched from this worker.
   const [signature] = await Promise.all([
     signAssignment(context, assignment),
     input.recorded,
     context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint }),
-  ]);
+  ]).catch((error: unknown) => {
+    outstanding.end();
+    throw error;
+  });
 
   const startedAt = performance.now();
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment);
-  const outstanding = context.workers.begin(worker, input.model.number);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
     const completed = await context.client.dispatch(
