@@ -92,6 +92,11 @@ export class Outbox {
     return result.rows[0]?.nonce ?? -1;
   }
 
+  /** Transactions mined above this block. */
+  async minedAbove(block: number): Promise<OutboxRow[]> {
+    return this.#read("t.mined_block > $2 AND t.mined_hash <> '0x'", [block]);
+  }
+
   /** Forgets what is final. */
   async prune(finalBlock: number): Promise<void> {
     await this.#pool.query("DELETE FROM chain_transaction WHERE signer = $1 AND mined_block <= $2", [

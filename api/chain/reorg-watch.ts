@@ -4,6 +4,10 @@ import type { Rpc } from "./rpc.ts";
 import type { SigningContext } from "./transaction.ts";
 
 const LOOK_MS = 2_000;
+/** Deepest reorganisation after which what was mined is looked at again. */
+const DEPTH = 64;
+
+type Block = { number: Hex; hash: Hex };
 
 /** Notes that a transaction is not on the chain any more. */
 export async function takeBack({ outbox, takenBack }: SigningContext, row: OutboxRow): Promise<void> {
@@ -25,7 +29,24 @@ export function watchReorganisations(
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
 
+  let newest: Block | undefined;
+  const blockAt = (tag: string): Promise<Block | null> => rpc.request("eth_getBlockByNumber", [tag, false]);
+
+  /**
+   * A block that was the newest is another one now. Transactions may be back already, but in later blocks, where an item can fail
+   * that had succeeded (a lock that is younger than its answer): jobs whose settlement was seen are looked at once more.
+   */
+  const lookAgain = async (): Promise<void> => {
+    const before = newest;
+    newest = (await blockAt("latest")) ?? undefined;
+    if (before === undefined || (await blockAt(before.number))?.hash === before.hash) return;
+    const rows = await outbox.minedAbove(Number(before.number) - DEPTH);
+    logger.warn({ block: Number(before.number), transactions: rows.length }, "the chain was reorganised");
+    await context.takenBack(rows.flatMap((row) => row.items.map((item) => item.jobId)));
+  };
+
   const look = async (): Promise<void> => {
+    await lookAgain();
     const count = Number(await rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
     const lost = (await outbox.minedFrom(count)).filter((row) => !busy.has(row.nonce));
     if (lost.length === 0) return;

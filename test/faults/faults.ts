@@ -127,5 +127,12 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Faults that can take mined transactions away for good: a development node's last dump, a reorganisation that loses them. */
-export const ROLL_BACKS: ReadonlySet<string> = new Set(["kill -9 chain", "reorganisation that loses transactions"]);
+/**
+ * Faults after which an answer can be unpaid: a development node's last dump, a reorganisation that loses transactions, or one that
+ * mines a lock again later than its answer was finished.
+ */
+export const ROLL_BACKS: ReadonlySet<string> = new Set([
+  "kill -9 chain",
+  "reorganisation",
+  "reorganisation that loses transactions",
+]);
