@@ -16,7 +16,7 @@ const MUTE = "qwen3-14b";
 const SLOW = "mistral-7b-instruct-v0.3";
 const SHARED = "gemma-3-27b-it";
 const HEALTHY = "qwen3-8b";
-const COMPLETION_SECONDS = 16;
+const COMPLETION_SECONDS = 8;
 
 let stack: TestStack;
 let api: ApiClient;
