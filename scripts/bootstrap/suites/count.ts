@@ -1,38 +1,52 @@
 import { readText } from "../../local-stack/files.ts";
+import { type Failure, mochaFailures, plainText, tail, type VitestReport, vitestFailures } from "./failures.ts";
 import type { Outcome } from "./program.ts";
 import type { Counting } from "./table.ts";
 
 export type Counts = { passed: number; failed: number; skipped: number };
 
-type VitestReport = { numPassedTests: number; numFailedTests: number; numPendingTests: number; numTodoTests: number };
+/** @property failures What failed and why; at least one where `failed` is not 0. */
+export type Result = Counts & { failures: Failure[] };
 
 /** Passed and failed checks of a program that has ended. A failure that names no check still counts as one. */
-export function count(how: Counting, outcome: Outcome, reportFile: string): Counts {
+export function count(how: Counting, outcome: Outcome, reportFile: string): Result {
   const failedSomehow = outcome.code !== 0 || outcome.overTime;
-  const counts = how === "vitest" ? vitest(reportFile) : how === "mocha" ? mocha(outcome.output) : none;
-  if (how === "exit code") return failedSomehow ? { ...none, failed: 1 } : { ...none, passed: 1 };
-  return failedSomehow && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+  const result = how === "vitest" ? vitest(reportFile) : how === "mocha" ? mocha(outcome.output) : none();
+  if (!failedSomehow) return how === "exit code" ? { ...none(), passed: 1 } : result;
+  const failures = result.failures.length > 0 ? result.failures : [unnamed(outcome)];
+  return { ...result, failed: Math.max(result.failed, 1), failures };
 }
 
-const none: Counts = { passed: 0, failed: 0, skipped: 0 };
+const none = (): Result => ({ passed: 0, failed: 0, skipped: 0, failures: [] });
 
-function vitest(reportFile: string): Counts {
+/** A program that failed without naming a check: its last words say more than its exit code. */
+function unnamed(outcome: Outcome): Failure {
+  const how = outcome.overTime ? "was killed at the end of its time" : `ended with exit code ${outcome.code}`;
+  return { title: `the program ${how}; its last lines`, message: tail(outcome.output) };
+}
+
+function vitest(reportFile: string): Result {
   const text = readText(reportFile);
   // Killed before it could write one.
-  if (text === null) return none;
+  if (text === null) return none();
   const report = JSON.parse(text) as VitestReport;
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: vitestFailures(report),
   };
 }
 
 /** Hardhat ends with a line such as `36 passing (35 mocha, 1 solidity)` for each result. */
-function mocha(output: string): Counts {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of control characters
-  const plain = output.replace(/\u001b\[[0-9;]*m/g, "");
+function mocha(output: string): Result {
+  const plain = plainText(output);
   const last = (word: string): number =>
     Number([...plain.matchAll(new RegExp(`^(\\d+) ${word}`, "gm"))].at(-1)?.[1] ?? 0);
-  return { passed: last("passing"), failed: last("failing"), skipped: last("skipped") + last("pending") };
+  return {
+    passed: last("passing"),
+    failed: last("failing"),
+    skipped: last("skipped") + last("pending"),
+    failures: mochaFailures(plain),
+  };
 }

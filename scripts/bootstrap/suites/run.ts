@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cleanFolder } from "../../local-stack/cleanup.ts";
 import { ROOT } from "../../local-stack/files.ts";
-import { type Counts, count } from "./count.ts";
+import { type Result as Counted, type Counts, count } from "./count.ts";
 import { killRunning, runProgram } from "./program.ts";
 import { COMPILE, LANES, SUITES, type Suite } from "./table.ts";
 
@@ -15,7 +15,7 @@ const NAME_WIDTH = Math.max(...SUITES.map((suite) => suite.name.length));
 
 let interrupted = false;
 
-type Result = Counts & { name: string; seconds: number; note: string };
+type Result = Counted & { name: string; seconds: number; note: string };
 
 const hasTests = (suite: Suite): boolean =>
   suite.folders.length === 0 ||
@@ -28,7 +28,7 @@ const hasTests = (suite: Suite): boolean =>
   });
 
 async function runSuite(suite: Suite): Promise<Result> {
-  const result: Result = { name: suite.name, passed: 0, failed: 0, skipped: 0, seconds: 0, note: "" };
+  const result: Result = { name: suite.name, passed: 0, failed: 0, skipped: 0, failures: [], seconds: 0, note: "" };
   if (!hasTests(suite)) return { ...result, note: `SKIPPED: no tests in ${suite.folders.join(", ")}` };
   const label = suite === COMPILE ? "" : `${suite.name.padEnd(NAME_WIDTH)} | `;
   console.log(`${label}===== ${suite.name} (at most ${suite.budget} s) =====`);
@@ -51,6 +51,7 @@ async function runSuite(suite: Suite): Promise<Result> {
     result.passed += counts.passed;
     result.failed += counts.failed;
     result.skipped += counts.skipped;
+    result.failures.push(...counts.failures);
     if (outcome.overTime) {
       result.note = `OVER ITS TIME BUDGET of ${suite.budget} s (in ${step.title}): killed`;
       break;
@@ -72,8 +73,18 @@ function choose(names: string[]): readonly Suite[] {
   process.exit(2);
 }
 
+/** What failed, once more and together: between the output of two lanes it is hard to find. */
+function explain(results: Result[]): void {
+  for (const { name, failures } of results) {
+    for (const { title, message } of failures) {
+      console.log(`\n===== failed: ${name} > ${title}\n${message.replace(/^/gm, "  ")}`);
+    }
+  }
+}
+
 function summarize(results: Result[]): number {
   const sum = (key: keyof Counts): number => results.reduce((total, result) => total + result[key], 0);
+  explain(results);
   console.log("\n===== all suites =====");
   for (const { name, passed, failed, skipped, seconds, note } of results) {
     const counts = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`;
