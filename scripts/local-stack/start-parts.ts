@@ -9,6 +9,7 @@ import { RANK } from "./part.ts";
 import { startPool } from "./pool.ts";
 import { startPostgres } from "./postgres.ts";
 import { apiSpec, indexerSpec, type WorkerEntry } from "./programs.ts";
+import { awaitRouting } from "./routing.ts";
 import type { Steps } from "./steps.ts";
 import { buildWeb } from "./web.ts";
 
@@ -71,7 +72,13 @@ export async function startParts(
     return { says: `account ${value.wallet}`, value };
   });
 
-  const all = [chain, database, compiled, deployed, indexer, pool, web, api, demo];
+  const routing = step("demo", "routing", [demo], async () => {
+    const account = await demo;
+    if (!has("workers") || !account) return { says: "no worker to wait for", value: null };
+    return { says: await awaitRouting(context, workers, account.api_key), value: null };
+  });
+
+  const all = [chain, database, compiled, deployed, indexer, pool, web, api, demo, routing];
   try {
     await Promise.all(all);
   } catch (error) {
