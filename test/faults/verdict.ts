@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createPublicClient, type Hex, http } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -6,8 +5,8 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { Chain } from "../../scripts/verify/chain.ts";
 import { EvidenceReader } from "../../scripts/verify/evidence-reader.ts";
 import { verifyRange } from "../../scripts/verify/range.ts";
-import { eventually } from "../support/api-client.ts";
 import type { Load } from "./load.ts";
+import type { Patience } from "./patience.ts";
 import { reindexed } from "./reindex.ts";
 import type { World } from "./world.ts";
 
@@ -29,12 +28,19 @@ export type Verdict = {
 
 type Story = { locked: number; settled: number; proofHash: Hex | null; failed: number; refunded: number };
 const END_MS = 240_000;
+/** What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence. */
+const SILENCE_MS = 3_000;
 const WEBHOOKS_MS = 120_000;
 
 /** Waits until everything has come to its end, then judges from the chain alone. */
-export async function judge(world: World, load: Load, chainWasRolledBack: boolean): Promise<Verdict> {
+export async function judge(
+  world: World,
+  load: Load,
+  chainWasRolledBack: boolean,
+  patience: Patience,
+): Promise<Verdict> {
   const problems: string[] = [];
-  const stories = await untilEveryJobEnds(world, problems);
+  const stories = await untilEveryJobEnds(world, problems, patience);
   const count = (pick: (story: Story) => boolean) => [...stories.values()].filter(pick).length;
   const verdict: Verdict = {
     problems,
@@ -54,9 +60,11 @@ export async function judge(world: World, load: Load, chainWasRolledBack: boolea
   if (verdict.lostWithTheChain > 0 && !chainWasRolledBack) {
     problems.push(`${verdict.lostWithTheChain} answers are not paid for, and no transaction was ever taken back`);
   }
+  world.note("auditing the chain");
   await checkLedger(world, problems);
-  await checkWebhooks(world, stories, problems);
-  problems.push(...(await reindexed(world)));
+  await checkWebhooks(world, stories, problems, patience);
+  if (patience.isOver) problems.push("the run's time is over: the index was not judged");
+  else problems.push(...(await reindexed(world, patience)));
   return verdict;
 }
 
@@ -83,26 +91,29 @@ async function readStories(world: World): Promise<Map<string, Story>> {
 }
 
 /** Every job must end by the service's own doing: nobody helps. */
-async function untilEveryJobEnds(world: World, problems: string[]): Promise<Map<string, Story>> {
-  const open = (stories: Map<string, Story>) =>
-    [...stories].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
-  const until = Date.now() + END_MS;
-  for (;;) {
-    const stories = await readStories(world);
-    const left = open(stories);
-    if (left.length === 0 && Date.now() < until) {
-      // What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence.
-      await sleep(3_000);
-      const later = await readStories(world);
-      if (later.size === stories.size && open(later).length === 0) return later;
-      continue;
-    }
-    if (Date.now() > until) {
-      problems.push(`${left.length} jobs never ended: ${left.slice(0, 5).join(", ")}`);
-      return stories;
-    }
-    await sleep(1_000);
-  }
+async function untilEveryJobEnds(world: World, problems: string[], patience: Patience): Promise<Map<string, Story>> {
+  let stories = new Map<string, Story>();
+  let open: string[] = [];
+  let quietSince = 0;
+  const lacking = async (): Promise<string | null> => {
+    const seen = await readStories(world);
+    open = [...seen].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
+    if (seen.size !== stories.size || open.length > 0) quietSince = Date.now();
+    stories = seen;
+    if (open.length > 0) return `${open.length} of ${seen.size} are open: ${open.slice(0, 3).join(", ")}`;
+    return Date.now() - quietSince < SILENCE_MS ? "more may be under way" : null;
+  };
+  const left = await patience.until("every job to end", lacking, END_MS);
+  if (left !== null) problems.push(`jobs never ended: ${left}`, ...(await records(world, open.slice(0, 10))));
+  return stories;
+}
+
+/** What the gateways have on record of jobs that did not end. */
+async function records(world: World, jobIds: string[]): Promise<string[]> {
+  const text = `SELECT job_id, state, gateway, attempt, failure, valid_until, locked_at, worker, completion IS NOT NULL AS completed,
+                       escrow_tx, settlement_block, updated_at FROM job WHERE job_id = ANY($1)`;
+  const { rows } = await world.pool.query(text, [jobIds]);
+  return rows.map((row) => `on record: ${JSON.stringify(row)}`);
 }
 
 function checkRequests(load: Load, stories: Map<string, Story>, verdict: Verdict): void {
@@ -142,7 +153,12 @@ async function checkLedger(world: World, problems: string[]): Promise<void> {
 }
 
 /** Each wallet's receiver must have heard of each job and of its end, each under one id. */
-async function checkWebhooks(world: World, stories: Map<string, Story>, problems: string[]): Promise<void> {
+async function checkWebhooks(
+  world: World,
+  stories: Map<string, Story>,
+  problems: string[],
+  patience: Patience,
+): Promise<void> {
   const names = { settled: "job.completed", failed: "job.failed", refunded: "job.timeout" } as const;
   const missing = (): string[] => {
     const told = new Set(world.receiver.received.map(({ event }) => `${event.event} ${event.data.job_id}`));
@@ -153,12 +169,12 @@ async function checkWebhooks(world: World, stories: Map<string, Story>, problems
         .filter((one) => !told.has(one));
     });
   };
-  const left = await eventually(
-    async () => missing(),
-    (lines) => lines.length === 0,
-    WEBHOOKS_MS,
-  ).catch(missing);
-  if (left.length > 0) problems.push(`${left.length} webhook events never came: ${left.slice(0, 5).join(", ")}`);
+  const lacking = async (): Promise<string | null> => {
+    const left = missing();
+    return left.length === 0 ? null : `${left.length} are missing: ${left.slice(0, 5).join(", ")}`;
+  };
+  const left = await patience.until("every webhook event", lacking, WEBHOOKS_MS);
+  if (left !== null) problems.push(`webhook events never came: ${left}`);
   const ids = new Map<string, string>();
   for (const { event, path } of world.receiver.received) {
     const key = `${path} ${event.event} ${event.data.job_id}`;
