@@ -17,7 +17,7 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
       const stamped = `${new Date().toISOString().slice(11, 19)}  ${line}`;
       lines.push(stamped);
       // Said as it happens: of a run that is killed, these lines are all there is.
-      console.log(stamped);
+      process.stderr.write(`${stamped}\n`);
     },
   });
   console.log(JSON.stringify(result));
