@@ -1,5 +1,5 @@
 import { INDEX_BUILD_PREFIX } from "../../protocol/index-schema.ts";
-import type { Patience } from "./patience.ts";
+import type { Patience } from "../support/patience.ts";
 import type { World } from "./world.ts";
 
 const TABLES = ["job", "account", "protocol_event"] as const;

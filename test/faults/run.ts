@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Patience } from "../support/patience.ts";
 import { FAULTS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
-import { Patience } from "./patience.ts";
 import { Random } from "./random.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { judge, type RollBack, type Verdict } from "./verdict.ts";
 import { openWorld, type World } from "./world.ts";
 
 export type RunOptions = {
@@ -40,7 +40,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   try {
     note("the system is up");
     const load = new Load(world, random.fork(), options.concurrency);
-    const { struck, problems } = await strike(world, options, random, load, patience);
+    const { struck, rollBacks, problems } = await strike(world, options, random, load, patience);
     const lacking = async () => {
       const made = load.requests.length;
       return made < options.requests ? `${made} of ${options.requests} were made` : null;
@@ -50,8 +50,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     note(`${load.requests.length} requests made; waiting for the last answers`);
     const stopped = patience.within("the last answers", load.stop(), LAST_ANSWERS_MS);
     await stopped.catch((error) => problems.push(String(error)));
-    const rolledBack = [...ROLL_BACKS].some((name) => struck[name] !== undefined);
-    const verdict = await judge(world, load, rolledBack, patience);
+    const verdict = await judge(world, load, rollBacks, patience);
     verdict.problems.unshift(...problems);
     for (const problem of verdict.problems) note(`PROBLEM: ${problem}`);
     return { seed, struck, ...verdict };
@@ -68,19 +67,22 @@ async function strike(
   random: Random,
   load: Load,
   patience: Patience,
-): Promise<{ struck: Record<string, number>; problems: string[] }> {
+): Promise<{ struck: Record<string, number>; rollBacks: RollBack[]; problems: string[] }> {
   const struck: Record<string, number> = {};
+  const rollBacks: RollBack[] = [];
   let order: (typeof FAULTS)[number][] = [];
   for (let n = 0; n < options.faults; n++) {
     if (order.length === 0) order = random.shuffle(FAULTS);
     const fault = order.pop() as (typeof FAULTS)[number];
     options.note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
+    const begun = Date.now();
     try {
       await patience.within(fault.name, fault.strike(world, random), STRIKE_MS);
     } catch (error) {
       // The system did not come back from it: there is nothing more to strike, but much to judge.
-      return { struck, problems: [`${n + 1}/${options.faults} ${fault.name}: ${error}`] };
+      return { struck, rollBacks, problems: [`${n + 1}/${options.faults} ${fault.name}: ${error}`] };
     }
+    if (ROLL_BACKS.has(fault.name)) rollBacks.push({ begun, over: Date.now() });
     const { lastWords } = world.second;
     if (lastWords !== null) {
       options.note(`the second gateway ended by itself and is started again: ${lastWords}`);
@@ -89,5 +91,5 @@ async function strike(
     struck[fault.name] = (struck[fault.name] ?? 0) + 1;
     await sleep(random.int(200, 2_000));
   }
-  return { struck, problems: [] };
+  return { struck, rollBacks, problems: [] };
 }

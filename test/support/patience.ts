@@ -27,6 +27,7 @@ export class Patience {
     const end = Math.min(begun + ms, this.#end);
     let said = begun;
     for (;;) {
+      const asked = Date.now();
       const lacks = await this.within(what, lacking(), end - Date.now() + SAY_MS).catch((error) => String(error));
       if (lacks === null) return null;
       const now = Date.now();
@@ -35,7 +36,8 @@ export class Patience {
         said = now;
         this.#note(`waiting ${Math.round((now - begun) / 1000)} s for ${what}: ${lacks}`);
       }
-      await sleep(LOOK_MS);
+      // A question that takes long, such as the whole chain read, is not asked all the time.
+      await sleep(Math.max(LOOK_MS, 2 * (now - asked)));
     }
   }
 
