@@ -18,7 +18,7 @@ import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/local-stack/accounts.ts";
-import { depositFor } from "../../support/deposit.ts";
+import { provideCredits } from "../../../scripts/local-stack/funding.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
 const logger = pino({ level: "silent" });
@@ -37,7 +37,7 @@ beforeAll(async () => {
   stack = await startTestStack({ parts: ["chain", "database", "contracts"], workers: [] });
   await migrate(stack.info.database_url, logger);
   pool = openDatabase(stack.info.database_url, logger, 5);
-  await depositFor(stack, owner, 10_000, DEPLOYER_KEY);
+  await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner, credits: 10_000 });
 });
 afterEach(async () => {
   await node().setAutomine(true);
