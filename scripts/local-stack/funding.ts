@@ -24,7 +24,7 @@ export async function provideTokens(chain: Chain, { funder, owner, credits }: Fu
   const coin = { address: Stablecoin as Address, abi: testStablecoinAbi, chain: null } as const;
   const units = toUnits(credits);
   const approval = [InferenceEscrow as Address, units] as const;
-  await mined(chain, await rich.sendTransaction({ to: owner.address, value: parseEther("1"), chain: null }));
+  await mined(chain, await rich.sendTransaction({ to: owner.address, value: parseEther("5"), chain: null }));
   await mined(chain, await rich.writeContract({ ...coin, functionName: "mint", args: [owner.address, units] }));
   await mined(chain, await wallet.writeContract({ ...coin, functionName: "approve", args: approval }));
 }
