@@ -20,16 +20,9 @@ const killed = (part: string): Fault => ({
   },
 });
 
-/**
- * The chain as it is now. anvil's own dumps are taken while it goes on mining, so that their accounts can be later than their blocks:
- * damage that no real node has. So nobody sends while this one is written.
- */
-async function dumpChain({ stack, second, pid }: World): Promise<Buffer> {
-  const senders = [pid("api"), second.pid];
-  for (const sender of senders) process.kill(sender, "SIGSTOP");
-  try {
-    // What is in the node's pool is mined.
-    await sleep(750);
+/** The chain as it is now, in the node's own form. */
+async function dumpChain({ stack, miner }: World): Promise<Buffer> {
+  return await miner.hold(async () => {
     const response = await fetch(stack.info.rpc_url, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -38,9 +31,7 @@ async function dumpChain({ stack, second, pid }: World): Promise<Buffer> {
     });
     const { result } = (await response.json()) as { result: Hex };
     return gunzipSync(Buffer.from(result.slice(2), "hex"));
-  } finally {
-    for (const sender of senders) process.kill(sender, "SIGCONT");
-  }
+  });
 }
 
 /** Stops a process for a while, as a long pause of its machine does. */
@@ -73,17 +64,19 @@ const mute = (): Weather => ({ kind: "mute" });
 /** Takes the last blocks back; their transactions come again, as they do from other nodes' pools, or are lost. */
 const reorganisation = (name: string, returns: boolean): Fault => ({
   name,
-  strike: async ({ rpc }, random) => {
+  strike: async ({ rpc, miner }, random) => {
     const depth = random.int(1, 10);
-    const head = Number(await rpc<Hex>("eth_blockNumber"));
-    const raw: Hex[] = [];
-    for (let block = head - depth + 1; block <= head; block++) {
-      const found = await rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", [`0x${block.toString(16)}`, false]);
-      for (const hash of found.transactions) raw.push(await rpc<Hex>("eth_getRawTransactionByHash", [hash]));
-    }
-    await rpc("anvil_reorg", [depth, []]);
-    if (!returns) return;
-    for (const transaction of raw) await rpc("eth_sendRawTransaction", [transaction]).catch(() => {});
+    await miner.hold(async () => {
+      const head = Number(await rpc<Hex>("eth_blockNumber"));
+      const raw: Hex[] = [];
+      for (let block = head - depth + 1; block <= head; block++) {
+        const found = await rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", [`0x${block.toString(16)}`, false]);
+        for (const hash of found.transactions) raw.push(await rpc<Hex>("eth_getRawTransactionByHash", [hash]));
+      }
+      await rpc("anvil_reorg", [depth, []]);
+      if (!returns) return;
+      for (const transaction of raw) await rpc("eth_sendRawTransaction", [transaction]).catch(() => {});
+    });
   },
 });
 

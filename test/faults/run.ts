@@ -80,6 +80,7 @@ async function strike(
     options.note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
     const begun = Date.now();
     try {
+      await patience.within("the start of what had ended by itself", world.revived(), STRIKE_MS);
       await patience.within(fault.name, fault.strike(world, random), STRIKE_MS);
     } catch (error) {
       // The system did not come back from it: there is nothing more to strike, but much to judge.

@@ -9,10 +9,13 @@ import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { keepLogs } from "./keep-logs.ts";
+import { Miner } from "./miner.ts";
 import { Wire } from "./wire.ts";
 
 export const MODEL = "qwen3-8b";
 const CLIENTS = 4;
+/** Seconds: blocks come from the miner. */
+const NEVER = 36_000;
 /** Short enough that a run sees timeouts; long enough that a healthy job never does. */
 const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 20 };
 const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
@@ -27,6 +30,9 @@ export type World = {
   /** The first gateway's way to the chain and to the database. */
   chainWire: Wire;
   databaseWire: Wire;
+  miner: Miner;
+  /** Resolves when parts that ended by themselves run again: a part is not killed while it is being started. */
+  revived: () => Promise<void>;
   /** Base URLs of both gateways. */
   gateways: string[];
   rpc: <T>(method: string, params?: unknown[]) => Promise<T>;
@@ -45,9 +51,10 @@ export async function openWorld(options: {
   const ports = await freePorts(3);
   const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
   const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
+  const miner = new Miner(`http://127.0.0.1:${ports.chain}`);
   const running: TestStack = await startTestStack({
     ports,
-    blockTime: 0.25,
+    blockTime: NEVER,
     windows: WINDOWS,
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
     env: {
@@ -70,6 +77,7 @@ export async function openWorld(options: {
   });
   const stopKeeping =
     options.keep === undefined ? () => {} : keepLogs(join(running.options.dataDir, "logs"), options.keep);
+  const reviving = new Set<Promise<void>>();
   const revive = (part: string, error: Error): boolean => {
     options.note(`${part} ended by itself and is started again: ${error.message.split("\n")[0]}`);
     const again = async (tries: number): Promise<void> => {
@@ -81,7 +89,10 @@ export async function openWorld(options: {
         await again(tries + 1);
       }
     };
-    again(0).catch((failure) => options.note(`${part} could not be started again: ${failure}`));
+    const revival = again(0)
+      .catch((failure) => options.note(`${part} could not be started again: ${failure}`))
+      .finally(() => reviving.delete(revival));
+    reviving.add(revival);
     return true;
   };
   const second = new SecondGateway(running, {
@@ -111,6 +122,8 @@ export async function openWorld(options: {
     receiver,
     chainWire,
     databaseWire,
+    miner,
+    revived: async () => void (await Promise.all(reviving)),
     gateways: [running.info.base_url, second.url],
     rpc: <T>(method: string, params: unknown[] = []) => rpc<T>(running.info.rpc_url, method, params),
     pid: (part) => running.processes().find(({ name }) => name === part)?.pid ?? Number.NaN,
@@ -123,6 +136,7 @@ export async function openWorld(options: {
       await running.stop();
       stopKeeping();
       await running.remove();
+      miner.stop();
       chainWire.close();
       databaseWire.close();
     },
