@@ -6,6 +6,7 @@ import { readBody } from "./http/body.ts";
 import { burstLimit } from "./http/burst-limit.ts";
 import { cors } from "./http/cors.ts";
 import { errorHandler, notFound } from "./http/errors.ts";
+import { tellIndexLag } from "./http/index-lag.ts";
 import { patternOf } from "./http/methods.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
@@ -35,6 +36,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);
   v1.post("/jobs/:job_id/dispute", gateway.dispute);
+  v1.get(["/jobs", "/jobs/:job_id", "/account"], tellIndexLag(gateway.index));
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));

@@ -9,7 +9,7 @@ import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
-import { watchIndexPace } from "./chain/index-pace.ts";
+import { IndexWatch } from "./chain/index-pace.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
@@ -43,6 +43,7 @@ export class Gateway {
   readonly logger: Logger;
   readonly rpc: Rpc;
   readonly head: Head;
+  readonly index: IndexWatch;
   readonly keys: Keys;
   readonly balances: Balances;
   readonly directory: Directory;
@@ -62,7 +63,6 @@ export class Gateway {
   #recovery: Recovery | undefined;
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
-  #stopPacing: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
   #stopping = false;
 
@@ -73,6 +73,7 @@ export class Gateway {
     this.logger = logger;
     this.rpc = connectRpc(config.RPC_URL);
     this.head = new Head(this.rpc, logger);
+    this.index = new IndexWatch(pool, this.head, logger);
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
@@ -133,13 +134,7 @@ export class Gateway {
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
-    this.#stopPacing = watchIndexPace(
-      pool,
-      head,
-      config.SENDS_PER_SECOND,
-      (perSecond) => this.pipeline.setSendRate(perSecond),
-      logger,
-    );
+    this.index.start(config.SENDS_PER_SECOND, (perSecond) => this.pipeline.setSendRate(perSecond));
     await Promise.all([this.directory.start(), this.pipeline.start()]);
     await this.workers.start();
 
@@ -202,7 +197,7 @@ export class Gateway {
     this.#recovery?.stop();
     this.#desk?.stop();
     this.#stopHousekeeping();
-    this.#stopPacing();
+    this.index.stop();
     await this.pipeline?.stop(timeoutMs);
     this.workers.stop();
     await this.workerClient.close();

@@ -1,4 +1,4 @@
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
 /** What the node said to a broadcast. `unknown` is not `refused`: the same bytes go out again. */
@@ -50,6 +50,11 @@ export class Broadcaster {
       }
       return result;
     }
+  }
+
+  /** How many transactions of this sender the chain has: the lowest nonce that is free. */
+  async transactionCount(sender: Address): Promise<number> {
+    return Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [sender, "latest"], 5_000));
   }
 
   /** The receipt of whichever of these transactions was mined, null if none is. */

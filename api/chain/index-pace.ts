@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import { getHead } from "../index/index.ts";
+import { getHead, type IndexHead } from "../index/index.ts";
 import type { Head } from "./head.ts";
 
 const LOOK_MS = 250;
@@ -9,6 +9,8 @@ const UNPACED = 1_000;
 /** Blocks that the index may be behind before sending is slowed down, and before it is slowed down to the configured rate. */
 const CLOSE_BLOCKS = 8;
 const FAR_BLOCKS = 32;
+/** A block that is this old should be in the index; only then is what is read from it called incomplete. */
+const DUE_MS = 3_000;
 
 /**
  * Transactions a second that may be sent, by how far the index is behind: a chain with a block a transaction can be faster than
@@ -19,37 +21,64 @@ export function sendRate(behind: number, configured: number): number {
   return behind <= FAR_BLOCKS ? configured * 3 : configured;
 }
 
-/** Looks at the index a few times a second and tells `setRate`; returns how to stop. An absent index means the configured rate. */
-export function watchIndexPace(
-  pool: pg.Pool,
-  head: Head,
-  configured: number,
-  setRate: (perSecond: number) => void,
-  logger: Logger,
-): () => void {
-  let absent = false;
-  const look = async (): Promise<void> => {
+/** Looks at the index a few times a second: how fast transactions may go out, and what readers have to be told of it. */
+export class IndexWatch {
+  readonly #pool: pg.Pool;
+  readonly #head: Head;
+  readonly #logger: Logger;
+  /** Heights of the chain of the last seconds, oldest first. */
+  readonly #heights: { at: number; block: number }[] = [];
+  /** Null while there is none, or it cannot be read; undefined before the first look. */
+  #index: IndexHead | null | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(pool: pg.Pool, head: Head, logger: Logger) {
+    this.#pool = pool;
+    this.#head = head;
+    this.#logger = logger;
+  }
+
+  /** An absent index means the configured rate. */
+  start(configured: number, setRate: (perSecond: number) => void): void {
+    const loop = async (): Promise<void> => {
+      await this.#look();
+      const { blockNumber } = this.#index ?? {};
+      setRate(blockNumber === undefined ? configured : sendRate(this.#head.block.number - blockNumber, configured));
+      if (!this.#stopped) this.#timer = setTimeout(() => void loop(), LOOK_MS).unref();
+    };
+    void loop();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * Time of the newest block that the index has, ISO 8601, when it lacks a block that it should have by now; `never` when there is no
+   * index. Null when it lacks nothing.
+   */
+  get indexedUntil(): string | null {
+    if (this.#index === undefined) return null;
+    if (this.#index === null) return "never";
+    const due = this.#heights[0];
+    if (due === undefined || Date.now() - due.at < DUE_MS || this.#index.blockNumber >= due.block) return null;
+    return new Date(this.#index.blockTime * 1000).toISOString();
+  }
+
+  async #look(): Promise<void> {
+    const now = Date.now();
+    this.#heights.push({ at: now, block: this.#head.block.number });
+    // The first one is the newest of those that are due.
+    while (now - (this.#heights[1]?.at ?? now) >= DUE_MS) this.#heights.shift();
     try {
-      const index = await getHead(pool);
-      setRate(index === null ? configured : sendRate(head.block.number - index.blockNumber, configured));
-      absent = false;
+      this.#index = await getHead(this.#pool);
     } catch (error) {
       // Said once: readiness and metrics show how long it lasts.
-      if (!absent)
-        logger.warn({ err: error }, "the index cannot be read: transactions are paced as if it were far behind");
-      absent = true;
-      setRate(configured);
+      if (this.#index !== null)
+        this.#logger.warn({ err: error }, "the index cannot be read: transactions are paced as if it were far behind");
+      this.#index = null;
     }
-  };
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  const loop = async (): Promise<void> => {
-    await look();
-    if (!stopped) timer = setTimeout(() => void loop(), LOOK_MS).unref();
-  };
-  void loop();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  }
 }

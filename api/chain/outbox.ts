@@ -111,9 +111,16 @@ export class Outbox {
     return result.rows[0]?.nonce ?? -1;
   }
 
-  /** Transactions seen mined whose nonce is one of these, or lies between `from` and `to`, both included. */
+  /**
+   * Transactions seen mined whose nonce is one of these, or lies between `from` and `to`, both included. A nonce that a foreign
+   * transaction had used is among them: free again, it would be a gap.
+   */
   async mined(nonces: readonly number[], from: number, to: number): Promise<OutboxRow[]> {
-    return this.#read("t.mined_hash <> '0x' AND (t.nonce = ANY($2) OR t.nonce BETWEEN $3 AND $4)", [nonces, from, to]);
+    return this.#read("t.mined_hash IS NOT NULL AND (t.nonce = ANY($2) OR t.nonce BETWEEN $3 AND $4)", [
+      nonces,
+      from,
+      to,
+    ]);
   }
 
   /** Forgets what is final. */

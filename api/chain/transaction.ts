@@ -105,7 +105,8 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       }
       send = result.status === "underpriced" || result.status === "no-funds" || result.status === "unknown";
     }
-    const receipt = await findReceipt(context, row, log);
+    const polledOut = usedPolls > FOREIGN_POLLS;
+    const receipt = await (polledOut ? findUser(context, row, log) : findReceipt(context, row, log));
     if (receipt === "unreachable") {
       // Nothing is known and nothing is decided: an outage of the node is no reason to offer more.
       since = Date.now();
@@ -113,8 +114,14 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       await sleep(250);
       continue;
     }
+    if (receipt === "foreign") return { status: "foreign" };
     if (receipt) return { status: "mined", receipt };
-    if (usedPolls > 0 && ++usedPolls > FOREIGN_POLLS) return { status: "foreign" };
+    if (polledOut) {
+      log.warn("a reorganisation took back what had used a nonce of ours: the same bytes are sent again");
+      usedPolls = 0;
+      since = Date.now();
+      send = true;
+    } else if (usedPolls > 0) usedPolls += 1;
     if (usedPolls === 0 && context.maySend() && Date.now() - since > context.replaceAfterMs) {
       log.warn({ hash: latest.hash }, "a transaction is stuck: its fee is raised");
       await replace(context, row, calldata, log);
@@ -150,6 +157,26 @@ async function findReceipt(
     return await context.broadcaster.receipt(row.variants.map((variant) => variant.hash));
   } catch (error) {
     log.warn({ err: error }, "receipts could not be read");
+    return "unreachable";
+  }
+}
+
+/**
+ * Who used the nonce: one of our variants, or a transaction that is not ours, or nobody any more (null). Given up wrongly, the nonce would be
+ * a gap that nothing behind it gets over.
+ */
+async function findUser(
+  context: SigningContext,
+  row: OutboxRow,
+  log: Logger,
+): Promise<RawReceipt | "foreign" | null | "unreachable"> {
+  try {
+    // The count before the receipts: what is ours and was mined by then has a receipt.
+    const count = await context.broadcaster.transactionCount(context.account.address);
+    const receipt = await findReceipt(context, row, log);
+    return receipt === null && count > row.nonce ? "foreign" : receipt;
+  } catch (error) {
+    log.warn({ err: error }, "the signer's nonce could not be read");
     return "unreachable";
   }
 }

@@ -6,7 +6,7 @@ import { getJob, IndexUnavailable, type JobQuery, type JobRow, listJobs, Unknown
 import type { JobStore, StoredJob } from "../store/jobs.ts";
 import { type JobObject, jobObject } from "./view.ts";
 
-/** Newest own jobs that are looked at for a list's first page: more than the index can lag behind. */
+/** Newest own jobs that are looked at for each page: more than a page has. */
 const OVERLAY_LIMIT = 200;
 
 /** Jobs as clients see them: the index, overlaid with what this service did itself a moment ago. */
@@ -47,34 +47,33 @@ export class JobReader {
    * status filter a page can be short: rows whose state this service knows better are left out, and the cursor goes on.
    */
   async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
-    const own = await this.#ownJobs(query);
-    const page = await this.#page(query, own);
+    const own = await this.#store.newest(query, OVERLAY_LIMIT);
+    const page = await this.#page(query);
     const known = new Map(
       (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
     );
     const indexed = page.rows.map((row) => jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject);
     const fresh = await this.#notIndexed(query, own, page.rows);
     const matching = [...fresh, ...indexed].filter((job) => query.status === undefined || job.status === query.status);
+    const floor = await this.#floor(own);
+    if (floor !== null) return cutAt(floor, matching, query.limit);
     const data = matching.slice(0, query.limit);
     if (matching.length > query.limit) return { data, cursor: data.at(-1)?.id ?? null };
     return { data, cursor: page.hasMore ? (page.rows.at(-1)?.id ?? null) : null };
   }
 
-  /** The gateway's own newest rows of the wallet, newest first, that the model and cursors of the query admit. */
-  async #ownJobs({ wallet, model, before, after }: JobQuery): Promise<StoredJob[]> {
-    const newest = await this.#store.newest(wallet, OVERLAY_LIMIT);
-    return newest.filter((job) => {
-      const id = toApiJobId(job.jobId);
-      // Ids are UUIDv7: their order is the order of creation.
-      return (
-        (model === undefined || job.model === model) &&
-        (before === undefined || id < before) &&
-        (after === undefined || id > after)
-      );
-    });
+  /**
+   * The oldest of the own jobs that were looked at, if there may be more that the index does not have: what is older can be told
+   * only by a later page.
+   */
+  async #floor(own: readonly StoredJob[]): Promise<string | null> {
+    const oldest = own.at(-1);
+    if (oldest === undefined || own.length < OVERLAY_LIMIT) return null;
+    const id = toApiJobId(oldest.jobId);
+    return (await this.#indexed(() => getJob(this.#pool, id), null)) === null ? id : null;
   }
 
-  async #page(query: JobQuery, own: readonly StoredJob[]): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  async #page(query: JobQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
     const none = { rows: [], hasMore: false };
     try {
       return await this.#indexed(() => listJobs(this.#pool, query), none);
@@ -90,7 +89,7 @@ export class JobReader {
       // A job that the index has not seen yet: everything indexed is older than it, unless it is one of ours as well.
       if (param === "after") return none;
       const { before: _, ...rest } = query;
-      const page = await this.#page(rest, own);
+      const page = await this.#page(rest);
       return { ...page, rows: page.rows.filter((row) => row.id < cursor) };
     }
   }
@@ -122,4 +121,11 @@ export class JobReader {
       throw error;
     }
   }
+}
+
+/** The page down to a job id; the next one goes on below it. */
+function cutAt(floor: string, jobs: readonly JobObject[], limit: number): { data: JobObject[]; cursor: string } {
+  const above = jobs.filter((job) => job.id >= floor);
+  const data = above.slice(0, limit);
+  return { data, cursor: above.length > limit ? (data.at(-1)?.id ?? floor) : floor };
 }

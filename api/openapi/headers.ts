@@ -25,6 +25,11 @@ export const HEADERS: Record<string, Json> = {
     txHash,
   ),
   "x-service-worker": header("Address of the worker that has, or had, the job.", address),
+  "x-service-indexed-until": header(
+    "Only while the index of the chain is behind: the time (ISO 8601) up to which the chain is in this answer, or `never`. Of what came " +
+      "later it has what this service did itself; not, for example, deposits and rulings.",
+    text,
+  ),
   RateLimit: header("What is left of the burst limit, as in the IETF draft.", text),
   "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
   "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
@@ -46,4 +51,6 @@ export const JOB = {
   ...AUTHENTICATED,
   ...refs("x-service-job-id", "x-service-tx-hash", "x-service-settlement-tx", "x-service-worker"),
 };
+/** On answers that are read from the index of the chain. */
+export const INDEXED = refs("x-service-indexed-until");
 export const some = refs;

@@ -1,5 +1,5 @@
 import { jobsQuerySchema } from "../routes/jobs.ts";
-import { JOB } from "./headers.ts";
+import { AUTHENTICATED, INDEXED, JOB } from "./headers.ts";
 import { inlineSchema, type Json, ref } from "./json-schema.ts";
 import { ok, responses } from "./responses.ts";
 
@@ -51,7 +51,7 @@ export const listJobs: Json = {
     "Jobs of the key's wallet, newest first. Filters and cursors combine freely; pages hold still while new jobs arrive. With " +
     "a status filter a page can be shorter than `limit` although `has_more` is true.",
   parameters: queryParameters(jobsQuerySchema),
-  responses: responses({ "200": ok("One page.", "JobList") }),
+  responses: responses({ "200": ok("One page.", "JobList", { ...AUTHENTICATED, ...INDEXED }) }),
 };
 
 export const getJob: Json = {
@@ -59,7 +59,7 @@ export const getJob: Json = {
   tags: ["Jobs"],
   summary: "Get a job",
   parameters: [JOB_ID],
-  responses: responses({ "200": ok("The job.", "Job", JOB) }, ["job_not_found"], true),
+  responses: responses({ "200": ok("The job.", "Job", { ...JOB, ...INDEXED }) }, ["job_not_found"], true),
 };
 
 export const getJobOutput: Json = {
@@ -97,7 +97,7 @@ export const getAccount: Json = {
   operationId: "getAccount",
   tags: ["Account"],
   summary: "Get the account",
-  responses: responses({ "200": ok("The account of the key's wallet.", "Account") }),
+  responses: responses({ "200": ok("The account of the key's wallet.", "Account", { ...AUTHENTICATED, ...INDEXED }) }),
 };
 
 export const createWebhook: Json = {

@@ -4,6 +4,7 @@ import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
+import type { JobQuery } from "../index/index.ts";
 
 /** `locking` and `unlocked` are the gateway's own; a client never sees a job in them. */
 export type StoredState =
@@ -188,12 +189,19 @@ export class JobStore {
     return result.rows.map(read);
   }
 
-  /** The wallet's newest locked jobs, newest first: what the index may not show yet. */
-  async newest(wallet: string, limit: number): Promise<StoredJob[]> {
+  /**
+   * The wallet's newest locked jobs that the query admits, newest first: what the index may not show yet. Ids are UUIDv7: their order
+   * is the order of creation.
+   */
+  async newest(
+    { wallet, model, before, after }: Pick<JobQuery, "wallet" | "model" | "before" | "after">,
+    limit: number,
+  ): Promise<StoredJob[]> {
     const result = await this.#pool.query({
       name: "job-newest",
-      text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL ORDER BY job_id DESC LIMIT $2`,
-      values: [wallet.toLowerCase(), limit],
+      text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL AND ($3::text IS NULL OR model = $3)
+             AND ($4::text IS NULL OR job_id < $4) AND ($5::text IS NULL OR job_id > $5) ORDER BY job_id DESC LIMIT $2`,
+      values: [wallet.toLowerCase(), limit, model ?? null, before ?? null, after ?? null],
     });
     return result.rows.map(read);
   }

@@ -83,6 +83,7 @@ async function strike(
       await patience.within("the start of what had ended by itself", world.revived(), STRIKE_MS);
       await patience.within(fault.name, fault.strike(world, random), STRIKE_MS);
     } catch (error) {
+      options.note(`${fault.name}: ${error}`);
       // The system did not come back from it: there is nothing more to strike, but much to judge.
       return { struck, rollBacks, problems: [`${n + 1}/${options.faults} ${fault.name}: ${error}`] };
     }
