@@ -9,7 +9,7 @@ const EXPOSED = [
   "x-service-settlement-tx",
   "x-service-worker",
   "x-service-credits-remaining",
-  "x-service-indexed-until",
+  "indexed-until",
   "idempotent-replayed",
   "retry-after",
   "ratelimit",

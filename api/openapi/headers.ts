@@ -25,7 +25,7 @@ export const HEADERS: Record<string, Json> = {
     txHash,
   ),
   "x-service-worker": header("Address of the worker that has, or had, the job.", address),
-  "x-service-indexed-until": header(
+  "Indexed-Until": header(
     "Only while the index of the chain is behind: the time (ISO 8601) up to which the chain is in this answer, or `never`. Of what came " +
       "later it has what this service did itself; not, for example, deposits and rulings.",
     text,
@@ -52,5 +52,5 @@ export const JOB = {
   ...refs("x-service-job-id", "x-service-tx-hash", "x-service-settlement-tx", "x-service-worker"),
 };
 /** On answers that are read from the index of the chain. */
-export const INDEXED = refs("x-service-indexed-until");
+export const INDEXED = refs("Indexed-Until");
 export const some = refs;

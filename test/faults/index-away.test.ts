@@ -15,7 +15,7 @@ import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const AWAY_MS = Number(process.env["INDEX_AWAY_SECONDS"] ?? 20) * 1000;
 const CREDITS = 100_000;
-const LAG = "x-service-indexed-until";
+const LAG = "indexed-until";
 const MODEL = "qwen3-1.7b";
 
 let stack: TestStack;
