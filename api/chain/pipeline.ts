@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { type BatchObserver, Finisher } from "./finisher.ts";
+import { Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
 import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
@@ -10,10 +11,6 @@ import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
 import { type SigningContext, signVariant } from "./transaction.ts";
 
-/** Consecutive nonces in flight. */
-const MAX_IN_FLIGHT = 4;
-/** How long operations gather while another transaction is in flight. */
-const GATHER_MS = 20;
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
 /** Pauses while the signer lock is lost, and after a batch could not be recorded. */
@@ -38,6 +35,7 @@ export class Pipeline {
   readonly #queue = new OperationQueue<Waiting>();
   readonly #pacer: Pacer;
   readonly #finisher: Finisher;
+  readonly #gathering = new Gathering();
   #nextNonce = -1;
   #inFlight = 0;
   #sending = false;
@@ -131,7 +129,8 @@ export class Pipeline {
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
     if (this.#inFlight >= MAX_IN_FLIGHT) return;
     const age = this.#queue.age(Date.now());
-    if (this.#inFlight > 0 && age < GATHER_MS) return this.#later(GATHER_MS - age);
+    const gather = this.#gathering.ms;
+    if (this.#inFlight > 0 && age < gather) return this.#later(gather - age);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#sending = true;
@@ -219,8 +218,10 @@ export class Pipeline {
 
   async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
     this.#inFlight += 1;
+    const startedAt = performance.now();
     try {
       await this.#finisher.finish(row, calldata, items);
+      this.#gathering.observe(performance.now() - startedAt);
     } finally {
       this.#inFlight -= 1;
       this.#pump();

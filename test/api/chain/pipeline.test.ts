@@ -11,6 +11,7 @@ import { failOperation, lockOperation } from "../../../api/chain/operations.ts";
 import { Outbox } from "../../../api/chain/outbox.ts";
 import { eventOf } from "../../../api/chain/outcome.ts";
 import { Pipeline } from "../../../api/chain/pipeline.ts";
+import { MAX_IN_FLIGHT } from "../../../api/chain/gathering.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { SignerLock } from "../../../api/chain/signer-lock.ts";
 import { Metrics } from "../../../api/metrics.ts";
@@ -120,16 +121,16 @@ describe("group commit", () => {
 });
 
 describe("a node that does not mine", () => {
-  it("four consecutive nonces at most are in flight, and all are mined in the end", async () => {
+  it("eight consecutive nonces at most are in flight, and all are mined in the end", async () => {
     const { pipeline, head } = await start();
     await node().setAutomine(false);
     const submissions = [];
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < 14; i++) {
       submissions.push(pipeline.submit(lock(head)));
       await sleep(60);
     }
     const pool_ = await node().getTxpoolStatus();
-    expect(pool_.pending + pool_.queued).toBe(4);
+    expect(pool_.pending + pool_.queued).toBe(MAX_IN_FLIGHT);
     await node().setAutomine(true);
     await node().mine({ blocks: 1 });
     const outcomes = await Promise.all(submissions.map(({ mined }) => mined));
