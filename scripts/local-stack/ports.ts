@@ -59,11 +59,21 @@ function canListen(port: number): Promise<boolean> {
  * one of those could be gone again before the part listens.
  */
 export async function freePorts(workers: number): Promise<Ports> {
+  const api = await freeRow(4 + Math.max(1, workers));
+  return { api, chain: api + 1, indexer: api + 2, postgres: api + 3, worker: api + 4 };
+}
+
+/** One such port. */
+export async function freePort(): Promise<number> {
+  return await freeRow(1);
+}
+
+/** The first of `length` ports in a row that are all free. */
+async function freeRow(length: number): Promise<number> {
   for (let attempt = 0; attempt < 50; attempt++) {
-    const api = 15_000 + Math.floor(Math.random() * 15_000);
-    const wanted = Array.from({ length: 4 + Math.max(1, workers) }, (_, i) => api + i);
-    const free = await Promise.all(wanted.map(isFree));
-    if (free.every(Boolean)) return { api, chain: api + 1, indexer: api + 2, postgres: api + 3, worker: api + 4 };
+    const first = 15_000 + Math.floor(Math.random() * 15_000);
+    const free = await Promise.all(Array.from({ length }, (_, i) => isFree(first + i)));
+    if (free.every(Boolean)) return first;
   }
   throw new StackError("No free ports were found for a test stack.");
 }

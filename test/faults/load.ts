@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readStream } from "../support/api-client.ts";
-import type { Client } from "../webhooks/support/client.ts";
+import type { Client } from "../support/client.ts";
 import type { Random } from "./random.ts";
 import { MODEL, type World } from "./world.ts";
 

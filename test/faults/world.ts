@@ -2,10 +2,10 @@ import type pg from "pg";
 import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
 import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { Client, openStore } from "../support/client.ts";
+import { Receiver } from "../support/receiver.ts";
+import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { Client, openStore } from "../webhooks/support/client.ts";
-import { Receiver } from "../webhooks/support/receiver.ts";
-import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../webhooks/support/second-gateway.ts";
 import { Wire } from "./wire.ts";
 
 export const MODEL = "qwen3-8b";

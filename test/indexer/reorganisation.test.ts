@@ -1,4 +1,3 @@
-import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -22,18 +21,6 @@ const events = () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10
 const dispute = async () => await stage.sql("SELECT ruling, received_hash, votes_worker_at_fault FROM index.dispute");
 const keys = (rows: ProtocolEventRow[]) => rows.map((row) => row.key).sort();
 
-/** Transactions of the last `depth` blocks, signed, in chain order. */
-async function lastTransactions(depth: number): Promise<Hex[]> {
-  const { reader, chain } = stage.world;
-  const head = Number(await chain.rpc("eth_blockNumber"));
-  const raw: Hex[] = [];
-  for (let number = head - depth + 1; number <= head; number += 1) {
-    const { transactions } = await reader.getBlock({ blockNumber: BigInt(number) });
-    for (const hash of transactions) raw.push((await chain.rpc("eth_getRawTransactionByHash", [hash])) as Hex);
-  }
-  return raw;
-}
-
 test("keys survive a reorganisation that mines the same transactions elsewhere", async () => {
   const { world } = stage;
   for (let i = 0; i < 3; i += 1) await world.settledJob();
@@ -50,7 +37,7 @@ test("keys survive a reorganisation that mines the same transactions elsewhere",
 
   // Blocks with a transaction each become blocks of which the last but one holds all of them.
   const depth = 14;
-  const raw = await lastTransactions(depth);
+  const raw = await stage.lastTransactions(depth);
   expect(raw).toHaveLength(depth);
   await stage.chain.rpc("anvil_reorg", [depth, raw.map((transaction) => [transaction, depth - 2])]);
   await stage.agreed();
@@ -69,7 +56,7 @@ test("what a reorganisation drops is gone, and comes back under its old key", as
   await stage.caughtUp();
   const with_ = await events();
   expect(with_).toHaveLength(before.length + 1);
-  const raw = await lastTransactions(1);
+  const raw = await stage.lastTransactions(1);
   const account = await getAccount(stage.pool, world.client.address);
 
   await stage.chain.rpc("anvil_reorg", [1, []]);

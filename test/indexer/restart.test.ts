@@ -4,9 +4,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { getAccount, getHead, getJob, listEvents } from "../../api/index/index.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";
 import type { Indexer } from "./support/indexer.ts";
-import { eventually } from "./support/processes.ts";
 import { Stage } from "./support/stage.ts";
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
@@ -64,7 +64,7 @@ test("a second indexer of one build stands by, and takes over; an earlier build'
   await second.ready();
   indexer = second;
   await stage.caughtUp();
-  await eventually(async () => ((await builds()).length === 1 ? true : null));
+  await eventually(builds, ({ length }) => length === 1);
 });
 
 test("SIGTERM ends it in order, and the head never promises rows that are reverted for a moment", async () => {

@@ -8,10 +8,10 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { Receiver } from "../support/receiver.ts";
+import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { Client, openStore } from "./support/client.ts";
-import { Receiver } from "./support/receiver.ts";
-import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "./support/second-gateway.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 const EVENTS = Number(process.env["WEBHOOK_CRASH_EVENTS"] ?? 500);

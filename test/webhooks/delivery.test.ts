@@ -14,10 +14,10 @@ import {
   type WebhookObject,
 } from "../../api/webhooks/index.ts";
 import { eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { answer, Receiver } from "../support/receiver.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { Client, openStore } from "./support/client.ts";
 import { contextOf } from "./support/context.ts";
-import { answer, Receiver } from "./support/receiver.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 let stack: TestStack;

@@ -7,8 +7,8 @@ import { everything } from "../indexer/support/everything.ts";
 import type { Indexer } from "../indexer/support/indexer.ts";
 import { Stage } from "../indexer/support/stage.ts";
 import { eventually } from "../support/api-client.ts";
-import { indexed, lastTransactions, Webhooks } from "./support/gateway.ts";
-import { Receiver } from "./support/receiver.ts";
+import { Receiver } from "../support/receiver.ts";
+import { Webhooks } from "./support/gateway.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 let stage: Stage;
@@ -33,7 +33,7 @@ const ids = (path: string) => receiver.to(path).map(({ event }) => event.id);
 
 /** Waits until everything the index has is derived and sent. */
 async function quiet(): Promise<void> {
-  await indexed(stage);
+  await stage.agreed();
   const head = Number(await stage.chain.rpc("eth_blockNumber"));
   await eventually(
     () =>
@@ -109,7 +109,7 @@ describe("a reorganisation", () => {
     }
     await stage.caughtUp();
     // Twenty blocks with a transaction each: the last twelve become one block that holds all of them, and eleven empty ones.
-    const raw = await lastTransactions(stage, 12);
+    const raw = await stage.lastTransactions(12);
     await stage.chain.rpc("anvil_reorg", [12, raw.map((transaction) => [transaction, 10])]);
     await quiet();
     await stage.world.deposit(100);
@@ -125,7 +125,7 @@ describe("a reorganisation", () => {
   it("that drops a transaction, which is mined again later, tells of it once", async () => {
     await webhooks.webhook(client(), receiver.url("/dropped"), ["credit.topup"]);
     await stage.world.deposit(100);
-    const [deposit] = (await lastTransactions(stage, 1)) as [`0x${string}`];
+    const [deposit] = (await stage.lastTransactions(1)) as [`0x${string}`];
     await stage.chain.rpc("anvil_reorg", [1, []]);
     await quiet();
     const before = ids("/dropped");
@@ -145,7 +145,7 @@ describe("a reorganisation", () => {
     await stage.caughtUp();
     await sleep(1_500);
     expect(ids("/careful")).toEqual([]);
-    const deposit = await lastTransactions(stage, 3);
+    const deposit = await stage.lastTransactions(3);
     await stage.chain.rpc("anvil_reorg", [3, []]);
     await stage.chain.rpc("anvil_mine", ["0x4"]);
     await stage.caughtUp();

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EVENT_DATA, EVENT_NAMES, type EventName, envelopeSchema } from "../../api/webhooks/event-schemas.ts";
 import { setLowCreditThreshold } from "../../api/webhooks/index.ts";
 import { chat, eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { Receiver } from "../support/receiver.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { Client, openStore } from "./support/client.ts";
 import { contextOf } from "./support/context.ts";
-import { Receiver } from "./support/receiver.ts";
 
 let stack: TestStack;
 let pool: pg.Pool;

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createTestClient, http, publicActions, walletActions } from "viem";
+import { freePort } from "../../../scripts/local-stack/ports.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -31,14 +31,4 @@ async function stop(node: ChildProcess): Promise<void> {
   const exited = once(node, "exit");
   node.kill("SIGKILL");
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

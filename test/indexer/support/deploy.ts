@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { privateKeyToAddress } from "viem/accounts";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
-import { ROOT } from "./processes.ts";
+import { ROOT } from "../../support/processes.ts";
 
 /** Accounts that anvil funds. */
 export const DEPLOYER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";

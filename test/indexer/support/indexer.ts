@@ -1,4 +1,5 @@
-import { freePort, Part, ROOT } from "./processes.ts";
+import { freePort } from "../../../scripts/local-stack/ports.ts";
+import { Part, ROOT } from "../../support/processes.ts";
 
 export type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };
 

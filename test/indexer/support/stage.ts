@@ -1,13 +1,15 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import type { Hex } from "viem";
 import { getHead, listEvents } from "../../../api/index/index.ts";
+import { eventually } from "../../support/api-client.ts";
+import { temporaryFolder } from "../../support/processes.ts";
 import { type Chain, startChain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
 import { deploy } from "./deploy.ts";
 import { Indexer } from "./indexer.ts";
 import { onDatabase, type Postgres, startPostgres } from "./postgres.ts";
-import { eventually, temporaryFolder } from "./processes.ts";
 import { World } from "./world.ts";
 
 /** Chain, PostgreSQL, contracts, and an indexer that a test starts and stops. */
@@ -75,16 +77,36 @@ export class Stage {
   /** Waits until the index has reached the head of the chain. */
   async caughtUp(): Promise<void> {
     const head = Number(await this.chain.rpc("eth_blockNumber"));
-    await eventually(async () => ((await getHead(this.pool))?.blockNumber === head ? true : null), 20_000);
+    await eventually(
+      async () => (await getHead(this.pool))?.blockNumber,
+      (block) => block === head,
+      20_000,
+    );
   }
 
   /** Waits until the rows are where the chain has the events: the head says nothing after a reorganisation of equal length. */
   async agreed(): Promise<void> {
-    const onChain = (await chainEvents(this.world)).map((event) => `${event.position} ${event.txHash}`).join();
-    await eventually(async () => {
-      const rows = await listEvents(this.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
-      return rows.map((row) => `${row.position} ${row.txHash}`).join() === onChain ? true : null;
-    });
+    // Failed items of batches are no events of the protocol: the index keeps them elsewhere.
+    const onChain = (await chainEvents(this.world)).filter(({ name }) => name !== "BatchItemFailed");
+    const places = (rows: { position: number; txHash: string }[]) =>
+      rows.map(({ position, txHash }) => `${position} ${txHash}`).join();
+    await eventually(
+      () => listEvents(this.pool, { after: -1, toBlock: 1e9, limit: 10_000 }).catch(() => []),
+      (rows) => places(rows) === places(onChain),
+      20_000,
+    );
+  }
+
+  /** Transactions of the last `depth` blocks, signed, in chain order: what a reorganisation can mine again. */
+  async lastTransactions(depth: number): Promise<Hex[]> {
+    const { reader } = this.world;
+    const head = Number(await this.chain.rpc("eth_blockNumber"));
+    const raw: Hex[] = [];
+    for (let number = head - depth + 1; number <= head; number += 1) {
+      const { transactions } = await reader.getBlock({ blockNumber: BigInt(number) });
+      for (const hash of transactions) raw.push((await this.chain.rpc("eth_getRawTransactionByHash", [hash])) as Hex);
+    }
+    return raw;
   }
 
   async sql<T = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<T[]> {

@@ -4,8 +4,8 @@ import type { Browser } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { chainReader } from "../../support/chain-reader.ts";
+import { Receiver } from "../../support/receiver.ts";
 import type { TestStack } from "../../support/stack.ts";
-import { Receiver } from "../../webhooks/support/receiver.ts";
 import { giveGas } from "../support/gas.ts";
 import { Visitor } from "../support/visitor.ts";
 

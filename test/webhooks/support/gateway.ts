@@ -1,16 +1,13 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import type { Address, Hex } from "viem";
-import { listEvents } from "../../../api/index/index.ts";
+import type { Address } from "viem";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { incarnationName } from "../../../api/store/incarnation.ts";
 import type { EventName } from "../../../api/webhooks/event-schemas.ts";
 import { createWebhook, type WebhookObject } from "../../../api/webhooks/index.ts";
 import { WebhookService, type WebhookSettings } from "../../../api/webhooks/service.ts";
-import { chainEvents } from "../../indexer/support/chain-events.ts";
 import type { Stage } from "../../indexer/support/stage.ts";
-import { eventually } from "../../support/api-client.ts";
 
 const logger = pino({ level: process.env["TEST_LOG_LEVEL"] ?? "error" });
 
@@ -75,29 +72,4 @@ export class Webhooks {
     await this.service.stop(5_000);
     await this.pool.end();
   }
-}
-
-/** Waits until the rows of the index are where the chain has the events, also after a reorganisation of equal length. */
-export async function indexed(stage: Stage): Promise<void> {
-  // Failed items of batches are no events of the protocol: the index keeps them elsewhere.
-  const onChain = (await chainEvents(stage.world)).filter(({ name }) => name !== "BatchItemFailed");
-  const places = (rows: { position: number; txHash: string }[]) =>
-    rows.map(({ position, txHash }) => `${position} ${txHash}`).join();
-  await eventually(
-    () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 }).catch(() => []),
-    (rows) => places(rows) === places(onChain),
-    20_000,
-  );
-}
-
-/** Transactions of the last `depth` blocks, signed, in chain order: what a reorganisation can mine again. */
-export async function lastTransactions(stage: Stage, depth: number): Promise<Hex[]> {
-  const { reader, chain } = stage.world;
-  const head = Number(await chain.rpc("eth_blockNumber"));
-  const raw: Hex[] = [];
-  for (let number = head - depth + 1; number <= head; number += 1) {
-    const { transactions } = await reader.getBlock({ blockNumber: BigInt(number) });
-    for (const hash of transactions) raw.push((await chain.rpc("eth_getRawTransactionByHash", [hash])) as Hex);
-  }
-  return raw;
 }

@@ -10,15 +10,15 @@ import {
   parseEther,
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { Keys } from "../../../api/accounts/keys.ts";
-import { openDatabase } from "../../../api/store/database.ts";
-import type { EventName } from "../../../api/webhooks/event-schemas.ts";
-import type { WebhookObject } from "../../../api/webhooks/index.ts";
-import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
-import { toUnits } from "../../../protocol/money.ts";
-import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
-import { type ApiClient, apiClient } from "../../support/api-client.ts";
-import type { Stack } from "../../support/stack.ts";
+import { Keys } from "../../api/accounts/keys.ts";
+import { openDatabase } from "../../api/store/database.ts";
+import type { EventName } from "../../api/webhooks/event-schemas.ts";
+import type { WebhookObject } from "../../api/webhooks/index.ts";
+import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
+import { toUnits } from "../../protocol/money.ts";
+import { DEPLOYER_KEY } from "../../scripts/local-stack/accounts.ts";
+import { type ApiClient, apiClient } from "./api-client.ts";
+import type { Stack } from "./stack.ts";
 
 /** The gateway's database as a test looks into it. */
 export const openStore = (stack: Stack): pg.Pool => {

@@ -1,11 +1,10 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** A process of a test with all it has said. */
 export class Part {
@@ -48,27 +47,4 @@ export class Part {
 export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "index-test-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-export async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
-}
-
-/** Waits until `look` gives something else than null or undefined. */
-export async function eventually<T>(look: () => Promise<T | null | undefined>, timeoutMs = 10_000): Promise<T> {
-  for (const end = Date.now() + timeoutMs; ; ) {
-    const found = await look();
-    if (found !== null && found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`nothing after ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

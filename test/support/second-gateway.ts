@@ -1,7 +1,7 @@
-import { createServer } from "node:net";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { Part, ROOT } from "../../indexer/support/processes.ts";
-import { plainEnv, type Stack } from "../../support/stack.ts";
+import { freePort } from "../../scripts/local-stack/ports.ts";
+import { Part, ROOT } from "./processes.ts";
+import { plainEnv, type Stack } from "./stack.ts";
 
 /** The signer of a second gateway: the stack's contracts must know it from their deployment on. */
 export const SECOND_SIGNER = generatePrivateKey();
@@ -57,12 +57,4 @@ export class SecondGateway {
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     await this.#part?.stop(signal);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
 }
