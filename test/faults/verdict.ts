@@ -1,12 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Address, createPublicClient, type Hex, http } from "viem";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
-import { Chain } from "../../scripts/verify/chain.ts";
-import { EvidenceReader } from "../../scripts/verify/evidence-reader.ts";
-import { verifyRange } from "../../scripts/verify/range.ts";
 import { eventually } from "../support/api-client.ts";
+import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../support/stories.ts";
 import type { Load } from "./load.ts";
 import { reindexed } from "./reindex.ts";
 import type { World } from "./world.ts";
@@ -27,14 +20,12 @@ export type Verdict = {
   webhookDeliveries: number;
 };
 
-type Story = { locked: number; settled: number; proofHash: Hex | null; failed: number; refunded: number };
-const END_MS = 240_000;
 const WEBHOOKS_MS = 120_000;
 
 /** Waits until everything has come to its end, then judges from the chain alone. */
 export async function judge(world: World, load: Load, chainWasRolledBack: boolean): Promise<Verdict> {
   const problems: string[] = [];
-  const stories = await untilEveryJobEnds(world, problems);
+  const stories = await untilEveryJobEnds(world.stack, problems);
   const count = (pick: (story: Story) => boolean) => [...stories.values()].filter(pick).length;
   const verdict: Verdict = {
     problems,
@@ -49,96 +40,16 @@ export async function judge(world: World, load: Load, chainWasRolledBack: boolea
     lostWithTheChain: 0,
     webhookDeliveries: world.receiver.received.length,
   };
-  if (load.hangs > 0) problems.push(`${load.hangs} requests got no answer at all`);
-  checkRequests(load, stories, verdict);
+  const hung = load.requests.filter((request) => request.hung).length;
+  if (hung > 0) problems.push(`${hung} requests got no answer at all`);
+  verdict.lostWithTheChain = checkRequests(load.requests, stories, problems);
   if (verdict.lostWithTheChain > 0 && !chainWasRolledBack) {
     problems.push(`${verdict.lostWithTheChain} answers are not paid for, and no transaction was ever taken back`);
   }
-  await checkLedger(world, problems);
+  await checkLedger(world.stack, problems);
   await checkWebhooks(world, stories, problems);
   problems.push(...(await reindexed(world)));
   return verdict;
-}
-
-async function readStories(world: World): Promise<Map<string, Story>> {
-  const client = createPublicClient({ transport: http(world.stack.info.rpc_url) });
-  const address = world.stack.info.contracts["InferenceEscrow"] as Address;
-  const stories = new Map<string, Story>();
-  const events = await client.getContractEvents({ address, abi: inferenceEscrowAbi, fromBlock: 0n });
-  for (const { eventName, args } of events) {
-    const { jobId, proofHash } = args as { jobId?: Hex; proofHash?: Hex };
-    if (jobId === undefined) continue;
-    const id = toApiJobId(jobId);
-    const story = stories.get(id) ?? { locked: 0, settled: 0, proofHash: null, failed: 0, refunded: 0 };
-    stories.set(id, story);
-    if (eventName === "JobLocked") story.locked += 1;
-    if (eventName === "JobSettled") {
-      story.settled += 1;
-      story.proofHash = proofHash ?? null;
-    }
-    if (eventName === "JobFailed") story.failed += 1;
-    if (eventName === "JobRefunded") story.refunded += 1;
-  }
-  return stories;
-}
-
-/** Every job must end by the service's own doing: nobody helps. */
-async function untilEveryJobEnds(world: World, problems: string[]): Promise<Map<string, Story>> {
-  const open = (stories: Map<string, Story>) =>
-    [...stories].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
-  const until = Date.now() + END_MS;
-  for (;;) {
-    const stories = await readStories(world);
-    const left = open(stories);
-    if (left.length === 0 && Date.now() < until) {
-      // What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence.
-      await sleep(3_000);
-      const later = await readStories(world);
-      if (later.size === stories.size && open(later).length === 0) return later;
-      continue;
-    }
-    if (Date.now() > until) {
-      problems.push(`${left.length} jobs never ended: ${left.slice(0, 5).join(", ")}`);
-      return stories;
-    }
-    await sleep(1_000);
-  }
-}
-
-function checkRequests(load: Load, stories: Map<string, Story>, verdict: Verdict): void {
-  const { problems } = verdict;
-  const jobsOfKeys = new Map<string, string>();
-  for (const { outcome, jobId, text, code, idempotencyKey } of load.requests) {
-    const story = jobId === null ? undefined : stories.get(jobId);
-    if (outcome === "answered") {
-      if (jobId === null) problems.push("an answer came without a job id");
-      else if (story === undefined || story.failed + story.refunded > 0) verdict.lostWithTheChain += 1;
-      else if (story.settled !== 1) problems.push(`${jobId} was answered and is not settled: ${JSON.stringify(story)}`);
-      else if (story.proofHash !== answerHash(text)) problems.push(`${jobId}: the proof is of another text`);
-    }
-    if (outcome === "refused" && story !== undefined && story.settled > 0) {
-      problems.push(`${jobId} was refused with ${code} and is charged`);
-    }
-    if (outcome === "answered" && idempotencyKey !== null && jobId !== null) {
-      const first = jobsOfKeys.get(idempotencyKey) ?? jobId;
-      if (first !== jobId) problems.push(`one Idempotency-Key paid for ${first} and ${jobId}`);
-      jobsOfKeys.set(idempotencyKey, first);
-    }
-  }
-  for (const [id, story] of stories) {
-    const ends = story.settled + story.failed + story.refunded;
-    if (story.locked !== 1 || ends > 1) problems.push(`${id} has an impossible story: ${JSON.stringify(story)}`);
-  }
-}
-
-/** Every job's money, every balance and the tokens held, from chain data alone. */
-async function checkLedger(world: World, problems: string[]): Promise<void> {
-  const { rpc_url: rpcUrl, chain_id: chainId, contracts } = world.stack.info;
-  const escrow = contracts["InferenceEscrow"] as Address;
-  const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: 0n, span: 10_000n });
-  const reader = await EvidenceReader.begin(chain);
-  const audit = await verifyRange(reader, reader.birth, chain.head);
-  if (!audit.holds) problems.push(`the audit of the chain fails: ${JSON.stringify(audit.checks).slice(0, 1_000)}`);
 }
 
 /** Each wallet's receiver must have heard of each job and of its end, each under one id. */

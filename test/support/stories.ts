@@ -1,0 +1,114 @@
+/** The jobs of a stack as the chain tells them, and what clients saw held against it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Address, createPublicClient, type Hex, http } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { Chain } from "../../scripts/verify/chain.ts";
+import { EvidenceReader } from "../../scripts/verify/evidence-reader.ts";
+import { verifyRange } from "../../scripts/verify/range.ts";
+import type { Asked } from "./asked.ts";
+import type { Stack } from "./stack.ts";
+
+/** How often each of these happened to a job, who was paid, and for which answer. */
+export type Story = {
+  locked: number;
+  settled: number;
+  proofHash: Hex | null;
+  worker: Address | null;
+  failed: number;
+  refunded: number;
+};
+
+const END_MS = 240_000;
+
+/** Every job of the escrow, by its id in the API. */
+export async function readStories({ info }: Stack): Promise<Map<string, Story>> {
+  const client = createPublicClient({ transport: http(info.rpc_url) });
+  const address = info.contracts["InferenceEscrow"] as Address;
+  const stories = new Map<string, Story>();
+  const events = await client.getContractEvents({ address, abi: inferenceEscrowAbi, fromBlock: 0n });
+  for (const { eventName, args } of events) {
+    const { jobId, proofHash, worker } = args as { jobId?: Hex; proofHash?: Hex; worker?: Address };
+    if (jobId === undefined) continue;
+    const id = toApiJobId(jobId);
+    const story = stories.get(id) ?? { locked: 0, settled: 0, proofHash: null, worker: null, failed: 0, refunded: 0 };
+    stories.set(id, story);
+    if (eventName === "JobLocked") story.locked += 1;
+    if (eventName === "JobSettled") {
+      story.settled += 1;
+      story.proofHash = proofHash ?? null;
+      story.worker = worker ?? null;
+    }
+    if (eventName === "JobFailed") story.failed += 1;
+    if (eventName === "JobRefunded") story.refunded += 1;
+  }
+  return stories;
+}
+
+/** Every job must end by the service's own doing: nobody helps. */
+export async function untilEveryJobEnds(stack: Stack, problems: string[]): Promise<Map<string, Story>> {
+  const open = (stories: Map<string, Story>) =>
+    [...stories].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
+  const until = Date.now() + END_MS;
+  for (;;) {
+    const stories = await readStories(stack);
+    const left = open(stories);
+    if (left.length === 0 && Date.now() < until) {
+      // What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence.
+      await sleep(3_000);
+      const later = await readStories(stack);
+      if (later.size === stories.size && open(later).length === 0) return later;
+      continue;
+    }
+    if (Date.now() > until) {
+      problems.push(`${left.length} jobs never ended: ${left.slice(0, 5).join(", ")}`);
+      return stories;
+    }
+    await sleep(1_000);
+  }
+}
+
+/**
+ * What each client saw against what the chain says. Returns how many answers nobody paid for: never any, unless a transaction was taken back.
+ */
+export function checkRequests(
+  requests: readonly Asked[],
+  stories: ReadonlyMap<string, Story>,
+  problems: string[],
+): number {
+  let unpaid = 0;
+  const jobsOfKeys = new Map<string, string>();
+  for (const { outcome, jobId, text, code, idempotencyKey } of requests) {
+    const story = jobId === null ? undefined : stories.get(jobId);
+    if (outcome === "answered") {
+      if (jobId === null) problems.push("an answer came without a job id");
+      else if (story === undefined || story.failed + story.refunded > 0) unpaid += 1;
+      else if (story.settled !== 1) problems.push(`${jobId} was answered and is not settled: ${JSON.stringify(story)}`);
+      else if (story.proofHash !== answerHash(text)) problems.push(`${jobId}: the proof is of another text`);
+    }
+    if (outcome === "refused" && story !== undefined && story.settled > 0) {
+      problems.push(`${jobId} was refused with ${code} and is charged`);
+    }
+    if (outcome === "answered" && idempotencyKey !== null && jobId !== null) {
+      const first = jobsOfKeys.get(idempotencyKey) ?? jobId;
+      if (first !== jobId) problems.push(`one Idempotency-Key paid for ${first} and ${jobId}`);
+      jobsOfKeys.set(idempotencyKey, first);
+    }
+  }
+  for (const [id, story] of stories) {
+    const ends = story.settled + story.failed + story.refunded;
+    if (story.locked !== 1 || ends > 1) problems.push(`${id} has an impossible story: ${JSON.stringify(story)}`);
+  }
+  return unpaid;
+}
+
+/** Every job's money, every balance and the tokens held, from chain data alone. */
+export async function checkLedger(stack: Stack, problems: string[]): Promise<void> {
+  const { rpc_url: rpcUrl, chain_id: chainId, contracts } = stack.info;
+  const escrow = contracts["InferenceEscrow"] as Address;
+  const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: 0n, span: 10_000n });
+  const reader = await EvidenceReader.begin(chain);
+  const audit = await verifyRange(reader, reader.birth, chain.head);
+  if (!audit.holds) problems.push(`the audit of the chain fails: ${JSON.stringify(audit.checks).slice(0, 1_000)}`);
+}
