@@ -6,6 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import type { Rpc } from "../chain/rpc.ts";
+import type { Offer } from "../store/job-steps.ts";
 import type { StoredJob } from "../store/jobs.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { failJob, refundJob } from "./end.ts";
@@ -17,6 +18,7 @@ const FETCH_TIMEOUT_MS = 5_000;
 
 type ChainJob = {
   status: number;
+  model: number;
   lockedAt: number;
   credits: number;
   creditsPerRequest: number;
@@ -150,10 +152,31 @@ export class Recovery {
     }
   }
 
-  /** Asks the job's worker for the finished answer. `later`: it is still at work or out of reach; the next sweep asks again. */
+  /**
+   * Asks the job's worker for the finished answer, or every host of its model where the process ended before the offer was on
+   * record. `later`: one is still at work or out of reach; the next sweep asks again.
+   */
   async #fetchAnswer(job: StoredJob, chain: ChainJob): Promise<"settled" | "none" | "later"> {
-    const { worker, workerEndpoint, jobId, attempt, acknowledgeBy } = job;
-    if (worker === null || workerEndpoint === null || acknowledgeBy === null) return "none";
+    const { worker, workerEndpoint, attempt, acknowledgeBy } = job;
+    if (worker !== null && workerEndpoint !== null && acknowledgeBy !== null) {
+      return this.#ask(job, chain, { worker, workerEndpoint, attempt, acknowledgeBy });
+    }
+    const { workers, times } = this.#context;
+    const offers = workers.registered(chain.model).map(({ signer, endpoint }) => {
+      return {
+        worker: signer,
+        workerEndpoint: endpoint,
+        attempt: 1,
+        acknowledgeBy: chain.lockedAt + times.acknowledge,
+      };
+    });
+    const answers = await Promise.all(offers.map((offer) => this.#ask(job, chain, offer)));
+    return answers.find((answer) => answer === "settled") ?? answers.find((answer) => answer === "later") ?? "none";
+  }
+
+  async #ask(job: StoredJob, chain: ChainJob, offer: Offer): Promise<"settled" | "none" | "later"> {
+    const { jobId } = job;
+    const { worker, workerEndpoint, attempt, acknowledgeBy } = offer;
     const assignment = { jobId, worker, attempt, acknowledgeBy };
     const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
     const { account, chainId, escrow, logger } = this.#context;

@@ -6,17 +6,18 @@ import { createTestClient, type Hex, http, keccak256, publicActions } from "viem
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Broadcaster } from "../../../api/chain/broadcast.ts";
+import { MAX_IN_FLIGHT } from "../../../api/chain/gathering.ts";
 import { Head } from "../../../api/chain/head.ts";
-import { failOperation, lockOperation } from "../../../api/chain/operations.ts";
+import { failOperation, lockOperation, type Operation } from "../../../api/chain/operations.ts";
 import { Outbox } from "../../../api/chain/outbox.ts";
 import { eventOf } from "../../../api/chain/outcome.ts";
 import { Pipeline } from "../../../api/chain/pipeline.ts";
-import { MAX_IN_FLIGHT } from "../../../api/chain/gathering.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { SignerLock } from "../../../api/chain/signer-lock.ts";
 import { Metrics } from "../../../api/metrics.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
-import { newJobId } from "../../../protocol/job-id.ts";
+import type { NewJob } from "../../../api/store/new-jobs.ts";
+import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/local-stack/accounts.ts";
 import { depositFor } from "../../support/deposit.ts";
@@ -208,7 +209,7 @@ describe("a process that ends between signing and mining", () => {
       priorityFee: 1_000_000_000n,
     };
     const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
-    await outbox.insert(nonce, batchGas(operations), operations, variant);
+    await outbox.insert({ nonce, gas: batchGas(operations), items: operations }, variant, []);
 
     await start();
     expect((await node().getTransactionReceipt({ hash: variant.hash })).status).toBe("success");
@@ -233,19 +234,41 @@ describe("a nonce used by a foreign transaction of the same key", () => {
   }, 20_000);
 });
 
-describe("an operation whose row could not be written", () => {
-  it("is never sent, says so, and holds up nobody", async () => {
+describe("a new job", () => {
+  const row = (operation: Operation): NewJob => ({
+    jobId: operation.jobId,
+    wallet: owner.address,
+    gateway: account.address,
+    model: "qwen3-1.7b",
+    tier: "lite",
+    validUntil: 1_900_000_000,
+    creditsLocked: 2,
+  });
+  const stored = async (operation: Operation) =>
+    (await pool.query("SELECT state FROM job WHERE job_id = $1", [toApiJobId(operation.jobId)])).rows;
+
+  it("is on record when its lock is mined, and once only when the lock goes out a second time", async () => {
     const { pipeline, head } = await start();
-    // In flight, so that the others wait for a batch: a failure before that must not go unheard.
-    const first = pipeline.submit(lock(head)).mined;
     const operation = lock(head);
-    const unwritten = pipeline.submit(operation, Promise.reject(new Error("the database is away"))).mined;
-    const neighbour = pipeline.submit(lock(head)).mined;
-    await expect(unwritten).rejects.toThrow("not on record");
-    expect([(await first).status, (await neighbour).status]).toEqual(["mined", "mined"]);
-    expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe(
-      "reverted",
-    );
+    expect((await pipeline.submit(operation, row(operation)).mined).status).toBe("mined");
+    expect(await stored(operation)).toEqual([{ state: "locking" }]);
+    await pool.query("UPDATE job SET state = 'pending' WHERE job_id = $1", [toApiJobId(operation.jobId)]);
+    expect((await pipeline.submit(operation, row(operation)).mined).status).toBe("reverted");
+    expect(await stored(operation)).toEqual([{ state: "pending" }]);
+  });
+
+  it("that cannot be recorded is not sent, nor is its transaction on record; both are once it can", async () => {
+    const { pipeline, head, outbox } = await start();
+    await pipeline.submit(lock(head)).mined;
+    const nonce = await outbox.lastNonce();
+    const operation = lock(head);
+    await pool.query("ALTER TABLE job RENAME TO job_away");
+    const { mined } = pipeline.submit(operation, row(operation));
+    await sleep(1_200);
+    expect(await outbox.lastNonce()).toBe(nonce);
+    await pool.query("ALTER TABLE job_away RENAME TO job");
+    expect((await mined).status).toBe("mined");
+    expect(await stored(operation)).toEqual([{ state: "locking" }]);
   });
 });
 
@@ -293,7 +316,8 @@ describe("one process a signer", () => {
       gas: 21_000n,
       maxFeePerGas: 100_000_000_000n,
     });
-    await outbox.insert(nonce, 21_000n, [], { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n });
+    const variant = { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n };
+    await outbox.insert({ nonce, gas: 21_000n, items: [] }, variant, []);
     await node().sendRawTransaction({ serializedTransaction: foreign });
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
     expect(await outbox.lastNonce()).toBe(nonce + 1);
