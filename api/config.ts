@@ -7,6 +7,7 @@ const DEV_CHAIN_ID = 31_337;
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
+const MASTER_KEY = /^[0-9a-fA-F]{64}$/;
 const delays = z
   .string()
   .default("30,300,1800,7200")
@@ -28,7 +29,13 @@ const schema = z.object({
   /** Signs transactions and assignments. One process a signer. */
   GATEWAY_PRIVATE_KEY: key,
   /** 32 bytes of hex; encrypts answers and webhook secrets at rest. */
-  MASTER_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, "must be 64 hex digits, e.g. from `openssl rand -hex 32`"),
+  MASTER_KEY: z.string().regex(MASTER_KEY, "must be 64 hex digits, e.g. from `openssl rand -hex 32`"),
+  /** Master keys that decrypt too, comma-separated: while MASTER_KEY is changed. */
+  OTHER_MASTER_KEYS: z
+    .string()
+    .default("")
+    .transform((text) => text.split(",").filter((one) => one !== ""))
+    .refine((all) => all.every((one) => MASTER_KEY.test(one)), "must be keys of 64 hex digits, separated by commas"),
   BASE_URL: z.url().optional(),
   APP_URL: z.url().optional(),
   DOCS_URL: z.url().optional(),

@@ -33,6 +33,7 @@ import { IdempotencyStore } from "./store/idempotency.ts";
 import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
 import { IncidentStore } from "./store/incidents.ts";
 import { JobStore } from "./store/jobs.ts";
+import { reencrypt } from "./store/reencrypt.ts";
 import { WebhookService } from "./webhooks/service.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
@@ -57,6 +58,7 @@ export class Gateway {
   output!: RequestHandler;
   dispute!: RequestHandler;
   readonly #incidents: IncidentStore;
+  readonly #ciphers: { answers: Cipher; webhookSecrets: Cipher };
   #recovery: Recovery | undefined;
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
@@ -81,7 +83,17 @@ export class Gateway {
       { directory, client, incidents: this.#incidents, metrics, logger },
       { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
     );
-    this.webhooks = new WebhookService(pool, this.head, webhookSettings(config), this.metrics.registry, logger);
+    this.#ciphers = {
+      answers: new Cipher(config.MASTER_KEY, "answers", config.OTHER_MASTER_KEYS),
+      webhookSecrets: new Cipher(config.MASTER_KEY, "webhook secrets", config.OTHER_MASTER_KEYS),
+    };
+    this.webhooks = new WebhookService(
+      pool,
+      this.head,
+      webhookSettings(config, this.#ciphers.webhookSecrets),
+      this.metrics.registry,
+      logger,
+    );
     const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
@@ -142,7 +154,7 @@ export class Gateway {
       workers: this.workers,
       client: this.workerClient,
       store,
-      cipher: new Cipher(config.MASTER_KEY, "answers"),
+      cipher: this.#ciphers.answers,
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
       refused: new Set(),
       logger,
@@ -178,6 +190,7 @@ export class Gateway {
     this.output = outputRoute(this.jobReader, store, jobs.cipher);
     this.dispute = disputeRoute(this.jobReader, this.#desk, jobs.times.arbitration);
     this.webhooks.start();
+    if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, this.#ciphers, logger, () => this.#stopping);
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
@@ -268,10 +281,10 @@ export class Gateway {
   }
 }
 
-function webhookSettings(config: Config) {
+function webhookSettings(config: Config, cipher: Cipher) {
   return {
     databaseUrl: config.DATABASE_URL,
-    masterKey: config.MASTER_KEY,
+    cipher,
     deployment: incarnationName(config.deployment as Incarnation),
     allowLocalEndpoints: config.ALLOW_LOCAL_ENDPOINTS,
     confirmations: config.WEBHOOK_CONFIRMATIONS,

@@ -5,7 +5,10 @@ import type { Config } from "./config.ts";
 const SHORTEST = 8;
 
 type Secrets = Partial<
-  Pick<Config, "RPC_URL" | "DATABASE_URL" | "GATEWAY_PRIVATE_KEY" | "MASTER_KEY" | "METRICS_TOKEN">
+  Pick<
+    Config,
+    "RPC_URL" | "DATABASE_URL" | "GATEWAY_PRIVATE_KEY" | "MASTER_KEY" | "OTHER_MASTER_KEYS" | "METRICS_TOKEN"
+  >
 >;
 
 /**
@@ -20,13 +23,15 @@ export function createLogger(level: string, secrets: Secrets, destination?: Dest
 }
 
 /** Texts to look for, as they stand in JSON, with what is shown instead. */
-function hiddenTexts({ RPC_URL, DATABASE_URL, GATEWAY_PRIVATE_KEY, MASTER_KEY, METRICS_TOKEN }: Secrets) {
+function hiddenTexts(secrets: Secrets) {
+  const { RPC_URL, DATABASE_URL, GATEWAY_PRIVATE_KEY, MASTER_KEY, OTHER_MASTER_KEYS = [], METRICS_TOKEN } = secrets;
   const all: [string | undefined, string][] = [
     [RPC_URL, "[RPC_URL]"],
     [DATABASE_URL, "[DATABASE_URL]"],
     [passwordOf(DATABASE_URL), "[password]"],
     [GATEWAY_PRIVATE_KEY?.slice(2), "[GATEWAY_PRIVATE_KEY]"],
     [MASTER_KEY, "[MASTER_KEY]"],
+    ...OTHER_MASTER_KEYS.map((key): [string, string] => [key, "[OTHER_MASTER_KEYS]"]),
     [METRICS_TOKEN, "[METRICS_TOKEN]"],
   ];
   return all.flatMap(([text, name]): [string, string][] =>

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { Hex } from "viem";
 import { formatEther } from "viem";
 import type { Gateway } from "./gateway.ts";
+import { scrapedGauge } from "./gauge.ts";
 import { getHead } from "./index/index.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -72,20 +73,18 @@ export class Metrics {
   /** Adds what is read at the moment of a scrape. */
   observe(gateway: Gateway): void {
     collectDefaultMetrics({ register: this.registry });
-    this.#gauge("gateway_operations_queued", "Operations waiting for a batch", () => gateway.pipeline.queued);
-    this.#gauge("gateway_jobs_running", "Jobs that this process runs", () => gateway.running.size);
-    this.#gauge("gateway_chain_head", "Newest block seen", () => gateway.head.block.number);
-    this.#gauge("gateway_chain_silent_seconds", "Since the node last answered", () => gateway.head.silentMs / 1000);
-    this.#gauge("gateway_signer_lock_held", "1 while this process may send", () => Number(gateway.signerLock.held));
-    this.#gauge(
-      "gateway_index_lag_blocks",
-      "Blocks that the index is behind the chain, -1 while it is absent",
-      async () => {
-        const head = await getHead(gateway.pool).catch(() => null);
-        return head === null ? -1 : Math.max(0, gateway.head.block.number - head.blockNumber);
-      },
-    );
-    this.#gauge("gateway_signer_balance_ether", "What the signer can pay gas with", async () => {
+    const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+      scrapedGauge(this.registry, name, help, read);
+    gauge("gateway_operations_queued", "Operations waiting for a batch", () => gateway.pipeline.queued);
+    gauge("gateway_jobs_running", "Jobs that this process runs", () => gateway.running.size);
+    gauge("gateway_chain_head", "Newest block seen", () => gateway.head.block.number);
+    gauge("gateway_chain_silent_seconds", "Since the node last answered", () => gateway.head.silentMs / 1000);
+    gauge("gateway_signer_lock_held", "1 while this process may send", () => Number(gateway.signerLock.held));
+    gauge("gateway_index_lag_blocks", "Blocks that the index is behind the chain, -1 while it is absent", async () => {
+      const head = await getHead(gateway.pool).catch(() => null);
+      return head === null ? -1 : Math.max(0, gateway.head.block.number - head.blockNumber);
+    });
+    gauge("gateway_signer_balance_ether", "What the signer can pay gas with", async () => {
       const { address } = gateway.chat.jobs.account;
       return Number(formatEther(BigInt(await gateway.rpc.request<Hex>("eth_getBalance", [address, "latest"], 2_000))));
     });
@@ -108,22 +107,6 @@ export class Metrics {
       help: "Jobs that a worker has from this gateway now",
       labelNames: ["worker"] as const,
       registers: this.#registers,
-    });
-  }
-
-  #gauge(name: string, help: string, value: () => number | Promise<number>): void {
-    const metric: Gauge = new Gauge({
-      name,
-      help,
-      registers: this.#registers,
-      collect: async () => {
-        // A scrape must not fail as a whole because one part is away: that part's gauge says so by being absent.
-        try {
-          metric.set(await value());
-        } catch {
-          metric.reset();
-        }
-      },
     });
   }
 }

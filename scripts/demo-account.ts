@@ -9,18 +9,17 @@
  */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
-import { createPublicClient, createWalletClient, type Hex, http, isHex, parseEther } from "viem";
+import { createPublicClient, type Hex, http, isHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../api/accounts/keys.ts";
 import { migrate, openDatabase } from "../api/store/database.ts";
 import { parseDeployment } from "../protocol/deployment.ts";
-import { inferenceEscrowAbi, testStablecoinAbi } from "../protocol/generated/abi.ts";
-import { toUnits } from "../protocol/money.ts";
+import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { DEPLOYER_KEY } from "./local-stack/accounts.ts";
+import { provideCredits } from "./local-stack/funding.ts";
 
 const CREDITS = 10_000;
 const DEV_CHAIN_ID = 31_337;
-// Printed by every development node at its start; worth nothing anywhere else.
-const DEV_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
 function setting(name: string): string {
   const value = process.env[name];
@@ -39,30 +38,15 @@ async function fund(): Promise<void> {
   const { chainId, contracts } = parseDeployment(readFileSync(file, "utf8"), file);
   if (chainId !== DEV_CHAIN_ID)
     throw new Error(`a demo account is for chain id ${DEV_CHAIN_ID} only, this is ${chainId}`);
-  const transport = http(setting("RPC_URL"));
-  const client = createPublicClient({ transport, pollingInterval: 50 });
+  const rpcUrl = setting("RPC_URL");
+  const client = createPublicClient({ transport: http(rpcUrl) });
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const demo = privateKeyToAccount(keySetting("DEMO_PRIVATE_KEY"));
   const account = await client.readContract({ ...escrow, functionName: "accountOf", args: [demo.address] });
   if (account.id !== 0) return;
 
-  const mined = async (hash: Hex) => {
-    const { status } = await client.waitForTransactionReceipt({ hash });
-    if (status !== "success") throw new Error(`transaction ${hash} reverted while the demo wallet was funded`);
-  };
-  const funder = createWalletClient({
-    account: privateKeyToAccount(keySetting("FUNDER_PRIVATE_KEY", DEV_KEY)),
-    transport,
-  });
-  const wallet = createWalletClient({ account: demo, transport });
-  const coin = { address: contracts.Stablecoin, abi: testStablecoinAbi, chain: null } as const;
-  const units = toUnits(CREDITS);
-  await mined(await funder.sendTransaction({ to: demo.address, value: parseEther("10"), chain: null }));
-  await mined(await funder.writeContract({ ...coin, functionName: "mint", args: [demo.address, units] }));
-  await mined(
-    await wallet.writeContract({ ...coin, functionName: "approve", args: [contracts.InferenceEscrow, units] }),
-  );
-  await mined(await wallet.writeContract({ ...escrow, chain: null, functionName: "deposit", args: [CREDITS] }));
+  const funder = privateKeyToAccount(keySetting("FUNDER_PRIVATE_KEY", DEPLOYER_KEY));
+  await provideCredits({ rpc_url: rpcUrl, contracts }, { funder, owner: demo, credits: CREDITS });
 }
 
 async function apiKey(wallet: string): Promise<string> {

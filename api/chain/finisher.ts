@@ -59,7 +59,7 @@ export class Finisher {
     for (const observer of this.#observers) observer(batch, blockTime);
     this.#context.metrics.batchItems.observe(row.items.length);
     for (const [index, item] of items.entries()) this.#resolveItem(item, index, batch, blockTime);
-    await this.#record(row.nonce, batch.hash, batch.blockNumber);
+    await this.#record(row.nonce, batch);
   }
 
   #resolveItem(item: Waiting, index: number, batch: MinedBatch, blockTime: number): void {
@@ -85,14 +85,15 @@ export class Finisher {
     const { logger, head } = this.#context;
     logger.error({ nonce }, "another transaction of this signer used our nonce: is its key used elsewhere?");
     for (const item of items) this.#requeue(item);
-    await this.#record(nonce, "0x", head.block.number);
+    await this.#record(nonce, { hash: "0x", blockNumber: head.block.number, blockHash: null });
   }
 
   /** Closes the outbox row. If that fails the row stays open, and the next process finds the receipt again. */
-  async #record(nonce: number, hash: Hex, blockNumber: number): Promise<void> {
+  async #record(nonce: number, place: { hash: Hex; blockNumber: number; blockHash: Hex | null }): Promise<void> {
     const { outbox, logger } = this.#context;
+    const { hash, blockNumber, blockHash } = place;
     try {
-      await outbox.markMined(nonce, hash, blockNumber);
+      await outbox.markMined(nonce, hash, blockNumber, blockHash);
       if (nonce % 100 === 0) await outbox.prune(blockNumber - KEEP_BLOCKS);
     } catch (error) {
       logger.error({ err: error, nonce }, "a mined transaction could not be marked as such");

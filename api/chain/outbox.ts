@@ -63,18 +63,21 @@ export class Outbox {
     return result.rows.map(toVariant);
   }
 
-  async markMined(nonce: number, hash: Hex, block: number): Promise<void> {
+  /** Records where a transaction was seen mined. */
+  async markMined(nonce: number, hash: Hex, block: number, blockHash: Hex | null): Promise<void> {
     await this.#pool.query({
       name: "outbox-mined",
-      text: "UPDATE chain_transaction SET mined_hash = $3, mined_block = $4 WHERE signer = $1 AND nonce = $2",
-      values: [this.#signer, nonce, hash, block],
+      text: `UPDATE chain_transaction SET mined_hash = $3, mined_block = $4, mined_block_hash = $5
+             WHERE signer = $1 AND nonce = $2`,
+      values: [this.#signer, nonce, hash, block, blockHash],
     });
   }
 
   /** A reorganisation took a transaction out of the chain again. */
   async markUnmined(nonce: number): Promise<void> {
     await this.#pool.query(
-      "UPDATE chain_transaction SET mined_hash = NULL, mined_block = NULL WHERE signer = $1 AND nonce = $2",
+      `UPDATE chain_transaction SET mined_hash = NULL, mined_block = NULL, mined_block_hash = NULL
+       WHERE signer = $1 AND nonce = $2`,
       [this.#signer, nonce],
     );
   }
@@ -82,11 +85,6 @@ export class Outbox {
   /** Transactions not known to be mined, oldest nonce first. */
   async open(): Promise<OutboxRow[]> {
     return this.#read("t.mined_hash IS NULL");
-  }
-
-  /** Transactions from this nonce on that were seen mined: when the chain's count is below, a reorganisation took them back. */
-  async minedFrom(nonce: number): Promise<OutboxRow[]> {
-    return this.#read("t.nonce >= $2 AND t.mined_hash <> '0x'", [nonce]);
   }
 
   /** Highest nonce ever recorded, -1 if none. */
@@ -98,9 +96,30 @@ export class Outbox {
     return result.rows[0]?.nonce ?? -1;
   }
 
-  /** Transactions mined above this block. */
-  async minedAbove(block: number): Promise<OutboxRow[]> {
-    return this.#read("t.mined_block > $2 AND t.mined_hash <> '0x'", [block]);
+  /** Where transactions were seen mined above this block; without those of which only the number is known. */
+  async minedAbove(block: number): Promise<{ nonce: number; block: number; hash: Hex }[]> {
+    const result = await this.#pool.query({
+      name: "outbox-mined-above",
+      text: `SELECT nonce, mined_block AS block, mined_block_hash AS hash FROM chain_transaction
+             WHERE signer = $1 AND mined_block > $2 AND mined_hash <> '0x' AND mined_block_hash IS NOT NULL`,
+      values: [this.#signer, block],
+    });
+    return result.rows;
+  }
+
+  /** Highest nonce that was seen mined, -1 if none. */
+  async lastMined(): Promise<number> {
+    const result = await this.#pool.query<{ nonce: number }>({
+      name: "outbox-last-mined",
+      text: `SELECT nonce FROM chain_transaction WHERE signer = $1 AND mined_hash IS NOT NULL ORDER BY nonce DESC LIMIT 1`,
+      values: [this.#signer],
+    });
+    return result.rows[0]?.nonce ?? -1;
+  }
+
+  /** Transactions seen mined whose nonce is one of these, or lies between `from` and `to`, both included. */
+  async mined(nonces: readonly number[], from: number, to: number): Promise<OutboxRow[]> {
+    return this.#read("t.mined_hash <> '0x' AND (t.nonce = ANY($2) OR t.nonce BETWEEN $3 AND $4)", [nonces, from, to]);
   }
 
   /** Forgets what is final. */

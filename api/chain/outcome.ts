@@ -19,6 +19,7 @@ export function logPosition(blockNumber: number, logIndex: number): number {
 export type MinedBatch = {
   hash: Hex;
   blockNumber: number;
+  blockHash: Hex;
   blockTime: number | null;
   success: boolean;
   eventsByJob: Map<Hex, PlacedEvent[]>;
@@ -47,7 +48,8 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
     else eventsByJob.set(jobId, [placed]);
   }
   const success = receipt.status === "0x1";
-  return { hash: receipt.transactionHash, blockNumber, blockTime, success, eventsByJob, failures };
+  const { transactionHash: hash, blockHash } = receipt;
+  return { hash, blockNumber, blockHash, blockTime, success, eventsByJob, failures };
 }
 
 /** The event of that name in a mined outcome. */

@@ -7,7 +7,7 @@ import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
 import { OperationQueue } from "./queue.ts";
-import { takeBack, watchReorganisations } from "./reorg-watch.ts";
+import { ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
 import { type SigningContext, signVariant } from "./transaction.ts";
@@ -37,13 +37,13 @@ export class Pipeline {
   readonly #pacer: Pacer;
   readonly #finisher: Finisher;
   readonly #gathering = new Gathering();
+  readonly #reorgs: ReorgWatch;
   #nextNonce = -1;
   #inFlight = 0;
   #sending = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
-  #stopWatching: () => void = () => {};
 
   constructor(context: SigningContext, rpc: Rpc, options: Options) {
     this.#context = context;
@@ -51,6 +51,7 @@ export class Pipeline {
     this.#options = options;
     this.#logger = context.logger;
     this.#pacer = new Pacer(options.sendsPerSecond, BURST);
+    this.#reorgs = new ReorgWatch(context, rpc);
     this.#finisher = new Finisher(context, rpc, (item) => this.#queue.push(item));
   }
 
@@ -60,16 +61,14 @@ export class Pipeline {
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     const mined = Number(count);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
-    for (const row of await outbox.minedFrom(mined)) await takeBack(this.#context, row);
+    for (const row of await this.#reorgs.lost()) await takeBack(this.#context, row);
     const open = await outbox.open();
     this.#nextNonce = Math.max(mined, (await outbox.lastNonce()) + 1);
     if (open.length > 0) {
       this.#logger.info({ count: open.length }, "transactions of an earlier process are taken up");
     }
     await Promise.all(open.map((row) => this.#finish(row, batchCalldata(row.items), [])));
-    this.#stopWatching = watchReorganisations(this.#context, this.#rpc, (row) =>
-      this.#finish(row, batchCalldata(row.items), []),
-    );
+    this.#reorgs.start((row) => this.#finish(row, batchCalldata(row.items), []));
   }
 
   /** Calls `observer` for each mined batch, before the promises of its operations resolve. */
@@ -113,7 +112,7 @@ export class Pipeline {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([idle, deadline]);
     this.#stopping = true;
-    this.#stopWatching();
+    this.#reorgs.stop();
     clearTimeout(this.#timer);
     for (const item of this.#queue.drain()) item.reject(new NotSent("the gateway stopped"));
   }

@@ -4,75 +4,108 @@ import type { Rpc } from "./rpc.ts";
 import type { SigningContext } from "./transaction.ts";
 
 const LOOK_MS = 2_000;
-/** Deepest reorganisation after which what was mined is looked at again. */
+/** Deepest reorganisation after which transactions that are mined again elsewhere are noticed. */
 const DEPTH = 64;
+const READS_AT_ONCE = 20;
 
 type Block = { number: Hex; hash: Hex };
 
-/** Notes that a transaction is not on the chain any more. */
+/** Notes that a transaction is not where it was seen mined: what became of its operations is open again. */
 export async function takeBack({ outbox, takenBack }: SigningContext, row: OutboxRow): Promise<void> {
   await takenBack(row.items.map((item) => item.jobId));
   await outbox.markUnmined(row.nonce);
 }
 
 /**
- * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined. The very same bytes
- * are then brought to their end again; whatever was sent after them waits for that by its nonce.
+ * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined, or the block in which we
+ * saw one is another one now. The second matters where nodes have mined it again already: in a later block an item can fail that had
+ * succeeded (an answer that is older than its lock). The very same bytes are then brought to their end once more.
  */
-export function watchReorganisations(
-  context: SigningContext,
-  rpc: Rpc,
-  again: (row: OutboxRow) => Promise<void>,
-): () => void {
-  const { account, outbox, logger } = context;
-  const busy = new Set<number>();
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
+export class ReorgWatch {
+  readonly #context: SigningContext;
+  readonly #rpc: Rpc;
+  /** Blocks with transactions of ours that were seen to be the chain's, while `#newest` is: they need not be asked for again. */
+  readonly #sure = new Map<number, Hex>();
+  #newest: Block | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
 
-  let newest: Block | undefined;
-  const blockAt = (tag: string): Promise<Block | null> => rpc.request("eth_getBlockByNumber", [tag, false]);
+  constructor(context: SigningContext, rpc: Rpc) {
+    this.#context = context;
+    this.#rpc = rpc;
+  }
 
-  /**
-   * A block that was the newest is another one now. Transactions may be back already, but in later blocks, where an item can fail
-   * that had succeeded (a lock that is younger than its answer): jobs whose settlement was seen are looked at once more.
-   */
-  const lookAgain = async (): Promise<void> => {
-    const before = newest;
-    newest = (await blockAt("latest")) ?? undefined;
-    if (before === undefined || (await blockAt(before.number))?.hash === before.hash) return;
-    const rows = await outbox.minedAbove(Number(before.number) - DEPTH);
-    logger.warn({ block: Number(before.number), transactions: rows.length }, "the chain was reorganised");
-    await context.takenBack(rows.flatMap((row) => row.items.map((item) => item.jobId)));
-  };
-
-  const look = async (): Promise<void> => {
-    await lookAgain();
-    const count = Number(await rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
-    const lost = (await outbox.minedFrom(count)).filter((row) => !busy.has(row.nonce));
-    if (lost.length === 0) return;
-    logger.warn(
-      { nonces: lost.map((row) => row.nonce) },
-      "a reorganisation took transactions of ours out of the chain: the same bytes go out again",
-    );
-    for (const row of lost) {
-      busy.add(row.nonce);
-      await takeBack(context, row);
-      again(row)
-        .catch((error) => logger.error({ err: error, nonce: row.nonce }, "a transaction could not be brought back"))
-        .finally(() => busy.delete(row.nonce));
+  /** Transactions that are not where they were seen mined. */
+  async lost(): Promise<OutboxRow[]> {
+    const { account, outbox } = this.#context;
+    await this.#followHead();
+    const moved = await this.#moved();
+    // Asked for before the count: what is mined meanwhile is not lost.
+    const last = await outbox.lastMined();
+    const count = Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
+    if (moved.length === 0 && count > last) return [];
+    const rows = await outbox.mined(moved, count, last);
+    if (rows.length > 0) {
+      this.#context.logger.warn(
+        { nonces: rows.map((row) => row.nonce) },
+        "a reorganisation took transactions of ours out of their blocks: the same bytes are brought to their end again",
+      );
     }
-  };
-  const loop = async (): Promise<void> => {
-    try {
-      if (context.maySend()) await look();
-    } catch (error) {
-      logger.warn({ err: error }, "reorganisations could not be looked for");
+    return rows;
+  }
+
+  /** Looks every two seconds; `again` brings a transaction to its end. */
+  start(again: (row: OutboxRow) => Promise<void>): void {
+    const { logger, maySend } = this.#context;
+    const loop = async (): Promise<void> => {
+      try {
+        if (maySend()) await this.#look(again);
+      } catch (error) {
+        logger.warn({ err: error }, "reorganisations could not be looked for");
+      }
+      if (!this.#stopped) this.#timer = setTimeout(() => void loop(), LOOK_MS).unref();
+    };
+    this.#timer = setTimeout(() => void loop(), LOOK_MS).unref();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #look(again: (row: OutboxRow) => Promise<void>): Promise<void> {
+    for (const row of await this.lost()) {
+      await takeBack(this.#context, row);
+      // Its row is open from here on: should this fail, the next process takes it up.
+      again(row).catch((error) =>
+        this.#context.logger.error({ err: error, nonce: row.nonce }, "a transaction could not be brought back"),
+      );
     }
-    if (!stopped) timer = setTimeout(() => void loop(), LOOK_MS).unref();
-  };
-  timer = setTimeout(() => void loop(), LOOK_MS).unref();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  }
+
+  /** Whatever was sure is so no longer when the newest block of the last look is gone. */
+  async #followHead(): Promise<void> {
+    const before = this.#newest;
+    this.#newest = (await this.#block("latest")) ?? undefined;
+    if (before !== undefined && (await this.#block(before.number))?.hash !== before.hash) this.#sure.clear();
+  }
+
+  /** Nonces of transactions whose block is another one now. */
+  async #moved(): Promise<number[]> {
+    const since = Number(this.#newest?.number ?? 0) - DEPTH;
+    for (const number of this.#sure.keys()) if (number <= since) this.#sure.delete(number);
+    const placed = await this.#context.outbox.minedAbove(since);
+    const unsure = [...new Set(placed.map(({ block }) => block))].filter((block) => !this.#sure.has(block));
+    for (let from = 0; from < unsure.length; from += READS_AT_ONCE) {
+      const some = unsure.slice(from, from + READS_AT_ONCE);
+      const blocks = await Promise.all(some.map((number) => this.#block(`0x${number.toString(16)}`)));
+      // A node that does not have the block yet says nothing about it; the nonce does, if the chain became shorter.
+      for (const block of blocks) if (block !== null) this.#sure.set(Number(block.number), block.hash);
+    }
+    return placed.filter(({ block, hash }) => (this.#sure.get(block) ?? hash) !== hash).map(({ nonce }) => nonce);
+  }
+
+  #block(tag: string): Promise<Block | null> {
+    return this.#rpc.request("eth_getBlockByNumber", [tag, false]);
+  }
 }

@@ -9,6 +9,9 @@ import type { JobContext } from "./context.ts";
 const REFUND_RETRY_MS = 500;
 const REFUND_TRIES = 60;
 
+/** The `failure` of a job whose escrow was returned because its time was over. */
+export const JOB_TIMEOUT = "job_timeout";
+
 /** Ends a job without a charge and waits until that is mined. */
 export async function failJob(context: JobContext, jobId: Hex, reason: FailureReason, why: string): Promise<Outcome> {
   const outcome = await context.pipeline.submit(failOperation(jobId, reason)).mined;
@@ -30,7 +33,7 @@ export async function refundJob(context: JobContext, jobId: Hex): Promise<Hex | 
   for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
     const outcome = await context.pipeline.submit(refundOperation(jobId)).mined;
     if (outcome.status === "mined") {
-      await context.store.update(jobId, { state: "refunded", refundTx: outcome.hash, failure: "job_timeout" });
+      await context.store.update(jobId, { state: "refunded", refundTx: outcome.hash, failure: JOB_TIMEOUT });
       return outcome.hash;
     }
     if (outcome.revert.name !== "Job_TooEarly") {

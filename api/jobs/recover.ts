@@ -9,7 +9,7 @@ import type { Rpc } from "../chain/rpc.ts";
 import type { Offer } from "../store/job-steps.ts";
 import type { StoredJob } from "../store/jobs.ts";
 import { type JobContext, signAssignment } from "./context.ts";
-import { failJob, refundJob } from "./end.ts";
+import { failJob, JOB_TIMEOUT, refundJob } from "./end.ts";
 import { settle, submitSettlement } from "./settle.ts";
 import { judge } from "./verdict.ts";
 
@@ -113,6 +113,7 @@ export class Recovery {
   async #endOpen(job: StoredJob, chain: ChainJob): Promise<void> {
     const { head, times } = this.#context;
     const answerUntil = chain.lockedAt + times.completion;
+    if (job.failure !== null) return this.#returnAgain(job, job.failure);
     // Nobody pays for an answer that its client was refused, or that cannot be had any more.
     if (this.#context.refused.has(job.jobId) || this.#context.outputRetentionHours === 0) {
       await failJob(this.#context, job.jobId, FailureReason.AnswerLost, "no answer can be had");
@@ -150,6 +151,12 @@ export class Recovery {
       const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
       await failJob(this.#context, job.jobId, reason, "the gateway restarted and no answer could be had");
     }
+  }
+
+  /** It was over without a charge, its client was told so, and a reorganisation brought it back. */
+  async #returnAgain(job: StoredJob, failure: string): Promise<void> {
+    if (failure === JOB_TIMEOUT) await refundJob(this.#context, job.jobId);
+    else await failJob(this.#context, job.jobId, FailureReason.AnswerLost, failure);
   }
 
   /**

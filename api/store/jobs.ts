@@ -165,12 +165,14 @@ export class JobStore {
   }
 
   /**
-   * The chain took the settlement of these jobs back: they are unfinished again, for recovery to look at. Jobs that were returned
-   * stay as they are: their operations have no deadline and come again as the same bytes.
+   * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else: jobs that were
+   * over are unfinished again, for recovery to see how they stand. `failure` stays: a job that its client was refused is never charged.
    */
   async reopen(jobIds: readonly Hex[]): Promise<void> {
     await this.#pool.query(
-      "UPDATE job SET state = 'settling', updated_at = now() WHERE job_id = ANY($1) AND state = 'settled'",
+      `UPDATE job SET state = CASE state WHEN 'settled' THEN 'settling' WHEN 'unlocked' THEN 'locking' ELSE 'pending' END,
+                      updated_at = now()
+       WHERE job_id = ANY($1) AND state IN ('settled', 'unlocked', 'failed', 'refunded')`,
       [jobIds.map(toApiJobId)],
     );
   }

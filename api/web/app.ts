@@ -34,7 +34,7 @@ function webApi(gateway: Gateway): Router {
   const { chainId, contracts } = config.deployment;
   const sessions = {
     sessions: new Sessions(pool),
-    nonces: new Nonces(pool, config.MASTER_KEY),
+    nonces: new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS),
     rpc,
     audience: { origin, chainId },
   };

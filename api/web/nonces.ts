@@ -13,25 +13,28 @@ const FORMAT = /^[0-9a-f]{8}[0-9a-f]{24}[0-9a-f]{32}$/;
  */
 export class Nonces {
   readonly #pool: pg.Pool;
-  readonly #key: Buffer;
+  /** The first one signs; those of other master keys are good too. */
+  readonly #keys: readonly [Buffer, ...Buffer[]];
 
-  constructor(pool: pg.Pool, masterKeyHex: string) {
+  constructor(pool: pg.Pool, masterKeyHex: string, others: readonly string[] = []) {
+    const derive = (hex: string) => Buffer.from(hkdfSync("sha256", Buffer.from(hex, "hex"), "", "sign-in nonces", 32));
     this.#pool = pool;
-    this.#key = Buffer.from(hkdfSync("sha256", Buffer.from(masterKeyHex, "hex"), "", "sign-in nonces", 32));
+    this.#keys = [derive(masterKeyHex), ...others.map(derive)];
   }
 
   /** A new nonce and when it expires. */
   issue(now: Date = new Date()): { nonce: string; expiresAt: Date } {
     const expires = Math.floor(now.getTime() / 1000) + NONCE_SECONDS;
     const head = expires.toString(16).padStart(8, "0") + randomBytes(12).toString("hex");
-    return { nonce: head + this.#mac(head), expiresAt: new Date(expires * 1000) };
+    return { nonce: head + mac(this.#keys[0], head), expiresAt: new Date(expires * 1000) };
   }
 
   /** Whether this service issued the nonce and its time is not over. Says nothing about use. */
   isGood(nonce: string, now: Date = new Date()): boolean {
     if (!FORMAT.test(nonce)) return false;
     const given = Buffer.from(nonce.slice(32), "hex");
-    if (!timingSafeEqual(given, Buffer.from(this.#mac(nonce.slice(0, 32)), "hex"))) return false;
+    const head = nonce.slice(0, 32);
+    if (!this.#keys.some((key) => timingSafeEqual(given, Buffer.from(mac(key, head), "hex")))) return false;
     return now.getTime() < expiryOf(nonce).getTime();
   }
 
@@ -45,10 +48,8 @@ export class Nonces {
     );
     return rowCount === 1;
   }
-
-  #mac(head: string): string {
-    return createHmac("sha256", this.#key).update(head).digest("hex").slice(0, 32);
-  }
 }
+
+const mac = (key: Buffer, head: string): string => createHmac("sha256", key).update(head).digest("hex").slice(0, 32);
 
 const expiryOf = (nonce: string): Date => new Date(Number.parseInt(nonce.slice(0, 8), 16) * 1000);

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { scrapedGauge } from "../gauge.ts";
 
 /** What an operator watches of webhooks. Counters of this process; gauges read the database they share. */
 export class WebhookMetrics {
@@ -67,17 +68,7 @@ export class WebhookMetrics {
         }
       },
     });
-    const lag: Gauge = new Gauge({
-      name: "gateway_webhook_lag_blocks",
-      help: "Blocks of the chain whose events are not derived yet, confirmations included",
-      registers,
-      collect: async () => {
-        try {
-          lag.set(await lagBlocks());
-        } catch {
-          lag.reset();
-        }
-      },
-    });
+    const help = "Blocks of the chain whose events are not derived yet, confirmations included";
+    scrapedGauge(this.#registry, "gateway_webhook_lag_blocks", help, lagBlocks);
   }
 }

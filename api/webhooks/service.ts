@@ -4,7 +4,7 @@ import type { Registry } from "prom-client";
 import type { Agent } from "undici";
 import { INDEX_CHANNEL } from "../../protocol/index-schema.ts";
 import { guardedAgent } from "../outbound/agent.ts";
-import { Cipher } from "../store/cipher.ts";
+import type { Cipher } from "../store/cipher.ts";
 import type { ChainHead, WebhookContext } from "./context.ts";
 import { Deriver, isWaiting } from "./derive.ts";
 import { DeliveryDispatcher } from "./dispatcher.ts";
@@ -15,7 +15,8 @@ import { prune } from "./prune.ts";
 
 export type WebhookSettings = {
   databaseUrl: string;
-  masterKey: string;
+  /** Encrypts the webhooks' secrets. */
+  cipher: Cipher;
   /** Name of chain and contracts: part of every event's identity. */
   deployment: string;
   allowLocalEndpoints: boolean;
@@ -49,7 +50,7 @@ export class WebhookService {
 
   constructor(pool: pg.Pool, head: ChainHead, settings: WebhookSettings, registry: Registry, logger: Logger) {
     const log = logger.child({ of: "webhooks" });
-    const cipher = new Cipher(settings.masterKey, "webhook secrets");
+    const { cipher } = settings;
     const policy = { allowLocal: settings.allowLocalEndpoints };
     const metrics = new WebhookMetrics(registry);
     this.#settings = settings;

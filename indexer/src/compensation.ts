@@ -6,6 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { jobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { place, record } from "../lib/event.ts";
+import { recordJob } from "../lib/job-event.ts";
 
 ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
   const { jobId, wallet, owed, free, escrowed } = event.args;
@@ -21,19 +22,11 @@ ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
     compensations: before.compensations + 1,
   }));
   const total = free + escrowed;
-  await record(context, event, {
+  await recordJob(context, event, row, {
     kind: "job.compensated",
-    subject: jobId,
     // A debt is paid in parts, and the event has no number: their order tells them apart.
     ordinal: row.compensations,
-    wallet,
-    jobId,
-    worker: row.worker,
     derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: row.worker,
       credits_compensated: credits,
       usdg_value: usdgValue(credits),
       total_before: total - credits,
@@ -66,20 +59,6 @@ ponder.on("InferenceEscrow:WorkerEquivocated", async ({ event, context }) => {
     // The escrow of a proven job and the end of a dispute are events of their own, later in this transaction.
     return {};
   });
-  await record(context, event, {
-    kind: "job.equivocated",
-    subject: jobId,
-    wallet: row.wallet,
-    jobId,
-    worker,
-    derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: worker,
-      first_hash: toProofHash(firstHash),
-      second_hash: toProofHash(secondHash),
-      status,
-    },
-  });
+  const derived = { first_hash: toProofHash(firstHash), second_hash: toProofHash(secondHash), status };
+  await recordJob(context, event, row, { kind: "job.equivocated", worker, derived });
 });

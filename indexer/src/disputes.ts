@@ -3,11 +3,11 @@ import { ponder } from "ponder:registry";
 import { account, dispute, job } from "ponder:schema";
 import type { Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, jobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { rulingName } from "../../protocol/ruling.ts";
-import { place, record } from "../lib/event.ts";
+import { place } from "../lib/event.ts";
+import { recordJob } from "../lib/job-event.ts";
 
 /** What a dispute of a client that received nothing names as its hash. */
 const NOTHING: Hex = `0x${"0".repeat(64)}`;
@@ -48,17 +48,10 @@ ponder.on("InferenceEscrow:JobDisputed", async ({ event, context }) => {
     openDisputes: before.openDisputes + (byGateway ? 1 : 0),
   }));
   const total = free + escrowed;
-  await record(context, event, {
+  await recordJob(context, event, row, {
     kind: "job.disputed",
-    subject: jobId,
-    wallet,
-    jobId,
     worker,
     derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: worker,
       your_hash: receivedHash === NOTHING ? null : toProofHash(receivedHash),
       worker_hash: toProofHash(workerHash),
       credits_disputed: credits,
@@ -100,17 +93,10 @@ ponder.on("InferenceEscrow:DisputeResolved", async ({ event, context }) => {
     openDisputes: before.openDisputes - (closed.byGateway ? 1 : 0),
   }));
   const total = free + escrowed;
-  await record(context, event, {
+  await recordJob(context, event, row, {
     kind: "job.dispute_resolved",
-    subject: jobId,
-    wallet,
-    jobId,
     worker: closed.worker,
     derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: closed.worker,
       ruling,
       status,
       credits_returned: escrowBack,

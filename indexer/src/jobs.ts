@@ -7,6 +7,7 @@ import { usdgValue } from "../../protocol/money.ts";
 import { tierName } from "../../protocol/tiers.ts";
 import { type ChainEvent, place, record } from "../lib/event.ts";
 import { type FailureReasonName, failureReasonName } from "../lib/failure-reason.ts";
+import { recordJob } from "../lib/job-event.ts";
 
 ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
   const { jobId, wallet, gateway, credits, creditsPerRequest, creditsPer1kTokens, feeBps, free, escrowed } = event.args;
@@ -61,15 +62,7 @@ ponder.on("InferenceEscrow:JobAcknowledged", async ({ event, context }) => {
   const row = await context.db
     .update(job, { id: jobId })
     .set({ status: "processing", worker, attempt, acknowledgedAt: blockTime, acknowledgeTx: txHash });
-  await record(context, event, {
-    kind: "job.acknowledged",
-    subject: jobId,
-    ordinal: attempt,
-    wallet: row.wallet,
-    jobId,
-    worker,
-    derived: { job_id: toApiJobId(jobId), model: row.model, tier: row.tier, worker_address: worker },
-  });
+  await recordJob(context, event, row, { kind: "job.acknowledged", worker, ordinal: attempt });
 });
 
 ponder.on("InferenceEscrow:JobFailed", async ({ event, context }) => {
@@ -97,17 +90,9 @@ async function giveBack(
     return { status, creditsReturned: credits, endedAt: blockTime, returnTx: txHash, failureReason: reason };
   });
   await context.db.update(account, { wallet }).set({ free, escrowed });
-  await record(context, event, {
+  await recordJob(context, event, row, {
     kind: `job.${status}`,
-    subject: jobId,
-    wallet,
-    jobId,
-    worker: row.worker,
     derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: row.worker,
       credits_returned: credits,
       usdg_value: usdgValue(credits),
       // A proven job has been answered in time: its escrow returns only because its worker equivocated.

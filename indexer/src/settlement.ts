@@ -2,9 +2,9 @@
 import { ponder } from "ponder:registry";
 import { account, job } from "ponder:schema";
 import { toProofHash } from "../../protocol/answer-hash.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { place, record } from "../lib/event.ts";
+import { place } from "../lib/event.ts";
+import { recordJob } from "../lib/job-event.ts";
 
 ponder.on("InferenceEscrow:JobProven", async ({ event, context }) => {
   const { jobId, worker, proofHash, promptTokens, completionTokens, completedAt, finalizeFrom } = event.args;
@@ -19,20 +19,8 @@ ponder.on("InferenceEscrow:JobProven", async ({ event, context }) => {
     provenAt: blockTime,
     proofTx: txHash,
   });
-  await record(context, event, {
-    kind: "job.proven",
-    subject: jobId,
-    wallet: row.wallet,
-    jobId,
-    worker,
-    derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: worker,
-      proof_hash: toProofHash(proofHash),
-    },
-  });
+  const derived = { proof_hash: toProofHash(proofHash) };
+  await recordJob(context, event, row, { kind: "job.proven", worker, derived });
 });
 
 ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
@@ -57,17 +45,10 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
   });
   await context.db.update(account, { wallet }).set((before) => ({ free, escrowed, charged: before.charged + credits }));
   const total = free + escrowed;
-  await record(context, event, {
+  await recordJob(context, event, row, {
     kind: "job.settled",
-    subject: jobId,
-    wallet,
-    jobId,
     worker,
     derived: {
-      job_id: toApiJobId(jobId),
-      model: row.model,
-      tier: row.tier,
-      worker_address: worker,
       credits_charged: credits,
       credits_locked: row.creditsLocked,
       usdg_value: usdgValue(credits),

@@ -1,8 +1,8 @@
 /**
- * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12]`
+ * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12 --keep folder]`
  *
  * Random accidents on a real system under load, then a verdict from the chain alone. The printed seed repeats the run's choices.
- * Exit status 0 when the verdict holds.
+ * Exit status 0 when the verdict holds. `--keep` keeps the logs of all parts.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     faults: { type: "string", default: "200" },
     requests: { type: "string", default: "5000" },
     concurrency: { type: "string", default: "12" },
+    keep: { type: "string" },
   },
 });
 const result = await run({
@@ -21,6 +22,7 @@ const result = await run({
   faults: Number(values.faults),
   requests: Number(values.requests),
   concurrency: Number(values.concurrency),
+  ...(values.keep === undefined ? {} : { keep: values.keep }),
   note: (line) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`),
 });
 console.log(JSON.stringify(result, null, 2));

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Patience } from "../support/patience.ts";
 import { FAULTS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
 import { Random } from "./random.ts";
-import { judge, type Verdict } from "./verdict.ts";
-import { openWorld } from "./world.ts";
+import { judge, type RollBack, type Verdict } from "./verdict.ts";
+import { openWorld, type World } from "./world.ts";
 
 export type RunOptions = {
   /** Repeats a run's choices: which faults in which order, how long each lasts, what clients ask. */
@@ -13,8 +14,18 @@ export type RunOptions = {
   /** … and this many requests were made. */
   requests: number;
   concurrency: number;
+  /** Milliseconds for all of it; what is not judged by then is a problem of its own. */
+  within?: number;
+  /** Folder in which the logs of all parts are kept. */
+  keep?: string;
   note: (line: string) => void;
 };
+
+/** A part that is killed must be ready again, and a client answered, long before this. */
+const STRIKE_MS = 120_000;
+const LAST_ANSWERS_MS = 120_000;
+/** For one request, on average. */
+const REQUEST_MS = 2_000;
 
 export type RunResult = Verdict & { seed: number; struck: Record<string, number> };
 
@@ -23,31 +34,62 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const { seed, note } = options;
   const random = new Random(seed);
   note(`seed ${seed}: ${options.faults} faults, ${options.requests} requests`);
-  const world = await openWorld({ credits: Math.max(10_000, options.requests * 8), note });
+  const patience = new Patience(options.within ?? Number.POSITIVE_INFINITY, note);
+  const kept = options.keep === undefined ? {} : { keep: options.keep };
+  const world = await openWorld({ credits: Math.max(10_000, options.requests * 8), ...kept, note });
   try {
+    note("the system is up");
     const load = new Load(world, random.fork(), options.concurrency);
-    const struck: Record<string, number> = {};
-    let order: (typeof FAULTS)[number][] = [];
-    for (let n = 0; n < options.faults; n++) {
-      // Every kind once before any comes again.
-      if (order.length === 0) order = random.shuffle(FAULTS);
-      const fault = order.pop() as (typeof FAULTS)[number];
-      note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
-      await fault.strike(world, random);
-      const { lastWords } = world.second;
-      if (lastWords !== null) {
-        note(`the second gateway ended by itself and is started again: ${lastWords}`);
-        await world.second.start();
-      }
-      struck[fault.name] = (struck[fault.name] ?? 0) + 1;
-      await sleep(random.int(200, 2_000));
-    }
-    while (load.requests.length < options.requests) await sleep(500);
-    await load.stop();
-    note(`${load.requests.length} requests made; waiting for every job to end`);
-    const rolledBack = [...ROLL_BACKS].some((name) => struck[name] !== undefined);
-    return { seed, struck, ...(await judge(world, load, rolledBack)) };
+    const { struck, rollBacks, problems } = await strike(world, options, random, load, patience);
+    const lacking = async () => {
+      const made = load.requests.length;
+      return made < options.requests ? `${made} of ${options.requests} were made` : null;
+    };
+    const unmade = await patience.until("the requests", lacking, options.requests * REQUEST_MS);
+    if (unmade !== null) problems.push(`clients could not ask: ${unmade}`);
+    note(`${load.requests.length} requests made; waiting for the last answers`);
+    const stopped = patience.within("the last answers", load.stop(), LAST_ANSWERS_MS);
+    await stopped.catch((error) => problems.push(String(error)));
+    const verdict = await judge(world, load, rollBacks, patience);
+    verdict.problems.unshift(...problems);
+    for (const problem of verdict.problems) note(`PROBLEM: ${problem}`);
+    return { seed, struck, ...verdict };
   } finally {
+    note("stopping the system");
     await world.stop();
   }
+}
+
+/** One accident after the other; every kind once before any comes again. */
+async function strike(
+  world: World,
+  options: RunOptions,
+  random: Random,
+  load: Load,
+  patience: Patience,
+): Promise<{ struck: Record<string, number>; rollBacks: RollBack[]; problems: string[] }> {
+  const struck: Record<string, number> = {};
+  const rollBacks: RollBack[] = [];
+  let order: (typeof FAULTS)[number][] = [];
+  for (let n = 0; n < options.faults; n++) {
+    if (order.length === 0) order = random.shuffle(FAULTS);
+    const fault = order.pop() as (typeof FAULTS)[number];
+    options.note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
+    const begun = Date.now();
+    try {
+      await patience.within(fault.name, fault.strike(world, random), STRIKE_MS);
+    } catch (error) {
+      // The system did not come back from it: there is nothing more to strike, but much to judge.
+      return { struck, rollBacks, problems: [`${n + 1}/${options.faults} ${fault.name}: ${error}`] };
+    }
+    if (ROLL_BACKS.has(fault.name)) rollBacks.push({ begun, over: Date.now() });
+    const { lastWords } = world.second;
+    if (lastWords !== null) {
+      options.note(`the second gateway ended by itself and is started again: ${lastWords}`);
+      await world.second.start();
+    }
+    struck[fault.name] = (struck[fault.name] ?? 0) + 1;
+    await sleep(random.int(200, 2_000));
+  }
+  return { struck, rollBacks, problems: [] };
 }

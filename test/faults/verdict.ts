@@ -1,4 +1,4 @@
-import { eventually } from "../support/api-client.ts";
+import type { Patience } from "../support/patience.ts";
 import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../support/stories.ts";
 import type { Load } from "./load.ts";
 import { reindexed } from "./reindex.ts";
@@ -20,12 +20,29 @@ export type Verdict = {
   webhookDeliveries: number;
 };
 
+/** When a fault took blocks of the chain back, Unix milliseconds. */
+export type RollBack = { begun: number; over: number };
+
+/** A development node that is killed forgets the blocks since its last dump: ten seconds, and the time that writing it takes. */
+const FORGOTTEN_MS = 15_000;
+/** An answer whose lock was taken back under way ends within the completion window. */
+const UNDER_WAY_MS = 30_000;
 const WEBHOOKS_MS = 120_000;
 
+/** Whether an answer of that moment can have lost its lock or its settlement in a roll-back. */
+const canHaveLost = ({ begun, over }: RollBack, at: number): boolean =>
+  at > begun - FORGOTTEN_MS && at < over + UNDER_WAY_MS;
+
 /** Waits until everything has come to its end, then judges from the chain alone. */
-export async function judge(world: World, load: Load, chainWasRolledBack: boolean): Promise<Verdict> {
+export async function judge(
+  world: World,
+  load: Load,
+  rollBacks: readonly RollBack[],
+  patience: Patience,
+): Promise<Verdict> {
   const problems: string[] = [];
-  const stories = await untilEveryJobEnds(world.stack, problems);
+  const { stories, open } = await untilEveryJobEnds(world.stack, problems, patience);
+  problems.push(...(await records(world, open.slice(0, 10))));
   const count = (pick: (story: Story) => boolean) => [...stories.values()].filter(pick).length;
   const verdict: Verdict = {
     problems,
@@ -42,18 +59,38 @@ export async function judge(world: World, load: Load, chainWasRolledBack: boolea
   };
   const hung = load.requests.filter((request) => request.hung).length;
   if (hung > 0) problems.push(`${hung} requests got no answer at all`);
-  verdict.lostWithTheChain = checkRequests(load.requests, stories, problems);
-  if (verdict.lostWithTheChain > 0 && !chainWasRolledBack) {
-    problems.push(`${verdict.lostWithTheChain} answers are not paid for, and no transaction was ever taken back`);
+  const unpaid = checkRequests(load.requests, stories, problems);
+  verdict.lostWithTheChain = unpaid.length;
+  const unexplained = unpaid.filter(({ at }) => !rollBacks.some((one) => canHaveLost(one, at)));
+  if (unexplained.length > 0) {
+    const jobIds = unexplained.map(({ jobId }) => jobId as string);
+    problems.push(`nobody paid for ${jobIds.length} answers, and no transaction was taken back then`);
+    problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
+  world.note("auditing the chain");
   await checkLedger(world.stack, problems);
-  await checkWebhooks(world, stories, problems);
-  problems.push(...(await reindexed(world)));
+  await checkWebhooks(world, stories, problems, patience);
+  if (patience.isOver) problems.push("the run's time is over: the index was not judged");
+  else problems.push(...(await reindexed(world, patience)));
   return verdict;
 }
 
+/** What the gateways have on record of jobs that did not end. */
+async function records(world: World, jobIds: string[]): Promise<string[]> {
+  if (jobIds.length === 0) return [];
+  const text = `SELECT job_id, state, gateway, attempt, failure, valid_until, locked_at, worker, completion IS NOT NULL AS completed,
+                       escrow_tx, settlement_block, updated_at FROM job WHERE job_id = ANY($1)`;
+  const { rows } = await world.pool.query(text, [jobIds]);
+  return rows.map((row) => `on record: ${JSON.stringify(row)}`);
+}
+
 /** Each wallet's receiver must have heard of each job and of its end, each under one id. */
-async function checkWebhooks(world: World, stories: Map<string, Story>, problems: string[]): Promise<void> {
+async function checkWebhooks(
+  world: World,
+  stories: Map<string, Story>,
+  problems: string[],
+  patience: Patience,
+): Promise<void> {
   const names = { settled: "job.completed", failed: "job.failed", refunded: "job.timeout" } as const;
   const missing = (): string[] => {
     const told = new Set(world.receiver.received.map(({ event }) => `${event.event} ${event.data.job_id}`));
@@ -64,12 +101,12 @@ async function checkWebhooks(world: World, stories: Map<string, Story>, problems
         .filter((one) => !told.has(one));
     });
   };
-  const left = await eventually(
-    async () => missing(),
-    (lines) => lines.length === 0,
-    WEBHOOKS_MS,
-  ).catch(missing);
-  if (left.length > 0) problems.push(`${left.length} webhook events never came: ${left.slice(0, 5).join(", ")}`);
+  const lacking = async (): Promise<string | null> => {
+    const left = missing();
+    return left.length === 0 ? null : `${left.length} are missing: ${left.slice(0, 5).join(", ")}`;
+  };
+  const left = await patience.until("every webhook event", lacking, WEBHOOKS_MS);
+  if (left !== null) problems.push(`webhook events never came: ${left}`);
   const ids = new Map<string, string>();
   for (const { event, path } of world.receiver.received) {
     const key = `${path} ${event.event} ${event.data.job_id}`;

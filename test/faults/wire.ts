@@ -1,7 +1,12 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** How a connection behaves: as it should; each piece late; cut at once; or taken and never answered. */
-export type Weather = { kind: "fair" } | { kind: "slow"; ms: number } | { kind: "cut" } | { kind: "mute" };
+/** How a connection behaves: as it should; each piece late; cut at once; taken and never answered; or taken and never passed on. */
+export type Weather =
+  | { kind: "fair" }
+  | { kind: "slow"; ms: number }
+  | { kind: "cut" }
+  | { kind: "mute" }
+  | { kind: "deaf" };
 
 /** A TCP connection between two parts, with weather. */
 export class Wire {
@@ -15,9 +20,10 @@ export class Wire {
     this.#server = createServer((client) => this.#join(client));
   }
 
-  static async open(target: number): Promise<Wire> {
+  /** `port`: where it listens; any free one by default. */
+  static async open(target: number, port = 0): Promise<Wire> {
     const wire = new Wire(target);
-    await new Promise<void>((resolve) => wire.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => wire.#server.listen(port, "127.0.0.1", resolve));
     return wire;
   }
 
@@ -59,6 +65,7 @@ export class Wire {
     const weather = this.#weather;
     // The question arrives, its answer never does: the case in which "no answer" must not mean "not done".
     if (weather.kind === "mute" && !asks) return;
+    if (weather.kind === "deaf" && asks) return;
     const send = () => void (to.destroyed || to.write(bytes));
     if (weather.kind === "slow") setTimeout(send, weather.ms);
     else send();

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type pg from "pg";
 import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
@@ -6,6 +8,7 @@ import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { keepLogs } from "./keep-logs.ts";
 import { Wire } from "./wire.ts";
 
 export const MODEL = "qwen3-8b";
@@ -33,7 +36,12 @@ export type World = {
   stop: () => Promise<void>;
 };
 
-export async function openWorld(options: { credits: number; note: (line: string) => void }): Promise<World> {
+export async function openWorld(options: {
+  credits: number;
+  /** Where everything that is logged is kept. */
+  keep?: string;
+  note: (line: string) => void;
+}): Promise<World> {
   const ports = await freePorts(3);
   const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
   const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
@@ -60,6 +68,8 @@ export async function openWorld(options: { credits: number; note: (line: string)
     // A process manager starts what has died again; here `revive` does.
     onDeath: (error, part) => revive(part, error),
   });
+  const stopKeeping =
+    options.keep === undefined ? () => {} : keepLogs(join(running.options.dataDir, "logs"), options.keep);
   const revive = (part: string, error: Error): boolean => {
     options.note(`${part} ended by itself and is started again: ${error.message.split("\n")[0]}`);
     const again = async (tries: number): Promise<void> => {
@@ -108,7 +118,10 @@ export async function openWorld(options: { credits: number; note: (line: string)
     stop: async () => {
       receiver.close();
       await second.kill();
+      if (options.keep !== undefined) writeFileSync(join(options.keep, "second-gateway.log"), second.output);
       await pool.end();
+      await running.stop();
+      stopKeeping();
       await running.remove();
       chainWire.close();
       databaseWire.close();

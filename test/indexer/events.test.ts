@@ -13,7 +13,7 @@ let story: Story;
 
 beforeAll(async () => {
   stage = await Stage.open();
-  // Indexed from the past, all but the last 30 blocks; reads.test.ts sees the same story live.
+  // Indexed from the past, all but the last 30 blocks; story.test.ts sees the same live.
   story = await everything(stage.world);
   await stage.startIndexer();
   await stage.caughtUp();

@@ -16,6 +16,8 @@ export type Asked = {
   idempotencyKey: string | null;
   /** The client's patience was over before anything ended the request. */
   hung: boolean;
+  /** When it ended, Unix milliseconds. */
+  at: number;
 };
 
 export type Question = {
@@ -42,6 +44,7 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
     text: "",
     idempotencyKey: idempotencyKey ?? null,
     hung: false,
+    at: 0,
   };
   try {
     const response = await fetch(`${gateway}/v1/chat/completions`, {
@@ -69,6 +72,7 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
     // A broken connection is an outcome too; the verdict says whether its money is right.
     seen.hung = patience.aborted;
   }
+  seen.at = Date.now();
   return seen;
 }
 

@@ -1,22 +1,14 @@
 import type pg from "pg";
 import { pino } from "pino";
-import {
-  type Address,
-  createPublicClient,
-  createWalletClient,
-  type Hex,
-  http,
-  type PrivateKeyAccount,
-  parseEther,
-} from "viem";
+import { type Address, createPublicClient, createWalletClient, type Hex, http, type PrivateKeyAccount } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/accounts/keys.ts";
 import { openDatabase } from "../../api/store/database.ts";
 import type { EventName } from "../../api/webhooks/event-schemas.ts";
 import type { WebhookObject } from "../../api/webhooks/index.ts";
-import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
-import { toUnits } from "../../protocol/money.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../scripts/local-stack/accounts.ts";
+import { provideTokens } from "../../scripts/local-stack/funding.ts";
 import { type ApiClient, apiClient } from "./api-client.ts";
 import type { Stack } from "./stack.ts";
 
@@ -36,7 +28,8 @@ export class Client {
   readonly #stack: Stack;
   readonly #reader;
   readonly #sender;
-  #nonce = 0;
+  /** Of its next transaction: the first one was the escrow's allowance. */
+  #nonce = 1;
 
   private constructor(stack: Stack, account: PrivateKeyAccount, apiKey: string) {
     this.account = account;
@@ -52,20 +45,7 @@ export class Client {
   static async create(stack: Stack, pool: pg.Pool, credits: number): Promise<Client> {
     const account = privateKeyToAccount(generatePrivateKey());
     const client = new Client(stack, account, await new Keys(pool).regenerate(account.address));
-    const { InferenceEscrow, Stablecoin } = stack.info.contracts as Record<string, Address>;
-    const funder = createWalletClient({
-      account: privateKeyToAccount(DEPLOYER_KEY),
-      transport: http(stack.info.rpc_url),
-    });
-    const coin = { address: Stablecoin as Address, abi: testStablecoinAbi, chain: null } as const;
-    await client.mined(await funder.sendTransaction({ to: account.address, value: parseEther("5"), chain: null }));
-    await client.mined(
-      await funder.writeContract({ ...coin, functionName: "mint", args: [account.address, toUnits(credits)] }),
-    );
-    const args = [InferenceEscrow as Address, toUnits(credits)] as const;
-    await client.mined(
-      await client.#sender.writeContract({ ...coin, functionName: "approve", args, nonce: client.#nonce++ }),
-    );
+    await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits });
     return client;
   }
 

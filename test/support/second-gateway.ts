@@ -13,6 +13,7 @@ export class SecondGateway {
   readonly #stack: Stack;
   readonly #env: Record<string, string>;
   #part: Part | undefined;
+  #earlier = "";
   /** Its base URL; the same after each start. */
   url = "";
 
@@ -39,6 +40,7 @@ export class SecondGateway {
       LOG_LEVEL: "warn",
       ...this.#env,
     };
+    this.#earlier = this.output;
     this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
     await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
   }
@@ -48,6 +50,11 @@ export class SecondGateway {
     const { child, output } = this.#part ?? {};
     if (child === undefined || (child.exitCode === null && child.signalCode === null)) return null;
     return `exit ${child.exitCode ?? child.signalCode}: ${output?.slice(-2_000)}`;
+  }
+
+  /** What all its processes have said. */
+  get output(): string {
+    return this.#earlier + (this.#part?.output ?? "");
   }
 
   get pid(): number {

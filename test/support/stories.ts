@@ -1,5 +1,4 @@
 /** The jobs of a stack as the chain tells them, and what clients saw held against it. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createPublicClient, type Hex, http } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -8,6 +7,7 @@ import { Chain } from "../../scripts/verify/chain.ts";
 import { EvidenceReader } from "../../scripts/verify/evidence-reader.ts";
 import { verifyRange } from "../../scripts/verify/range.ts";
 import type { Asked } from "./asked.ts";
+import type { Patience } from "./patience.ts";
 import type { Stack } from "./stack.ts";
 
 /** How often each of these happened to a job, who was paid, and for which answer. */
@@ -21,6 +21,8 @@ export type Story = {
 };
 
 const END_MS = 240_000;
+/** What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence. */
+const SILENCE_MS = 3_000;
 
 /** Every job of the escrow, by its id in the API. */
 export async function readStories({ info }: Stack): Promise<Map<string, Story>> {
@@ -46,44 +48,44 @@ export async function readStories({ info }: Stack): Promise<Map<string, Story>> 
   return stories;
 }
 
-/** Every job must end by the service's own doing: nobody helps. */
-export async function untilEveryJobEnds(stack: Stack, problems: string[]): Promise<Map<string, Story>> {
-  const open = (stories: Map<string, Story>) =>
-    [...stories].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
-  const until = Date.now() + END_MS;
-  for (;;) {
-    const stories = await readStories(stack);
-    const left = open(stories);
-    if (left.length === 0 && Date.now() < until) {
-      // What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence.
-      await sleep(3_000);
-      const later = await readStories(stack);
-      if (later.size === stories.size && open(later).length === 0) return later;
-      continue;
-    }
-    if (Date.now() > until) {
-      problems.push(`${left.length} jobs never ended: ${left.slice(0, 5).join(", ")}`);
-      return stories;
-    }
-    await sleep(1_000);
-  }
+/** Every job must end by the service's own doing: nobody helps. `open`: ids of those that did not. */
+export async function untilEveryJobEnds(
+  stack: Stack,
+  problems: string[],
+  patience: Patience,
+): Promise<{ stories: Map<string, Story>; open: string[] }> {
+  let stories = new Map<string, Story>();
+  let open: string[] = [];
+  let quietSince = Date.now();
+  const lacking = async (): Promise<string | null> => {
+    const seen = await readStories(stack);
+    open = [...seen].filter(([, story]) => story.settled + story.failed + story.refunded === 0).map(([id]) => id);
+    if (seen.size !== stories.size || open.length > 0) quietSince = Date.now();
+    stories = seen;
+    if (open.length > 0) return `${open.length} of ${seen.size} are open: ${open.slice(0, 5).join(", ")}`;
+    return Date.now() - quietSince < SILENCE_MS ? "more may be under way" : null;
+  };
+  const left = await patience.until("every job to end", lacking, END_MS);
+  if (left !== null) problems.push(`jobs never ended: ${left}`);
+  return { stories, open };
 }
 
 /**
- * What each client saw against what the chain says. Returns how many answers nobody paid for: never any, unless a transaction was taken back.
+ * What each client saw against what the chain says. Returns the answers that nobody paid for: never any, unless a transaction was taken back.
  */
 export function checkRequests(
   requests: readonly Asked[],
   stories: ReadonlyMap<string, Story>,
   problems: string[],
-): number {
-  let unpaid = 0;
+): Asked[] {
+  const unpaid: Asked[] = [];
   const jobsOfKeys = new Map<string, string>();
-  for (const { outcome, jobId, text, code, idempotencyKey } of requests) {
+  for (const request of requests) {
+    const { outcome, jobId, text, code, idempotencyKey } = request;
     const story = jobId === null ? undefined : stories.get(jobId);
     if (outcome === "answered") {
       if (jobId === null) problems.push("an answer came without a job id");
-      else if (story === undefined || story.failed + story.refunded > 0) unpaid += 1;
+      else if (story === undefined || story.failed + story.refunded > 0) unpaid.push(request);
       else if (story.settled !== 1) problems.push(`${jobId} was answered and is not settled: ${JSON.stringify(story)}`);
       else if (story.proofHash !== answerHash(text)) problems.push(`${jobId}: the proof is of another text`);
     }

@@ -33,10 +33,21 @@ describe("the gateway's settings", () => {
   });
 
   it("names every wrong variable and prints no value", () => {
-    const wrong = { GATEWAY_PRIVATE_KEY: "0xdeadbeef", MASTER_KEY: "hunter2", METRICS_TOKEN: "short-token" };
+    const wrong = {
+      GATEWAY_PRIVATE_KEY: "0xdeadbeef",
+      MASTER_KEY: "hunter2",
+      OTHER_MASTER_KEYS: "abba",
+      METRICS_TOKEN: "short-token",
+    };
     const read = () => readConfig(environment(1, wrong));
     for (const name of Object.keys(wrong)) expect(read).toThrow(name);
     for (const value of Object.values(wrong)) expect(read).not.toThrow(value);
     expect(read).toThrow("docs/operations.md");
+  });
+
+  it("takes any number of other master keys", () => {
+    expect(readConfig(environment(1)).OTHER_MASTER_KEYS).toEqual([]);
+    const [a, b] = ["55".repeat(32), "66".repeat(32)];
+    expect(readConfig(environment(1, { OTHER_MASTER_KEYS: `${a},${b}` })).OTHER_MASTER_KEYS).toEqual([a, b]);
   });
 });

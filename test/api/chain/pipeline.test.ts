@@ -20,7 +20,7 @@ import type { NewJob } from "../../../api/store/new-jobs.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/local-stack/accounts.ts";
-import { depositFor } from "../../support/deposit.ts";
+import { provideCredits } from "../../../scripts/local-stack/funding.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
 const logger = pino({ level: "silent" });
@@ -39,7 +39,7 @@ beforeAll(async () => {
   stack = await startTestStack({ parts: ["chain", "database", "contracts"], workers: [] });
   await migrate(stack.info.database_url, logger);
   pool = openDatabase(stack.info.database_url, logger, 5);
-  await depositFor(stack, owner, 10_000, DEPLOYER_KEY);
+  await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner, credits: 10_000 });
 });
 afterEach(async () => {
   await node().setAutomine(true);
@@ -293,6 +293,55 @@ describe("a reorganisation", () => {
   });
 });
 
+describe("a reorganisation that has mined the transaction elsewhere already", () => {
+  const moved = async (hash: Hex) => {
+    const [{ number: from }, raw] = await Promise.all([
+      node().getBlock(),
+      node().request({ method: "eth_getRawTransactionByHash" as never, params: [hash] as never }),
+    ]);
+    // The block, mined anew without it; the next one has it.
+    await node().request({ method: "anvil_reorg" as never, params: [2, [[raw, 1]]] as never });
+    const receipt = await node().getTransactionReceipt({ hash });
+    expect(receipt.blockNumber).toBe(from);
+    return receipt;
+  };
+  const rowOf = async (hash: Hex) => {
+    const { rows } = await pool.query(
+      "SELECT mined_block, mined_block_hash FROM chain_transaction WHERE mined_hash = $1",
+      [hash],
+    );
+    return rows[0];
+  };
+
+  it("is noticed: an item can have come to something else there", async () => {
+    const { pipeline, head } = await start();
+    const operation = lock(head);
+    const before = await pipeline.submit(operation).mined;
+    await node().mine({ blocks: 1 });
+    takenBack = [];
+    const { blockNumber, blockHash } = await moved(before.hash);
+    const now = { mined_block: Number(blockNumber), mined_block_hash: blockHash };
+    await vi.waitFor(async () => expect(await rowOf(before.hash)).toEqual(now), { timeout: 15_000, interval: 100 });
+    expect(takenBack).toEqual([operation.jobId]);
+    // Seen once, it is not looked for again.
+    await sleep(2_500);
+    expect(takenBack).toEqual([operation.jobId]);
+  }, 25_000);
+
+  it("is noticed by the next process, when this one was away", async () => {
+    const { pipeline, head } = await start();
+    const operation = lock(head);
+    const before = await pipeline.submit(operation).mined;
+    await node().mine({ blocks: 1 });
+    await pipeline.stop(1_000);
+    takenBack = [];
+    const { blockHash } = await moved(before.hash);
+    await start();
+    expect(takenBack).toEqual([operation.jobId]);
+    expect(await rowOf(before.hash)).toMatchObject({ mined_block_hash: blockHash });
+  });
+});
+
 describe("one process a signer", () => {
   it("a second one is refused until the first lets go", async () => {
     const make = () => new SignerLock(stack.info.database_url, stack.info.chain_id, account.address, logger);
@@ -321,7 +370,7 @@ describe("one process a signer", () => {
     await node().sendRawTransaction({ serializedTransaction: foreign });
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
     expect(await outbox.lastNonce()).toBe(nonce + 1);
-    await outbox.markMined(nonce, keccak256(foreign), 1);
+    await outbox.markMined(nonce, keccak256(foreign), 1, null);
   });
 
   it("nothing is sent that could not be recorded; it is mined once it could", async () => {

@@ -25,3 +25,23 @@ describe("answers at rest", () => {
     expect(() => new Cipher(KEY, "answers").decrypt(data, "job_1")).toThrow();
   });
 });
+
+describe("another master key", () => {
+  const [OLD, NEW] = [KEY, "02".repeat(32)];
+  const old = new Cipher(OLD, "answers").encrypt("a secret", "job_1");
+
+  it("opens what it closed, before and after the change", () => {
+    expect(new Cipher(NEW, "answers", [OLD]).decrypt(old, "job_1")).toBe("a secret");
+    const next = new Cipher(NEW, "answers").encrypt("the next", "job_2");
+    expect(new Cipher(OLD, "answers", [NEW]).decrypt(next, "job_2")).toBe("the next");
+    expect(() => new Cipher(NEW, "answers", ["03".repeat(32)]).decrypt(old, "job_1")).toThrow("OTHER_MASTER_KEYS");
+  });
+
+  it("is no longer needed for what was renewed", () => {
+    const cipher = new Cipher(NEW, "answers", [OLD]);
+    const renewed = cipher.renew(old, "job_1") as Buffer;
+    expect(new Cipher(NEW, "answers").decrypt(renewed, "job_1")).toBe("a secret");
+    expect(cipher.renew(renewed, "job_1")).toBeNull();
+    expect(() => cipher.renew(old, "job_2")).toThrow();
+  });
+});

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { ethers, mineAt, now } from "../support/chain.ts";
 import { freshGovernedWorld, proposalOf, Vote, votingDelay } from "../support/governance.ts";
+import { PERMIT_TYPES } from "../support/sign.ts";
 import { CHAIN_ID, type World } from "../support/world.ts";
 
 const AMOUNT = 10n ** 24n;
@@ -94,16 +95,6 @@ describe("Votes", () => {
 });
 
 describe("Permits of SVC", () => {
-  const types = {
-    Permit: [
-      { name: "owner", type: "address" },
-      { name: "spender", type: "address" },
-      { name: "value", type: "uint256" },
-      { name: "nonce", type: "uint256" },
-      { name: "deadline", type: "uint256" },
-    ],
-  };
-
   async function permit(world: World, deadline: number, chainId = CHAIN_ID) {
     const { svc, owner, stranger } = world;
     const message = {
@@ -113,7 +104,7 @@ describe("Permits of SVC", () => {
       nonce: await svc.nonces(owner.address),
       deadline,
     };
-    const signature = await owner.signTypedData({ ...(await domainOf(world)), chainId }, types, message);
+    const signature = await owner.signTypedData({ ...(await domainOf(world)), chainId }, PERMIT_TYPES, message);
     const { v, r, s } = ethers.Signature.from(signature);
     return [owner.address, stranger.address, AMOUNT, deadline, v, r, s] as const;
   }

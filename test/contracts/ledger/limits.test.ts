@@ -8,10 +8,19 @@ import { CLIENT_CREDITS, type World } from "../support/world.ts";
 const DAY = 86_400;
 /** 500 tokens on a max model cost 40 credits, 4,000 cost 80. */
 const FORTY = { maxTokens: 500 };
+/** A request of a lite model. */
+const TWO = { model: 7, maxTokens: 1 };
 
 /** The first second of the day after tomorrow, UTC: far enough from now to act before it. */
 async function midnight(): Promise<number> {
   return (Math.floor((await now()) / DAY) + 2) * DAY;
+}
+
+/** The daily limit refuses a lock of `wanted` credits (2 or 40), and says why. */
+async function expectOverLimit(world: World, { spent, limit, wanted }: Record<"spent" | "limit" | "wanted", number>) {
+  await expect(sendLock(world, wanted === 40 ? FORTY : TWO))
+    .to.be.revertedWithCustomError(world.escrow, "Limits_DailyLimitReached")
+    .withArgs(world.client.address, spent, limit, wanted);
 }
 
 const spentToday = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).spentToday);
@@ -45,13 +54,9 @@ describe("The daily limit", () => {
     await escrow.connect(client).setLimits(true, 120, false);
     await lockJob(world);
     await lockJob(world, FORTY);
-    await expect(sendLock(world, { model: 7, maxTokens: 1 }))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 120, 120, 2);
+    await expectOverLimit(world, { spent: 120, limit: 120, wanted: 2 });
     await escrow.connect(client).setLimits(true, 159, false);
-    await expect(sendLock(world, FORTY))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 120, 159, 40);
+    await expectOverLimit(world, { spent: 120, limit: 159, wanted: 40 });
     await escrow.connect(client).setLimits(true, 160, false);
     await sendLock(world, FORTY);
   });
@@ -59,9 +64,7 @@ describe("The daily limit", () => {
   it("of zero lets nothing through", async () => {
     const world = await freshWorld();
     await world.escrow.connect(world.client).setLimits(true, 0, false);
-    await expect(sendLock(world, { model: 7, maxTokens: 1 }))
-      .to.be.revertedWithCustomError(world.escrow, "Limits_DailyLimitReached")
-      .withArgs(world.client.address, 0, 0, 2);
+    await expectOverLimit(world, { spent: 0, limit: 0, wanted: 2 });
   });
 
   it("set at noon knows what the morning spent; taken away, it holds nothing back", async () => {
@@ -69,9 +72,7 @@ describe("The daily limit", () => {
     const { escrow, client } = world;
     await lockJob(world);
     await escrow.connect(client).setLimits(true, 119, false);
-    await expect(sendLock(world, FORTY))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 80, 119, 40);
+    await expectOverLimit(world, { spent: 80, limit: 119, wanted: 40 });
     await escrow.connect(client).setLimits(false, 119, false);
     await sendLock(world, FORTY);
   });
@@ -104,9 +105,7 @@ describe("The daily limit", () => {
     await sendComplete(world, settled);
     expect(await spentToday(world)).to.equal(60);
     await sendLock(world);
-    await expect(sendLock(world, FORTY))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 140, 160, 40);
+    await expectOverLimit(world, { spent: 140, limit: 160, wanted: 40 });
   });
 
   it("gets nothing back from a job of yesterday once today has spent", async () => {
@@ -134,9 +133,7 @@ describe("The daily limit", () => {
     await nextBlockAt(day);
     await escrow.connect(gateway).fail(yesterday.id, 0);
     await lockJob(world);
-    await expect(sendLock(world, FORTY))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 80, 80, 40);
+    await expectOverLimit(world, { spent: 80, limit: 80, wanted: 40 });
   });
 
   it("does not hold back the wallet's own money", async () => {

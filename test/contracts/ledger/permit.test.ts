@@ -2,6 +2,7 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import { expect } from "chai";
 import { getAddress } from "viem";
 import { ethers, networkHelpers, now } from "../support/chain.ts";
+import { PERMIT_TYPES } from "../support/sign.ts";
 import { type BareWorld, CHAIN_ID, deployBare } from "../support/world.ts";
 
 const UNITS = 10_000n;
@@ -10,15 +11,6 @@ const UNITS = 10_000n;
 async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: bigint, deadline: number) {
   const { token, escrow } = world;
   const domain = { name: "Test USDG", version: "1", chainId: CHAIN_ID, verifyingContract: await token.getAddress() };
-  const types = {
-    Permit: [
-      { name: "owner", type: "address" },
-      { name: "spender", type: "address" },
-      { name: "value", type: "uint256" },
-      { name: "nonce", type: "uint256" },
-      { name: "deadline", type: "uint256" },
-    ],
-  };
   const message = {
     owner: owner.address,
     spender: await escrow.getAddress(),
@@ -26,7 +18,7 @@ async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: big
     nonce: await token.nonces(owner.address),
     deadline,
   };
-  const { v, r, s } = ethers.Signature.from(await owner.signTypedData(domain, types, message));
+  const { v, r, s } = ethers.Signature.from(await owner.signTypedData(domain, PERMIT_TYPES, message));
   return [credits, deadline, v, r, s] as const;
 }
 

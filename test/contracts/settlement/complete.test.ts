@@ -5,10 +5,10 @@ import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
   lockJob,
-  PROOF_HASH,
   provenJob,
   sendComplete,
   sendProof,
+  settledValues,
   storedJob,
 } from "../support/jobs.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
@@ -20,28 +20,14 @@ const PAID = CHARGED * 10_000n - FEE;
 describe("complete", () => {
   it("settles a locked job in one call: acknowledgement, charge, payouts, change", async () => {
     const world = await freshWorld();
-    const { escrow, token, treasury, worker, client } = world;
+    const { escrow, token, treasury, worker } = world;
     const job = await lockJob(world);
     await nextBlockAt(job.lockedAt + 7);
     const completing = sendComplete(world, job, { attempt: 3 });
     await expect(completing).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 3);
     await expect(completing)
       .to.emit(escrow, "JobSettled")
-      .withArgs(
-        job.id,
-        client.address,
-        worker.key.address,
-        PROOF_HASH,
-        12,
-        3_000,
-        3_000,
-        60,
-        20,
-        PAID,
-        FEE,
-        CLIENT_CREDITS - 60,
-        0,
-      );
+      .withArgs(...settledValues(world, job));
     await expect(completing).to.changeTokenBalances(
       ethers,
       token,

@@ -13,6 +13,7 @@ import {
   sendComplete,
   sendFinalize,
   sendProof,
+  settledValues,
   storedJob,
 } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -94,7 +95,7 @@ describe("finalize", () => {
 
   it("charges and pays what the proof said", async () => {
     const world = await freshWorld();
-    const { escrow, token, treasury, worker, client } = world;
+    const { escrow, token, treasury, worker } = world;
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom);
     const finalizing = sendFinalize(world, job);
@@ -106,21 +107,7 @@ describe("finalize", () => {
     );
     await expect(finalizing)
       .to.emit(escrow, "JobSettled")
-      .withArgs(
-        job.id,
-        client.address,
-        worker.key.address,
-        PROOF_HASH,
-        12,
-        3_000,
-        3_000,
-        60,
-        20,
-        540_000,
-        60_000,
-        CLIENT_CREDITS - 60,
-        0,
-      );
+      .withArgs(...settledValues(world, job));
     expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
   });
 

@@ -6,7 +6,7 @@ import type { Completion } from "../../../protocol/messages.ts";
 import { jobId } from "./actors.ts";
 import { nextBlockAt, now } from "./chain.ts";
 import { type Signature, signAcknowledgement, signAssignment, signCompletion } from "./sign.ts";
-import { MODEL, type Worker, type World } from "./world.ts";
+import { CLIENT_CREDITS, MODEL, type Worker, type World } from "./world.ts";
 
 export const PROOF_HASH = answerHash("an answer");
 /** 4,000 tokens on a max model: 80 credits. */
@@ -119,6 +119,15 @@ export async function sendProof(world: World, job: Job, options: ProofOptions = 
 /** The slow path's second half. */
 export async function sendFinalize(world: World, job: Job, overrides: Partial<Completion> = {}) {
   return await world.escrow.connect(world.stranger).finalize(completionOf(job, overrides));
+}
+
+/** What `JobSettled` says of a `lockJob` job charged for `completionOf`: 60 of 80 credits, a tenth of them the fee. */
+export function settledValues({ client, worker }: World, { id }: Job) {
+  const [tokens, credits, returned] = [3_000, 60, LOCK_CREDITS - 60];
+  const [workerUnits, feeUnits] = [540_000, 60_000];
+  const balance = [CLIENT_CREDITS - credits, 0];
+  const charge = [tokens, tokens, credits, returned, workerUnits, feeUnits];
+  return [id, client.address, worker.key.address, PROOF_HASH, 12, ...charge, ...balance] as const;
 }
 
 /** Locked and acknowledged. */

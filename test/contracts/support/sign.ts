@@ -15,6 +15,17 @@ import { CHAIN_ID } from "./world.ts";
 export type Signature = { r: Hex; vs: Hex };
 type Escrow = { getAddress(): Promise<string> };
 
+/** EIP-2612, for `signTypedData`. */
+export const PERMIT_TYPES = {
+  Permit: [
+    { name: "owner", type: "address" },
+    { name: "spender", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+};
+
 export async function signAssignment(
   escrow: Escrow,
   gateway: HardhatEthersSigner,

@@ -6,7 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
-import { depositFor } from "../../support/deposit.ts";
+import { provideCredits } from "../../../scripts/local-stack/funding.ts";
 import type { TestStack } from "../../support/stack.ts";
 import { Visitor } from "../support/visitor.ts";
 
@@ -18,7 +18,8 @@ export function mishapTests(given: () => { stack: TestStack; browser: Browser })
 
   beforeAll(async () => {
     ({ stack, browser } = given());
-    await depositFor(stack, account, 500, DEPLOYER_KEY);
+    const funder = privateKeyToAccount(DEPLOYER_KEY);
+    await provideCredits(stack.info, { funder, owner: account, credits: 500 });
   });
   beforeEach(async () => {
     visitor = await Visitor.open(browser, stack, account);

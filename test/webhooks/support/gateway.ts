@@ -2,6 +2,7 @@ import type pg from "pg";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { Address } from "viem";
+import { Cipher } from "../../../api/store/cipher.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { incarnationName } from "../../../api/store/incarnation.ts";
 import type { EventName } from "../../../api/webhooks/event-schemas.ts";
@@ -35,7 +36,7 @@ export class Webhooks {
       head,
       {
         databaseUrl: stage.databaseUrl,
-        masterKey: "11".repeat(32),
+        cipher: new Cipher("11".repeat(32), "webhook secrets"),
         deployment: incarnationName(deployment as never),
         allowLocalEndpoints: true,
         confirmations: 0,

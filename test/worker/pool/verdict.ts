@@ -1,4 +1,5 @@
 import type { Asked } from "../../support/asked.ts";
+import { Patience } from "../../support/patience.ts";
 import type { Stack } from "../../support/stack.ts";
 import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../../support/stories.ts";
 import type { Pool } from "./run.ts";
@@ -28,15 +29,17 @@ const RETRYABLE: Record<string, string> = {
   service_unavailable: "capacity_error",
   job_timeout: "timeout_error",
 };
+/** For every job to come to its end. */
+const END_MS = 240_000;
 /** As many as are under way at once: they were all given out before the first answer. */
 const FIRST = 20;
 
 /** Waits until every job has come to its end, then judges from the chain and from the gateway's own metrics. */
 export async function judge(stack: Stack, pool: Pool, asked: Asked[]): Promise<Verdict> {
   const problems: string[] = [];
-  const stories = await untilEveryJobEnds(stack, problems);
+  const { stories } = await untilEveryJobEnds(stack, problems, new Patience(END_MS, console.error));
   const unpaid = checkRequests(asked, stories, problems);
-  if (unpaid > 0) problems.push(`${unpaid} answers are not paid for`);
+  if (unpaid.length > 0) problems.push(`${unpaid.length} answers are not paid for`);
   await checkLedger(stack, problems);
   const refused = checkClients(asked, problems);
 

@@ -1,0 +1,75 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { Cipher } from "./cipher.ts";
+
+/** Rows read at a time: an answer can have a hundred kilobytes and more. */
+const PAGE = 50;
+
+type Encrypted = { table: string; id: string; column: string; cipher: Cipher };
+type Count = { renewed: number; unreadable: number };
+
+/**
+ * After a change of MASTER_KEY: encrypts everything anew that is still under one of OTHER_MASTER_KEYS, so that those can be taken
+ * away. Goes on beside the gateway's work, in small pages; a row that is written meanwhile keeps what was written. Logs what it
+ * came to; never rejects.
+ */
+export async function reencrypt(
+  pool: pg.Pool,
+  ciphers: { answers: Cipher; webhookSecrets: Cipher },
+  logger: Logger,
+  stopping: () => boolean,
+): Promise<void> {
+  const all: Encrypted[] = [
+    { table: "webhook", id: "id", column: "secret", cipher: ciphers.webhookSecrets },
+    { table: "job", id: "job_id", column: "output", cipher: ciphers.answers },
+  ];
+  const total: Count = { renewed: 0, unreadable: 0 };
+  try {
+    for (const one of all) {
+      const { renewed, unreadable } = await renewTable(pool, one, logger, stopping);
+      total.renewed += renewed;
+      total.unreadable += unreadable;
+    }
+  } catch (error) {
+    return logger.error({ err: error }, "re-encryption broke off: start this gateway again to go on with it");
+  }
+  if (stopping()) return;
+  logger.warn(
+    total,
+    "everything readable is under MASTER_KEY now: once every gateway of this database has been started with it, OTHER_MASTER_KEYS can go",
+  );
+}
+
+async function renewTable(
+  pool: pg.Pool,
+  { table, id, column, cipher }: Encrypted,
+  logger: Logger,
+  stopping: () => boolean,
+): Promise<Count> {
+  const count: Count = { renewed: 0, unreadable: 0 };
+  let after = "";
+  while (!stopping()) {
+    const { rows } = await pool.query<{ id: string; data: Buffer }>(
+      `SELECT ${id} AS id, ${column} AS data FROM ${table} WHERE ${id} > $1 AND ${column} IS NOT NULL ORDER BY ${id} LIMIT ${PAGE}`,
+      [after],
+    );
+    for (const row of rows) {
+      let renewed: Buffer | null;
+      try {
+        renewed = cipher.renew(row.data, row.id);
+      } catch (error) {
+        count.unreadable += 1;
+        logger.error({ err: error, table, id: row.id }, "a row cannot be decrypted with any of the master keys");
+        continue;
+      }
+      if (renewed === null) continue;
+      const text = `UPDATE ${table} SET ${column} = $2 WHERE ${id} = $1 AND ${column} = $3`;
+      const { rowCount } = await pool.query(text, [row.id, renewed, row.data]);
+      count.renewed += rowCount ?? 0;
+    }
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    after = last.id;
+  }
+  return count;
+}
