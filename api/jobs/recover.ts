@@ -160,23 +160,19 @@ export class Recovery {
   }
 
   /**
-   * Asks the job's worker for the finished answer, or every host of its model where the process ended before the offer was on
-   * record. `later`: one is still at work or out of reach; the next sweep asks again.
+   * Asks the job's worker for the finished answer; if it has none, every other host of the model, for the process may have ended
+   * before its newest offer was on record. `later`: one is still at work or out of reach; the next sweep asks again.
    */
   async #fetchAnswer(job: StoredJob, chain: ChainJob): Promise<"settled" | "none" | "later"> {
     const { worker, workerEndpoint, attempt, acknowledgeBy } = job;
     if (worker !== null && workerEndpoint !== null && acknowledgeBy !== null) {
-      return this.#ask(job, chain, { worker, workerEndpoint, attempt, acknowledgeBy });
+      const answer = await this.#ask(job, chain, { worker, workerEndpoint, attempt, acknowledgeBy });
+      if (answer !== "none") return answer;
     }
     const { workers, times } = this.#context;
-    const offers = workers.registered(chain.model).map(({ signer, endpoint }) => {
-      return {
-        worker: signer,
-        workerEndpoint: endpoint,
-        attempt: 1,
-        acknowledgeBy: chain.lockedAt + times.acknowledge,
-      };
-    });
+    const others = workers.registered(chain.model).filter(({ signer }) => signer !== worker);
+    const next = { attempt: attempt + 1, acknowledgeBy: (acknowledgeBy ?? chain.lockedAt) + times.acknowledge };
+    const offers = others.map(({ signer, endpoint }) => ({ worker: signer, workerEndpoint: endpoint, ...next }));
     const answers = await Promise.all(offers.map((offer) => this.#ask(job, chain, offer)));
     return answers.find((answer) => answer === "settled") ?? answers.find((answer) => answer === "later") ?? "none";
   }

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { chat } from "../../support/api-client.ts";
+import { jobIdOf, type World } from "./world.ts";
+
+/** Many at once. */
+export function crowd(world: World): void {
+  describe("32 requests at once", () => {
+    it("all settle, in far fewer transactions than jobs", async () => {
+      const replies = await Promise.all(
+        Array.from({ length: 32 }, (_, i) => world.api.post("/v1/chat/completions", chat("qwen3-1.7b", `Hello ${i}`))),
+      );
+      expect(replies.map((reply) => reply.status)).toEqual(Array(32).fill(200));
+      const jobs = await Promise.all(replies.map((reply) => world.settled(jobIdOf(reply.body.id))));
+      const locks = new Set(jobs.map((job) => job.on_chain.escrow_tx));
+      const settlements = new Set(jobs.map((job) => job.on_chain.settlement_tx));
+      expect(locks.size).toBeLessThanOrEqual(16);
+      expect(settlements.size).toBeLessThanOrEqual(16);
+      expect(new Set(jobs.map((job) => job.id)).size).toBe(32);
+      const { owed, held } = await world.solvency();
+      expect(held).toBe(owed);
+      expect((await world.chain.account(world.stack.info.demo?.wallet as string)).escrowed).toBe(0);
+    });
+
+    it("the newest come first in the list, each exactly once, over pages", async () => {
+      const seen: string[] = [];
+      let cursor = "";
+      for (;;) {
+        const page = (await world.api.get(`/v1/jobs?limit=10${cursor}`)).body;
+        seen.push(...page.data.map((job: { id: string }) => job.id));
+        if (!page.has_more) break;
+        expect(page.data).toHaveLength(10);
+        cursor = `&before=${page.next_cursor}`;
+      }
+      expect(seen.length).toBeGreaterThanOrEqual(38);
+      expect(new Set(seen).size).toBe(seen.length);
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import OpenAI from "openai";
+import { type ApiClient, apiClient, eventually } from "../../support/api-client.ts";
+import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+
+/** A whole stack, its demo client, and the chain as a stranger sees it. */
+export class World {
+  stack!: TestStack;
+  api!: ApiClient;
+  chain!: ChainReader;
+  openai!: OpenAI;
+
+  async open(): Promise<void> {
+    this.stack = await startTestStack();
+    this.api = apiClient(this.stack);
+    this.chain = chainReader(this.stack);
+    const { base_url, demo } = this.stack.info;
+    this.openai = new OpenAI({ baseURL: `${base_url}/v1`, apiKey: demo?.api_key as string });
+  }
+
+  async close(): Promise<void> {
+    await this.stack?.remove();
+  }
+
+  /** The job, once it is settled and indexed. */
+  async settled(id: string) {
+    const { body } = await eventually(
+      () => this.api.get(`/v1/jobs/${id}`),
+      (job) => job.body.status === "settled" && job.body.on_chain.block_number !== null,
+    );
+    return body;
+  }
+
+  /** The ledger's debts, in token units, and the tokens that cover them. */
+  async solvency() {
+    const [[credits, claimable], held] = await Promise.all([this.chain.liabilities(), this.chain.held()]);
+    return { owed: credits * 10_000n + claimable, held };
+  }
+}
+
+export const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
+export const jobIdOf = (completionId: string) => completionId.replace("chatcmpl-", "");
