@@ -14,7 +14,7 @@ export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 export type KeySummary = { hint: string; createdAt: Date; suspended: boolean };
 
 /** A new key: 32 characters from a cryptographic source, about 190 bits. */
-export function newKey(): string {
+function newKey(): string {
   let key = PREFIX;
   for (let i = 0; i < 32; i++) key += ALPHABET[randomInt(ALPHABET.length)];
   return key;

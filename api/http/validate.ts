@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { ApiError, type ErrorCode } from "../errors.ts";
 
 /** `["messages", 2, "role"]` → `messages[2].role`. */
-export function paramName(path: readonly PropertyKey[]): string {
+function paramName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, part) => {
     if (typeof part === "number") return `${name}[${part}]`;
     return name === "" ? String(part) : `${name}.${String(part)}`;

@@ -181,7 +181,7 @@ export type SlashRow = {
 export type ProtocolEventRow = {
   /** Survives reorganisations and a re-index. */
   key: string;
-  /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer.md). */
+  /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer-events.md). */
   kind: string;
   subject: string;
   wallet: Address | null;

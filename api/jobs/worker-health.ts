@@ -53,11 +53,11 @@ export class WorkerHealth {
     return this.#firstTokenMs;
   }
 
-  /** The less, the better: outstanding work times what a first token takes there. `usual`: what it takes elsewhere, ms. */
-  score(usual: number, now: number): number {
-    // Unknown is not fast: a worker that never answered counts as an ordinary one.
-    const mean = this.#firstTokenMs ?? usual;
-    const remembered = usual + (mean - usual) * 2 ** (-(now - this.#observedAt) / HALF_LIFE_MS);
+  /** The less, the better: outstanding work times what a first token takes there. `fastest`: what it takes the best, ms. */
+  score(fastest: number, now: number): number {
+    // Who was never asked, or not for long, is taken for as good as the best: otherwise nobody would find out.
+    const mean = this.#firstTokenMs ?? fastest;
+    const remembered = fastest + (mean - fastest) * 2 ** (-(now - this.#observedAt) / HALF_LIFE_MS);
     // A job that waits for its first token shows slowness before it is over.
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
@@ -72,7 +72,9 @@ export class WorkerHealth {
       firstToken: (at) => {
         job.firstToken = true;
         const ms = at - job.since;
-        this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * (1 - SMOOTHING) + ms * SMOOTHING;
+        // What is half forgotten counts half against what is seen now.
+        const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
+        this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
         this.#observedAt = at;
         return ms;
       },

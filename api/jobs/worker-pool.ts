@@ -4,12 +4,11 @@ import { RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
 import type { Metrics } from "../metrics.ts";
 import type { IncidentStore } from "../store/incidents.ts";
+import { chooseBest } from "./choice.ts";
 import type { WorkerClient } from "./dispatch-client.ts";
 import { INCIDENTS, incidentCode, oneLine } from "./incident.ts";
 import { WorkerHealth } from "./worker-health.ts";
 
-/** Before anything was observed, all are taken for equally fast. */
-const ASSUMED_FIRST_TOKEN_MS = 100;
 /** A healthy worker is asked this often; one that was just lost at every tick, one that stays away this rarely. */
 const PROBE_MS = 5_000;
 const TICK_MS = 1_000;
@@ -85,20 +84,11 @@ export class WorkerPool {
 
   /** The best worker for the model that is not in `excluded`; undefined if there is none. */
   choose(model: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
-    const now = Date.now();
     const candidates = this.candidates(model).filter((worker) => !excluded.has(worker.signer));
-    const withRoom = candidates.filter((worker) => !this.#of(worker.signer).isFull(now));
-    const usual =
-      median(candidates.flatMap((worker) => this.#of(worker.signer).firstTokenMs ?? [])) ?? ASSUMED_FIRST_TOKEN_MS;
-    let best: RegisteredWorker | undefined;
-    let bestScore = Number.POSITIVE_INFINITY;
-    // With every one full, the one that clears first queues the job or says no.
-    for (const worker of withRoom.length > 0 ? withRoom : candidates) {
-      // Ties go to chance, so that equal workers share the work.
-      const score = this.#of(worker.signer).score(usual, now) * (1 + Math.random() * 0.01);
-      if (score < bestScore) [best, bestScore] = [worker, score];
-    }
-    return best;
+    return chooseBest(
+      candidates.map((worker) => ({ worker, health: this.#of(worker.signer) })),
+      Date.now(),
+    );
   }
 
   /** A job of the model was given to the worker. Call `firstToken` at its first token, `end` when it is over. */

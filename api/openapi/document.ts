@@ -30,7 +30,7 @@ const REQUESTS: Record<string, z.ZodType> = {
 };
 
 /** What clients get. */
-export const RESPONSES: Record<string, z.ZodType> = {
+const RESPONSES: Record<string, z.ZodType> = {
   ChatCompletion: completionSchema,
   ChatCompletionChunk: chunkSchema,
   ModelList: modelListSchema,

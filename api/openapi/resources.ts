@@ -23,7 +23,7 @@ const path = (name: string, description: string, example: string): Json => ({
   schema: { type: "string" },
   example,
 });
-export const JOB_ID = path("job_id", "Job id.", "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e");
+const JOB_ID = path("job_id", "Job id.", "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e");
 const MODEL_ID = path("model_id", "Model id.", "qwen3-8b");
 const WEBHOOK_ID = path("webhook_id", "Webhook id.", "wh_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e");
 

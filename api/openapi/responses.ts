@@ -4,7 +4,7 @@ import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
 import { type Json, ref } from "./json-schema.ts";
 
 /** Where examples say that the documentation is. */
-export const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
+const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
 
 export type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
 

@@ -5,7 +5,7 @@ import { count, jobId, tier, txHash } from "./primitives.ts";
 const retryAfter = count("Seconds after which a repetition makes sense; also in `Retry-After`.", 5);
 
 /** `error.details` of the codes that have it (specification, "Errors"). */
-export const ERROR_DETAILS = {
+const ERROR_DETAILS = {
   insufficient_credits: z.object({
     credits_remaining: count("Free credits.", 3),
     credits_required: count("Credits that the request locks.", 40),

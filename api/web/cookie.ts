@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
 
 /** Over HTTPS the name's prefix makes browsers insist on Secure, no Domain and the whole path: no other host can set it. */
-export const cookieName = (secure: boolean): string => (secure ? "__Host-session" : "session");
+const cookieName = (secure: boolean): string => (secure ? "__Host-session" : "session");
 
 /** Value of the session cookie; null if the request has none. */
 export function readCookie(request: Request, secure: boolean): string | null {

@@ -28,7 +28,7 @@ export const securityHeaders: RequestHandler = (_request, response, next) => {
 };
 
 /** Sent by the application with every request that changes something. No form can, and a script elsewhere needs our leave. */
-export const CLIENT_HEADER = "x-requested-by";
+const CLIENT_HEADER = "x-requested-by";
 
 const READS = new Set(["GET", "HEAD"]);
 

@@ -5,7 +5,7 @@ import express, { type RequestHandler, Router } from "express";
 import { WebError } from "./errors.ts";
 
 /** Where `scripts/build/web.ts` puts the application. */
-export const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
+const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
 /** The built application: its files under names with a hash of their content, and the page for every other path. */
 export function staticFiles(dist: string = WEB_DIST): Router {

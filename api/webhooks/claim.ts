@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /** A claimed delivery lasts this long; then its attempt counts as lost and another one is made. Twice the answer's limit. */
-export const LEASE_SECONDS = 20;
+const LEASE_SECONDS = 20;
 
 /** A delivery that this process is to attempt now. */
 export type Claimed = {

@@ -23,7 +23,7 @@ const job = {
 };
 
 /** Why a job failed. `equivocation`: its worker signed two different answers. */
-export const FAILURE_REASONS = [
+const FAILURE_REASONS = [
   "routing_failed",
   "worker_failed",
   "hash_mismatch",
@@ -146,7 +146,7 @@ export const EVENT_MEANINGS: Record<EventName, string> = {
 };
 
 /** Event id: the same for the same event, however often it is delivered, mined again or indexed anew. */
-export const eventIdSchema = z.string().regex(/^evt_[0-9a-f]{32}$/);
+const eventIdSchema = z.string().regex(/^evt_[0-9a-f]{32}$/);
 
 /** The envelope of one event: the body of a delivery. */
 export function envelopeSchema<Name extends EventName>(name: Name) {

@@ -1,4 +1,4 @@
-/** Which rows of the index's protocol_event are which events, and what each says (docs/indexer.md has the rows). */
+/** Which rows of the index's protocol_event are which events, and what each says (docs/indexer-events.md has the rows). */
 import { usdgValue } from "../../protocol/money.ts";
 import { showAddress } from "../http/request.ts";
 import type { ProtocolEventRow } from "../index/index.ts";

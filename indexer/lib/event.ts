@@ -39,7 +39,7 @@ export type EventRecord = {
  * The identity of an event: the same after its transaction was mined again elsewhere and after a re-index. Therefore
  * nothing of where it was mined may go in here: no hash, no log index, no time.
  */
-export function eventKey(context: Context, { subject, kind, ordinal }: EventRecord): string {
+function eventKey(context: Context, { subject, kind, ordinal }: EventRecord): string {
   const escrow = (context.contracts.InferenceEscrow.address as Address).toLowerCase();
   const key = `${context.chain.id}:${escrow}:${subject}:${kind}`;
   return ordinal === undefined ? key : `${key}:${ordinal}`;

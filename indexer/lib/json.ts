@@ -1,7 +1,7 @@
 /** Event arguments as JSON. */
 
 /** `creditsPer1kTokens` → `credits_per_1k_tokens`. */
-export function snakeCase(name: string): string {
+function snakeCase(name: string): string {
   return name.replace(/([a-z])([A-Z0-9])/g, "$1_$2").toLowerCase();
 }
 

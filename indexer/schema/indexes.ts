@@ -2,7 +2,7 @@
  * Indexes, beside the primary keys. They are not declared with the tables, because Ponder drops declared indexes at each
  * start and builds them again when it has caught up: 12 s with 500,000 jobs, in which every list is a scan.
  */
-export const INDEXES: readonly { table: string; columns: readonly string[] }[] = [
+const INDEXES: readonly { table: string; columns: readonly string[] }[] = [
   // The planner walks these backwards for "newest first": one range of one index a list, whatever the filters.
   { table: "job", columns: ["wallet", "position"] },
   { table: "job", columns: ["wallet", "status", "position"] },

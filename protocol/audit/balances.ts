@@ -42,7 +42,7 @@ export const statedBalance = ({ args }: BalanceEvent): Balance => ({ free: args.
 export const walletOf = ({ args }: BalanceEvent): Address => args.wallet;
 
 /** How an event changes its wallet's free and escrowed credits. */
-export function balanceChange(event: BalanceEvent, context: JobContext): Balance {
+function balanceChange(event: BalanceEvent, context: JobContext): Balance {
   const e = event as AnyEvent;
   if (isEvent(e, "escrow", "Deposited")) return { free: e.args.credits, escrowed: 0 };
   if (isEvent(e, "escrow", "Withdrawn")) return { free: -e.args.credits, escrowed: 0 };

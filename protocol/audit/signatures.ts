@@ -6,7 +6,7 @@ import { type Completion, escrowDomain, jobMessageTypes } from "../messages.ts";
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** Digest that the worker signed. */
-export function completionDigest(chainId: number, escrow: Address, completion: Completion): Hex {
+function completionDigest(chainId: number, escrow: Address, completion: Completion): Hex {
   return hashTypedData({
     domain: escrowDomain(chainId, escrow),
     types: jobMessageTypes,

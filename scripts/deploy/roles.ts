@@ -31,7 +31,7 @@ const ROLES = {
 const OWNED = ["InferenceEscrow", "ModelCatalog", "WorkerRegistry", "ProtocolTreasury", "ArbitrationPanel"] as const;
 
 /** Every right that exists after a deployment which began after `startBlock`. */
-export async function grantsOf(
+async function grantsOf(
   client: PublicClient,
   contracts: Contracts,
   startBlock: bigint,

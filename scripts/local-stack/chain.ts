@@ -9,7 +9,7 @@ import { type PartSpec, RANK } from "./part.ts";
 import { rpc } from "./rpc.ts";
 
 /** Seconds between dumps: 10, and more for a long chain, as each dump writes the whole of it again. */
-export function dumpInterval(bytes: number): number {
+function dumpInterval(bytes: number): number {
   return Math.min(120, Math.max(10, Math.round(bytes / 10_000_000)));
 }
 

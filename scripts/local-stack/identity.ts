@@ -10,7 +10,7 @@ export type Identity = { pid: number; started: string };
  * When a process began, in a form only good for comparison; null when there is no such process (or only its unread
  * exit status is left). On Linux the boot is part of it, as start times count from there.
  */
-export function startOf(pid: number): string | null {
+function startOf(pid: number): string | null {
   if (process.platform !== "linux") return startByPs(pid);
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === null) return null;

@@ -18,11 +18,11 @@ export const MARK = "LOCAL_STACK";
 
 const fileOf = (dataDir: string): string => join(dataDir, "processes.json");
 
-export const readRecords = (dataDir: string): PartRecord[] => readJson<PartRecord[]>(fileOf(dataDir)) ?? [];
+const readRecords = (dataDir: string): PartRecord[] => readJson<PartRecord[]>(fileOf(dataDir)) ?? [];
 export const writeRecords = (dataDir: string, records: PartRecord[]): void => writeJson(fileOf(dataDir), records);
 
 /** Stops one part: its own signal first, then, at the deadline, the whole process group without asking. */
-export async function stopPart(part: PartRecord): Promise<"stopped" | "killed"> {
+async function stopPart(part: PartRecord): Promise<"stopped" | "killed"> {
   let result: "stopped" | "killed" = "stopped";
   if (isAlive(part)) {
     // Only the process itself: Ponder's and PostgreSQL's own children are theirs to end.

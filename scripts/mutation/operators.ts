@@ -29,7 +29,7 @@ const NEGATED: Record<string, string> = { "<": ">=", "<=": ">", ">": "<=", ">=":
 const SWAPPED: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=" };
 const COMPARISON = / (<=|>=|==|!=|<|>) /;
 
-export const OPERATORS: readonly Operator[] = [
+const OPERATORS: readonly Operator[] = [
   { name: "boundary", apply: each(/ (<=|>=|<|>) /, (m) => ` ${BOUNDARY[m[1] ?? ""]} `) },
   { name: "negation", apply: each(COMPARISON, (m) => ` ${NEGATED[m[1] ?? ""]} `) },
   { name: "and for or", apply: each(/ (&&|\|\|) /, (m) => (m[1] === "&&" ? " || " : " && ")) },

@@ -4,7 +4,7 @@ import { Part, ROOT } from "./processes.ts";
 import { plainEnv, type Stack } from "./stack.ts";
 
 /** The signer of a second gateway: the stack's contracts must know it from their deployment on. */
-export const SECOND_SIGNER = generatePrivateKey();
+const SECOND_SIGNER = generatePrivateKey();
 export const SECOND_ADDRESS = privateKeyToAddress(SECOND_SIGNER);
 export const MASTER_KEY = "5a".repeat(32);
 

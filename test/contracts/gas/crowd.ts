@@ -2,7 +2,7 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { buyCredits, deployWorld, registerWorker, type Worker, type World } from "../support/world.ts";
 
-export const CROWD = 64;
+const CROWD = 64;
 export type Pair = { client: HardhatEthersSigner; worker: Worker };
 
 /** 64 clients with credits and 64 workers whose payout address, like the treasury's, holds tokens already. */

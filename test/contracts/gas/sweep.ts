@@ -11,7 +11,7 @@ export type Call = {
 };
 
 /** Everything a call about one job can change, as text. */
-export async function stateOf(world: World, id: Hex): Promise<string> {
+async function stateOf(world: World, id: Hex): Promise<string> {
   const { escrow, token, svc, registry, panel, client, worker } = world;
   const treasury = await escrow.treasury();
   const payees = [client.address, worker.payout, treasury, await escrow.getAddress()];

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
 /** Debian's Chromium, or the one named. */
-export const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** Whether there is a browser. Says loudly what is not tested without one. */
 export function hasBrowser(): boolean {

@@ -9,7 +9,7 @@ import { signIn } from "./sign-in.ts";
 import { useApp, useWalletConfig } from "./use-wallet.ts";
 
 /** Signing in with one of the wallets of this browser; says what is missing when there is none. */
-export function useSignIn() {
+function useSignIn() {
   const app = useApp();
   const wallet = useWalletConfig();
   const cache = useQueryClient();
