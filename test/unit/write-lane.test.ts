@@ -34,7 +34,7 @@ describe("a lane of writes", () => {
     const lane = new WriteLane(write);
     let done = false;
     void lane.add("a");
-    lane.add("b").then(() => {
+    void lane.add("b").then(() => {
       done = true;
     });
     statements[0]?.end();
