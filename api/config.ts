@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import type { EndpointPolicy } from "./outbound/address.ts";
+import { parseNetworks } from "./outbound/networks.ts";
 
 const DEV_CHAIN_ID = 31_337;
 
@@ -16,6 +18,14 @@ const delays = z
     (all) => all.length === 4 && all.every((one) => one >= 0),
     "must be four numbers of seconds, such as 30,300,1800,7200",
   );
+const networks = z.string().transform((text, context) => {
+  try {
+    return parseNetworks(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+    return z.NEVER;
+  }
+});
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 
 const schema = z.object({
@@ -56,6 +66,8 @@ const schema = z.object({
   TRUST_PROXY: z.coerce.number().int().min(0).default(0),
   /** Development only: webhooks and workers may be at loopback addresses and without TLS. */
   ALLOW_LOCAL_ENDPOINTS: z.stringbool().default(false),
+  /** Private networks in which workers and webhook receivers may be, such as 10.1.0.0/16,fd12:3456::/48. */
+  ALLOW_ENDPOINT_NETWORKS: networks.optional(),
   /** How long answers are kept; 0 keeps none. */
   OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
   /** Blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction. */
@@ -130,3 +142,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     deployment,
   };
 }
+
+/** Which endpoints of workers and webhooks this gateway may ask. */
+export const endpointPolicy = (config: Config): EndpointPolicy => ({
+  allowLocal: config.ALLOW_LOCAL_ENDPOINTS,
+  allowNetworks: config.ALLOW_ENDPOINT_NETWORKS ?? [],
+});

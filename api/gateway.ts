@@ -14,7 +14,7 @@ import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
-import type { Config } from "./config.ts";
+import { type Config, endpointPolicy } from "./config.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
 import { WorkerClient } from "./jobs/dispatch-client.ts";
@@ -76,7 +76,7 @@ export class Gateway {
     this.keys = new Keys(pool);
     this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
-    this.workerClient = new WorkerClient({ allowLocal: config.ALLOW_LOCAL_ENDPOINTS });
+    this.workerClient = new WorkerClient(endpointPolicy(config));
     this.#incidents = new IncidentStore(pool, logger);
     const { directory, metrics, workerClient: client } = this;
     this.workers = new WorkerPool(
@@ -286,7 +286,7 @@ function webhookSettings(config: Config, cipher: Cipher) {
     databaseUrl: config.DATABASE_URL,
     cipher,
     deployment: incarnationName(config.deployment as Incarnation),
-    allowLocalEndpoints: config.ALLOW_LOCAL_ENDPOINTS,
+    policy: endpointPolicy(config),
     confirmations: config.WEBHOOK_CONFIRMATIONS,
     reorgDepth: config.WEBHOOK_REORG_DEPTH,
     concurrency: config.WEBHOOK_CONCURRENCY,

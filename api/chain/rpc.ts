@@ -1,3 +1,4 @@
+import { Agent, request as send } from "undici";
 import { createPublicClient, type Hex, http, type PublicClient, type RpcTransactionReceipt } from "viem";
 
 /** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
@@ -32,19 +33,22 @@ let nextId = 1;
 
 /** A client of the JSON-RPC node at `url`. */
 export function connectRpc(url: string): Rpc {
+  // A synchronous sending holds its connection until it is mined: reads must not wait for those.
+  const agent = new Agent({ connections: 128 });
   const client = createPublicClient({ transport: http(url, { retryCount: 2, retryDelay: 100, timeout: 10_000 }) });
   return {
     client,
     async request<T>(method: string, params: unknown[], timeoutMs = 10_000): Promise<T> {
       let body: { result?: T; error?: { code: number; message: string; data?: unknown } };
       try {
-        const response = await fetch(url, {
+        const response = await send(url, {
           method: "POST",
           headers: { "content-type": "application/json" },
           body: JSON.stringify({ jsonrpc: "2.0", id: nextId++, method, params }),
+          dispatcher: agent,
           signal: AbortSignal.timeout(timeoutMs),
         });
-        body = (await response.json()) as typeof body;
+        body = (await response.body.json()) as typeof body;
       } catch (error) {
         throw new RpcUnreachable(method, error);
       }

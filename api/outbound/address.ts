@@ -1,20 +1,26 @@
 import ipaddr from "ipaddr.js";
+import { isInside, isMetadata, type Network } from "./networks.ts";
 
-/** Which endpoints may be asked. `allowLocal` is the development switch: loopback addresses and plain HTTP as well. */
-export type EndpointPolicy = { allowLocal: boolean };
+/**
+ * Which endpoints may be asked. `allowLocal` is the development switch: loopback addresses and plain HTTP as well. `allowNetworks` are private
+ * networks in which endpoints may be, over HTTPS as everywhere.
+ */
+export type EndpointPolicy = { allowLocal: boolean; allowNetworks?: readonly Network[] };
 
 // Ranges that no registry calls special and that are the inside of a cloud all the same.
 const CLOUD_INTERNAL = [ipaddr.parseCIDR("168.63.129.16/32")]; // Azure: DNS, DHCP and the host's agent
 
 /**
  * Why an address must not be connected to, in words for the endpoint's owner; null if it may. Only globally routable unicast
- * is allowed. An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as what it leads to; tunnels (6to4, Teredo) are refused.
+ * is allowed, and the operator's own networks. An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as what it leads to; tunnels (6to4, Teredo) are refused.
  */
 export function whyRefused(address: string, policy: EndpointPolicy): string | null {
   if (!ipaddr.isValid(address)) return `${address} is not an IP address`;
   const parsed = embedded(ipaddr.parse(address));
   const range = parsed.range();
   if (range === "loopback") return policy.allowLocal ? null : `${address} is a loopback address`;
+  if (isMetadata(parsed)) return `${address} is an internal address of a cloud`;
+  if (isInside(parsed, policy.allowNetworks ?? [])) return null;
   if (range !== "unicast") return `${address} is not a public address (${NAMES[range] ?? range})`;
   if (parsed.kind() === "ipv6" && !parsed.match(GLOBAL_UNICAST))
     return `${address} is not a public address (unassigned)`;

@@ -15,15 +15,16 @@ export type GuardedAgentOptions = EndpointPolicy & {
 
 /**
  * A dispatcher for requests to endpoints that strangers name (webhooks, workers). Whatever the URL says, a connection is made only
- * with HTTPS and only to public addresses: literal ones are checked before connecting, names where Node asks for their addresses.
+ * with HTTPS and only to addresses that the policy allows: literal ones are checked before connecting, names where Node asks for their addresses.
  * All addresses of a name must pass, and the socket connects to those very addresses, so a second answer of the DNS (rebinding) plays no
  * part. Redirects are not followed (undici's `request` does not), and proxies of the environment are not used.
  *
  * A refused request rejects with EndpointRefused. Bodies are as long as the peer likes: read them with `readBounded`.
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
-  const { allowLocal, connectTimeoutMs = 5_000, connections = 8, resolve = dnsResolve(), ...rest } = options;
-  const policy = { allowLocal };
+  const { allowLocal, allowNetworks = [], ...others } = options;
+  const { connectTimeoutMs = 5_000, connections = 8, resolve = dnsResolve(), ...rest } = others;
+  const policy = { allowLocal, allowNetworks };
   const connect = buildConnector({
     allowH2: false,
     timeout: connectTimeoutMs,

@@ -10,8 +10,9 @@ export class EndpointRefused extends Error {
   }
 }
 
-/** Names that never leave a machine or a site (RFC 6761, RFC 6762, RFC 8375, and `.internal` as ICANN reserved it). */
-const LOCAL_NAMES = /(^|\.)(localhost|local|internal|home\.arpa|test|invalid|onion)$/;
+/** Names that never leave a machine (RFC 6761), and names of a site (RFC 6762, RFC 8375, `.internal` as ICANN reserved it). */
+const MACHINE_NAMES = /(^|\.)(localhost|test|invalid|onion)$/;
+const SITE_NAMES = /(^|\.)(local|internal|home\.arpa)$/;
 
 /**
  * Parses the URL of an endpoint and refuses what can be refused without asking the DNS: another scheme than HTTPS, a user name
@@ -28,10 +29,16 @@ export function parseEndpoint(text: string, policy: EndpointPolicy): URL {
   }
   const host = hostOf(url);
   if (isIP(host) !== 0) refuseAddress(host, policy);
-  else if (LOCAL_NAMES.test(host) && !(policy.allowLocal && isLocalhost(host))) {
+  else if (isLocalName(host, policy)) {
     throw new EndpointRefused(`${host} is a local name: the endpoint must be reachable on the public internet`);
   }
   return url;
+}
+
+/** Where private networks are allowed, names of a site may lead there; the address that they lead to is judged all the same. */
+function isLocalName(host: string, { allowLocal, allowNetworks = [] }: EndpointPolicy): boolean {
+  if (MACHINE_NAMES.test(host)) return !(allowLocal && isLocalhost(host));
+  return SITE_NAMES.test(host) && allowNetworks.length === 0;
 }
 
 /** @throws EndpointRefused unless it is `https:`, or `http:` in development. */

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Agent } from "undici";
 import { INDEX_CHANNEL } from "../../protocol/index-schema.ts";
+import type { EndpointPolicy } from "../outbound/address.ts";
 import { guardedAgent } from "../outbound/agent.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { ChainHead, WebhookContext } from "./context.ts";
@@ -19,7 +20,8 @@ export type WebhookSettings = {
   cipher: Cipher;
   /** Name of chain and contracts: part of every event's identity. */
   deployment: string;
-  allowLocalEndpoints: boolean;
+  /** Where receivers may be. */
+  policy: EndpointPolicy;
   confirmations: number;
   reorgDepth: number;
   concurrency: number;
@@ -39,7 +41,6 @@ const PRUNE_MS = 600_000;
 export class WebhookService {
   /** First argument of the functions in api/webhooks/index.ts. */
   readonly context: WebhookContext;
-  readonly #settings: WebhookSettings;
   readonly #agent: Agent;
   readonly #deriver: Deriver;
   readonly #dispatcher: DeliveryDispatcher;
@@ -50,10 +51,8 @@ export class WebhookService {
 
   constructor(pool: pg.Pool, head: ChainHead, settings: WebhookSettings, registry: Registry, logger: Logger) {
     const log = logger.child({ of: "webhooks" });
-    const { cipher } = settings;
-    const policy = { allowLocal: settings.allowLocalEndpoints };
+    const { cipher, policy } = settings;
     const metrics = new WebhookMetrics(registry);
-    this.#settings = settings;
     // Many webhooks can be at one host: what one of them may have at once is counted by webhook, not by host.
     this.#agent = guardedAgent({
       ...policy,
@@ -85,8 +84,13 @@ export class WebhookService {
 
   start(): void {
     const { logger } = this.context;
-    if (this.#settings.allowLocalEndpoints) {
+    const { allowLocal, allowNetworks = [] } = this.context.policy;
+    if (allowLocal) {
       logger.warn("ALLOW_LOCAL_ENDPOINTS is on: webhooks and workers may be at loopback addresses and without TLS");
+    }
+    if (allowNetworks.length > 0) {
+      const networks = allowNetworks.map((network) => network.join("/"));
+      logger.info({ networks }, "any client's webhook may name an https address in these private networks");
     }
     this.#dispatcher.start();
     this.#derivation.start();

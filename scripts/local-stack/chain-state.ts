@@ -11,6 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { untoldTransactions } from "./chain-tidy.ts";
 import { messageOf } from "./errors.ts";
 
 /** Where the chain is kept: the dump that anvil overwrites in place, and the newest whole copy of it. */
@@ -56,6 +57,29 @@ export function chooseState(dataDir: string): string | null {
   return damaged
     ? "its dump was cut short and there is no other: it starts anew, and the contracts are deployed again"
     : null;
+}
+
+/** A copy that is this much older still loses less than a dump that does not fit itself. */
+const COPY_IS_RECENT_MS = 60_000;
+
+/**
+ * A dump that was written while transactions came can hold their effects without their events: the copy before it is taken instead,
+ * if that one is whole and recent. Returns what a person should know.
+ */
+export function avoidTornState(dataDir: string): string | null {
+  const { state, previous } = chainFiles(dataDir);
+  const untold = untoldTransactions(state);
+  if (untold === 0) return null;
+  const recent = isWhole(previous) && statSync(state).mtimeMs - statSync(previous).mtimeMs < COPY_IS_RECENT_MS;
+  if (recent && untoldTransactions(previous) === 0) {
+    putAside(state);
+    copyFileSync(previous, state);
+    return `the newest dump was written while blocks came and does not fit itself: resumed from the one before (${when(previous)})`;
+  }
+  return (
+    `its dump was written while blocks came: ${untold} transactions have their effects and no events, so that balances and lists ` +
+    "may differ by them. To begin with an empty chain, delete the data folder"
+  );
 }
 
 /** After anvil refused the dump: falls back to the copy, or to nothing. False when there was nothing to put aside. */

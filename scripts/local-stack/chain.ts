@@ -1,6 +1,6 @@
 import { rmSync, statSync } from "node:fs";
 import { anvilBinary } from "./chain-binary.ts";
-import { chainFiles, chooseState, discardState, keepCopies } from "./chain-state.ts";
+import { avoidTornState, chainFiles, chooseState, discardState, keepCopies } from "./chain-state.ts";
 import { tidyState } from "./chain-tidy.ts";
 import type { StackContext } from "./context.ts";
 import { StackError } from "./errors.ts";
@@ -67,8 +67,7 @@ function chainSpec({ dataDir, ports, options, urls, report }: StackContext): Par
     before: () => {
       // anvil leaves its cache behind when it is killed.
       rmSync(files.cache, { recursive: true, force: true });
-      const notice = chooseState(dataDir);
-      if (notice) report("chain", notice);
+      for (const notice of [chooseState(dataDir), avoidTornState(dataDir)]) if (notice) report("chain", notice);
       tidyState(files.state);
     },
     ready: () => answers(urls.rpc),

@@ -4,6 +4,7 @@ import { compile } from "./compile.ts";
 import type { StackContext } from "./context.ts";
 import { ensureDeployed } from "./contracts.ts";
 import { type DemoAccount, ensureDemo } from "./demo.ts";
+import { reportLostBlocks } from "./lost-blocks.ts";
 import type { PartName } from "./options.ts";
 import { RANK } from "./part.ts";
 import { startPool } from "./pool.ts";
@@ -49,7 +50,11 @@ export async function startParts(
     value: null,
   }));
   const deployed = step("contracts", "contracts", [chain, compiled], () => ensureDeployed(context));
-  const indexer = step("indexer", "indexer", [deployed, database], async () => {
+  // Before anything notes in the database what is on the chain now.
+  const told = Promise.all([deployed, database]).then(([deployment, url]) =>
+    deployment && url ? reportLostBlocks(context, deployment) : undefined,
+  );
+  const indexer = step("indexer", "indexer", [told], async () => {
     await supervisor.launch(indexerSpec(context));
     return { says: `Ponder on ${ports.indexer}`, value: null };
   });
@@ -62,7 +67,7 @@ export async function startParts(
     says: await buildWeb((args) => runBuild(context, args)),
     value: null,
   }));
-  const api = step("api", "api", [deployed, database, web], async () => {
+  const api = step("api", "api", [told, web], async () => {
     await supervisor.launch(apiSpec(context));
     return { says: `gateway on ${ports.api}`, value: null };
   });
@@ -78,7 +83,7 @@ export async function startParts(
     return { says: await awaitRouting(context, workers, account.api_key), value: null };
   });
 
-  const all = [chain, database, compiled, deployed, indexer, pool, web, api, demo, routing];
+  const all = [chain, database, compiled, deployed, told, indexer, pool, web, api, demo, routing];
   try {
     await Promise.all(all);
   } catch (error) {

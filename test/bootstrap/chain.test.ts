@@ -1,4 +1,4 @@
-import { readFileSync, truncateSync } from "node:fs";
+import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -74,6 +74,44 @@ describe("the kept chain", () => {
     stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
     expect(await balance(stack)).toBe("0x1");
     expect(lines.join("\n")).toMatch(/cut short.*resumed from the one before/);
+  });
+
+  /** Takes the newest block out of a dump and leaves what it did in the accounts, as a dump has it that is written meanwhile. */
+  const tear = (file: string, height: number): void => {
+    const dump = JSON.parse(readFileSync(file, "utf8"));
+    dump.blocks = dump.blocks.filter((block: { header: { number: string } }) => Number(block.header.number) < height);
+    dump.transactions = dump.transactions.filter((one: { block_number: number }) => one.block_number < height);
+    expect(dump.best_block_number).toBe(height);
+    writeFileSync(file, JSON.stringify(dump));
+  };
+
+  it("takes the dump before one whose accounts are later than its blocks", { timeout: 60_000 }, async () => {
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    await dumped(dataDir, "previous", 2);
+    await pay(stack);
+    await stack.stop();
+    tear(chainFiles(dataDir).state, 3);
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    expect([await height(stack), await balance(stack)]).toEqual([2, "0x1"]);
+    expect(lines.join("\n")).toMatch(/does not fit itself: resumed from the one before/);
+  });
+
+  it("without another one goes on after the last block, without a gap, and says what is not told", async () => {
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    await pay(stack);
+    await stack.stop();
+    const { state, previous } = chainFiles(dataDir);
+    tear(state, 3);
+    rmSync(previous, { force: true });
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    expect(lines.join("\n")).toMatch(/1 transactions have their effects and no events/);
+    expect([await height(stack), await balance(stack)]).toEqual([2, "0x2"]);
+    await pay(stack);
+    expect(await rpc(stack.info.rpc_url, "eth_getBlockByNumber", ["0x3", false])).toMatchObject({ number: "0x3" });
   });
 
   it("starts anew, and says so, when no dump can be read", async () => {

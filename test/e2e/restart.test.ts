@@ -1,6 +1,9 @@
 /** Stopped or killed, and started again: balances, keys and jobs are all there. */
+import { statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chainFiles } from "../../scripts/local-stack/chain-state.ts";
 import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
+import { rpc } from "../../scripts/local-stack/rpc.ts";
 import { apiClient, chat, eventually } from "../support/api-client.ts";
 import { startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 
@@ -9,7 +12,9 @@ let stack: TestStack;
 let before: { key: string | undefined; account: unknown; jobs: unknown };
 
 const start = async () => {
-  stack = await startTestStack({ dataDir, workers: [{ models: ["qwen3-8b"] }] });
+  const said: string[] = [];
+  stack = await startTestStack({ dataDir, workers: [{ models: ["qwen3-8b"] }], write: (line) => said.push(line) });
+  return said.join("\n");
 };
 const state = async () => {
   const api = apiClient(stack);
@@ -56,4 +61,43 @@ describe("the whole stack", () => {
     for (const pid of killed) expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
     await complete();
   });
+
+  it("killed between two dumps of the chain says what is lost, and ends every job of that time", async () => {
+    const dumpedAt = () => statSync(chainFiles(dataDir).state).mtimeMs;
+    const last = dumpedAt();
+    await eventually(
+      async () => dumpedAt(),
+      (at) => at > last,
+      25_000,
+    );
+    for (let n = 0; n < 3; n++) await complete();
+    const head = Number(await rpc<string>(stack.info.rpc_url, "eth_blockNumber"));
+    // Under way when everything ends.
+    const body = chat("qwen3-8b", "Hello", { max_tokens: 400 });
+    const cut = Array.from({ length: 4 }, () =>
+      apiClient(stack)
+        .post("/v1/chat/completions", body)
+        .catch(() => null),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    stack.killAll();
+    await stack.stop();
+    await Promise.all(cut);
+    const said = await start();
+    const [, from, to] = said.match(/blocks (\d+) to (\d+) are lost/) ?? [];
+    expect(Number(from), said).toBeLessThanOrEqual(head);
+    expect(Number(to)).toBeGreaterThanOrEqual(head);
+
+    const { get } = apiClient(stack);
+    const ended = (job: { status: string }) => ["settled", "failed", "refunded"].includes(job.status);
+    const { body: jobs } = await eventually(
+      () => get("/v1/jobs"),
+      ({ body }) => body.data.every(ended),
+      60_000,
+    );
+    const charged = jobs.data.reduce((sum: number, job: { credits_charged: number }) => sum + job.credits_charged, 0);
+    const { body: account } = await get("/v1/account");
+    expect(account.credits_remaining + charged).toBe(10_000);
+    await complete();
+  }, 150_000);
 });

@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
 import type { Hex } from "viem";
+import { chainFiles } from "../../scripts/local-stack/chain-state.ts";
 import type { Random } from "./random.ts";
 import type { Weather, Wire } from "./wire.ts";
 import type { World } from "./world.ts";
@@ -16,6 +19,29 @@ const killed = (part: string): Fault => ({
     await stack.restart(part);
   },
 });
+
+/**
+ * The chain as it is now. anvil's own dumps are taken while it goes on mining, so that their accounts can be later than their blocks:
+ * damage that no real node has. So nobody sends while this one is written.
+ */
+async function dumpChain({ stack, second, pid }: World): Promise<Buffer> {
+  const senders = [pid("api"), second.pid];
+  for (const sender of senders) process.kill(sender, "SIGSTOP");
+  try {
+    // What is in the node's pool is mined.
+    await sleep(750);
+    const response = await fetch(stack.info.rpc_url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_dumpState", params: [] }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    const { result } = (await response.json()) as { result: Hex };
+    return gunzipSync(Buffer.from(result.slice(2), "hex"));
+  } finally {
+    for (const sender of senders) process.kill(sender, "SIGCONT");
+  }
+}
 
 /** Stops a process for a while, as a long pause of its machine does. */
 const frozen = (name: string, pidOf: (world: World) => number): Fault => ({
@@ -65,7 +91,19 @@ export const FAULTS: readonly Fault[] = [
   killed("api"),
   killed("indexer"),
   killed("postgres"),
-  killed("chain"),
+  {
+    name: "kill -9 chain",
+    strike: async (world, random) => {
+      const { stack } = world;
+      const dump = await dumpChain(world);
+      // What comes from here on is lost.
+      await sleep(random.int(500, 8_000));
+      await stack.kill("chain");
+      writeFileSync(chainFiles(stack.options.dataDir).state, dump);
+      await sleep(random.int(0, 1_500));
+      await stack.restart("chain");
+    },
+  },
   killed("worker-1"),
   {
     name: "kill -9 second gateway",

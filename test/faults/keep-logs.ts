@@ -13,8 +13,10 @@ export function keepLogs(logs: string, folder: string): () => void {
       const handle = openSync(join(logs, file), "r");
       try {
         const { ino, size } = fstatSync(handle);
-        const from = copied.get(ino) ?? 0;
-        if (size <= from) continue;
+        const known = copied.get(ino) ?? 0;
+        // A new file can get the inode of one that is gone.
+        const from = size < known ? 0 : known;
+        if (size === from) continue;
         const bytes = Buffer.alloc(size - from);
         readSync(handle, bytes, 0, bytes.length, from);
         appendFileSync(join(folder, file.replace(/\.1$/, "")), bytes);

@@ -1,8 +1,8 @@
 /**
- * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12 --keep folder]`
+ * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12 --keep folder --only "kill -9"]`
  *
  * Random accidents on a real system under load, then a verdict from the chain alone. The printed seed repeats the run's choices.
- * Exit status 0 when the verdict holds. `--keep` keeps the logs of all parts.
+ * Exit status 0 when the verdict holds. `--keep` keeps the logs of all parts, `--only` takes kinds by a part of their name.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     requests: { type: "string", default: "5000" },
     concurrency: { type: "string", default: "12" },
     keep: { type: "string" },
+    only: { type: "string" },
   },
 });
 const result = await run({
@@ -22,6 +23,7 @@ const result = await run({
   faults: Number(values.faults),
   requests: Number(values.requests),
   concurrency: Number(values.concurrency),
+  ...(values.only === undefined ? {} : { only: values.only }),
   ...(values.keep === undefined ? {} : { keep: values.keep }),
   note: (line) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`),
 });

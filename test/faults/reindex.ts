@@ -3,7 +3,8 @@ import type { Patience } from "../support/patience.ts";
 import type { World } from "./world.ts";
 
 const TABLES = ["job", "account", "protocol_event"] as const;
-const READY_MS = 120_000;
+/** A long run's chain has tens of thousands of events. */
+const READY_MS = 600_000;
 
 /** What differs between the index that lived through the run and one made anew from the chain. */
 export async function reindexed(world: World, patience: Patience): Promise<string[]> {

@@ -14,6 +14,8 @@ export type RunOptions = {
   /** … and this many requests were made. */
   requests: number;
   concurrency: number;
+  /** Only kinds whose name has this in it: to look into one. */
+  only?: string;
   /** Milliseconds for all of it; what is not judged by then is a problem of its own. */
   within?: number;
   /** Folder in which the logs of all parts are kept. */
@@ -70,9 +72,10 @@ async function strike(
 ): Promise<{ struck: Record<string, number>; rollBacks: RollBack[]; problems: string[] }> {
   const struck: Record<string, number> = {};
   const rollBacks: RollBack[] = [];
+  const kinds = FAULTS.filter(({ name }) => name.includes(options.only ?? ""));
   let order: (typeof FAULTS)[number][] = [];
   for (let n = 0; n < options.faults; n++) {
-    if (order.length === 0) order = random.shuffle(FAULTS);
+    if (order.length === 0) order = random.shuffle(kinds);
     const fault = order.pop() as (typeof FAULTS)[number];
     options.note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
     const begun = Date.now();

@@ -23,8 +23,8 @@ export type Verdict = {
 /** When a fault took blocks of the chain back, Unix milliseconds. */
 export type RollBack = { begun: number; over: number };
 
-/** A development node that is killed forgets the blocks since its last dump: ten seconds, and the time that writing it takes. */
-const FORGOTTEN_MS = 15_000;
+/** A reorganisation takes ten blocks back at most; what the killed node forgets is all within its fault. */
+const FORGOTTEN_MS = 5_000;
 /** An answer whose lock was taken back under way ends within the completion window. */
 const UNDER_WAY_MS = 30_000;
 const WEBHOOKS_MS = 120_000;

@@ -21,6 +21,8 @@ export type Story = {
 };
 
 const END_MS = 240_000;
+/** Blocks whose events are asked for at once. */
+const SPAN = 1_000n;
 /** What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence. */
 const SILENCE_MS = 3_000;
 
@@ -29,7 +31,17 @@ export async function readStories({ info }: Stack): Promise<Map<string, Story>> 
   const client = createPublicClient({ transport: http(info.rpc_url) });
   const address = info.contracts["InferenceEscrow"] as Address;
   const stories = new Map<string, Story>();
-  const events = await client.getContractEvents({ address, abi: inferenceEscrowAbi, fromBlock: 0n });
+  const head = await client.getBlockNumber();
+  for (let fromBlock = 0n; fromBlock <= head; fromBlock += SPAN) {
+    const toBlock = fromBlock + SPAN - 1n;
+    tell(stories, await client.getContractEvents({ address, abi: inferenceEscrowAbi, fromBlock, toBlock }));
+  }
+  return stories;
+}
+
+type Told = { eventName: string; args: unknown };
+
+function tell(stories: Map<string, Story>, events: readonly Told[]): void {
   for (const { eventName, args } of events) {
     const { jobId, proofHash, worker } = args as { jobId?: Hex; proofHash?: Hex; worker?: Address };
     if (jobId === undefined) continue;
@@ -45,7 +57,6 @@ export async function readStories({ info }: Stack): Promise<Map<string, Story>> 
     if (eventName === "JobFailed") story.failed += 1;
     if (eventName === "JobRefunded") story.refunded += 1;
   }
-  return stories;
 }
 
 /** Every job must end by the service's own doing: nobody helps. `open`: ids of those that did not. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readConfig } from "../../api/config.ts";
+import { endpointPolicy, readConfig } from "../../api/config.ts";
 import { deploymentSchema } from "../../protocol/deployment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
@@ -30,6 +30,19 @@ describe("the gateway's settings", () => {
     expect(readConfig(environment(31_337, local)).ALLOW_LOCAL_ENDPOINTS).toBe(true);
     expect(() => readConfig(environment(1, local))).toThrow(/ALLOW_LOCAL_ENDPOINTS is for development: on chain 1 /);
     expect(readConfig(environment(1)).ALLOW_LOCAL_ENDPOINTS).toBe(false);
+  });
+
+  it("takes private networks for endpoints, and says which one is none", () => {
+    const read = (list: string) => readConfig(environment(1, { ALLOW_ENDPOINT_NETWORKS: list }));
+    const { allowLocal, allowNetworks } = endpointPolicy(read("10.1.0.0/16,fd12:3456::/48"));
+    expect([allowLocal, allowNetworks?.map((network) => network.join("/"))]).toEqual([
+      false,
+      ["10.1.0.0/16", "fd12:3456::/48"],
+    ]);
+    expect(() => read("10.1.0.0/16,169.254.0.0/16")).toThrow(
+      /ALLOW_ENDPOINT_NETWORKS: entry 2 is not inside 10\.0\.0\.0/,
+    );
+    expect(endpointPolicy(readConfig(environment(1))).allowNetworks).toEqual([]);
   });
 
   it("names every wrong variable and prints no value", () => {

@@ -38,7 +38,7 @@ export class Webhooks {
         databaseUrl: stage.databaseUrl,
         cipher: new Cipher("11".repeat(32), "webhook secrets"),
         deployment: incarnationName(deployment as never),
-        allowLocalEndpoints: true,
+        policy: { allowLocal: true },
         confirmations: 0,
         reorgDepth: 64,
         concurrency: 64,
