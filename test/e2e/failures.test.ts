@@ -12,6 +12,7 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Contract } from "../support/contract.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const MUTE = "qwen3-14b";
@@ -59,11 +60,13 @@ describe("a worker that never answers", () => {
   it("costs nothing: 504 job_timeout with the refund's transaction", async () => {
     const before = await account();
     const started = Date.now();
-    const reply = await api.post("/v1/chat/completions", chat(MUTE, "Hello"));
+    const reply = await api.request("POST", "/v1/chat/completions", chat(MUTE, "Hello"));
     expect(reply.status).toBe(504);
     expect(Date.now() - started).toBeGreaterThanOrEqual((COMPLETION_SECONDS - 1) * 1000);
     const jobId = reply.headers.get("x-service-job-id") as string;
-    expect(reply.body.error).toEqual({
+    const document = await Contract.of(stack.info.base_url);
+    const { error } = await document.check("post", "/v1/chat/completions", reply);
+    expect(error).toEqual({
       code: "job_timeout",
       message: expect.stringContaining("refunded"),
       type: "timeout_error",
@@ -71,7 +74,7 @@ describe("a worker that never answers", () => {
       docs: `${stack.info.base_url}/docs/errors#job_timeout`,
       details: { job_id: jobId, credits_refunded: 18, refund_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
     });
-    const { events } = await chain.transaction(reply.body.error.details.refund_tx, jobId);
+    const { events } = await chain.transaction(error.details.refund_tx, jobId);
     expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet, credits: 18 } }]);
     expect(await account()).toEqual(before);
     expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });

@@ -4,6 +4,7 @@ import type { Browser } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { chainReader } from "../../support/chain-reader.ts";
+import { openStore } from "../../support/client.ts";
 import { Receiver } from "../../support/receiver.ts";
 import type { TestStack } from "../../support/stack.ts";
 import { giveGas } from "../support/gas.ts";
@@ -116,6 +117,40 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     expect(second?.event).toMatchObject({ event: "job.completed", id: first?.event.id });
   });
 
+  it("enables a webhook again that failed five times, and replays all it missed", async () => {
+    receiver.behave("/broken", (response) => void response.writeHead(503).end());
+    await visitor.go("/webhooks");
+    await visitor.press("New webhook");
+    await visitor.page.getByLabel("Endpoint").fill(receiver.url("/broken"));
+    await visitor.press("Create webhook");
+    await visitor.sees("Signing secret");
+    await complete(apiKey);
+    const database = openStore(stack);
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      await expect.poll(() => receiver.to("/broken").length, { timeout: 15_000 }).toBe(attempt);
+      // The time to the next attempt passes, once this one is on record.
+      const passed = () =>
+        database.query(
+          `UPDATE webhook_delivery SET next_attempt_at = now() WHERE status = 'pending' AND failures = $1 AND NOT running
+           AND webhook_id = (SELECT id FROM webhook WHERE url = $2)`,
+          [attempt, receiver.url("/broken")],
+        );
+      if (attempt < 5) await expect.poll(async () => (await passed()).rowCount, { timeout: 15_000 }).toBe(1);
+    }
+    await database.end();
+    await visitor.page.getByRole("link", { name: receiver.url("/broken") }).click();
+    await visitor.sees("Five deliveries in a row failed");
+    expect(await visitor.page.getByRole("button", { name: "Replay all that failed" }).isDisabled()).toBe(true);
+    receiver.behave("/broken", (response) => void response.end());
+    await visitor.press("Enable again");
+    await visitor.page.getByText("Five deliveries in a row failed").waitFor({ state: "detached" });
+    await visitor.press("Replay all that failed");
+    await visitor.sees("1 delivery is sent again.");
+    await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
+    expect(new Set(receiver.to("/broken").map(({ event }) => event.id)).size).toBe(1);
+    expect(receiver.to("/broken")).toHaveLength(6);
+  });
+
   it("lowers the threshold and hears of low credits", async () => {
     const { free } = await chainReader(stack).account(account.address);
     await visitor.go("/settings");
@@ -170,6 +205,34 @@ export function journeyTests(given: () => { stack: TestStack; browser: Browser }
     await visitor.sees("The dispute is open");
     await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
     await visitor.sees("Dispute opened");
+  });
+
+  it("disputes a job with its own wallet, which puts up the bond", async () => {
+    await visitor.go("/fund");
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
+    const { jobId: disputed } = await complete(apiKey);
+    const before = await chainReader(stack).account(account.address);
+    await visitor.go(`/jobs/${disputed}`);
+    await visitor.page.locator(".badge", { hasText: "settled" }).first().waitFor();
+    await visitor.press("Dispute…");
+    await visitor.page.getByLabel("The whole answer as you received it").fill("Nothing like it arrived.");
+    await visitor.press("Dispute with my wallet");
+    await visitor.sees("The dispute is open");
+    await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
+    const after = await chainReader(stack).account(account.address);
+    expect([before.free - after.free, after.escrowed - before.escrowed]).toEqual([100, 100]);
+  });
+
+  it("is led to the block explorer that the service names", async () => {
+    await visitor.page.route("**/app/api/config", async (route) => {
+      const config = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...config, explorer_url: "https://explorer.example/" } });
+    });
+    await visitor.go(`/jobs/${jobId}`);
+    const link = visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link");
+    expect(await link.getAttribute("href")).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
+    await visitor.page.unroute("**/app/api/config");
   });
 
   it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {
