@@ -21,8 +21,11 @@ import { privateKeyToAccount, publicKeyToAddress, toAccount } from "viem/account
 /** Half the order of the curve: the largest "low" s. The contracts refuse signatures above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
+/** An account that signs digests too. */
+export type SigningAccount = LocalAccount & { sign: NonNullable<LocalAccount["sign"]> };
+
 /** An account that signs here with `privateKey` (0x and 64 hex digits): low s, deterministic (RFC 6979). */
-export function signingAccount(privateKey: Hex): LocalAccount {
+export function signingAccount(privateKey: Hex): SigningAccount {
   // Refuses what is no private key, with viem's message.
   const { address } = privateKeyToAccount(privateKey);
   const key = hexToBytes(privateKey);
@@ -44,7 +47,7 @@ export function signingAccount(privateKey: Hex): LocalAccount {
       const unsigned = transaction as TransactionSerializable;
       return serializeTransaction(unsigned, signHash(keccak256(serializeTransaction(unsigned))));
     },
-  }) as LocalAccount;
+  }) as SigningAccount;
 }
 
 /** Who signed `hash`; null for bytes that are no signature, or one that the contracts refuse (65 bytes, low s, v 27 or 28). */

@@ -2,10 +2,9 @@
  * The operator's commands: keys, gateways, catalog, governance, workers, treasury, pause and disputes.
  * Commands and environment: scripts/operator/commands.ts, or --help.
  */
-
+import { ConfigError } from "../worker/errors.ts";
 import { OperatorError } from "./operator/errors.ts";
 import { runOperator } from "./operator/run.ts";
-import { ConfigError } from "./register-workers/config.ts";
 import { VerifyError } from "./verify/errors.ts";
 
 try {

@@ -12,7 +12,8 @@ import { readFileSync } from "node:fs";
 import { createPublicClient, createWalletClient, defineChain, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../protocol/deployment.ts";
-import { ConfigError, readRegisterConfig } from "./register-workers/config.ts";
+import { ConfigError } from "../worker/errors.ts";
+import { readRegisterConfig } from "./register-workers/config.ts";
 import { Registration } from "./register-workers/registration.ts";
 
 async function main(): Promise<void> {

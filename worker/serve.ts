@@ -4,7 +4,7 @@ import { createBackend } from "./backends/create.ts";
 import { connectChain } from "./chain/connect.ts";
 import { saveSettings, setUp } from "./cli/setup.ts";
 import type { Terminal } from "./cli/terminal.ts";
-import type { Config } from "./config/config.ts";
+import { type Config, demandBackend } from "./config/config.ts";
 import type { Invocation } from "./config/sources.ts";
 import { ConfigError } from "./errors.ts";
 import { openWorkerKey } from "./keys/worker-key.ts";
@@ -25,6 +25,7 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
   });
   const privateKey = await openWorkerKey(config, terminal);
   const chain = await connectChain(config.rpcUrl, config.deploymentFile, log);
+  demandBackend(values, config, chain.deployment.chainId);
   const backend = await createBackend(config.backend, config.concurrency);
   // A key that comes from outside is registered by whoever manages it; with --yes it is brought up to date here, too.
   if (config.privateKey === null || flags.yes) {

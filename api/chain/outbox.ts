@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Address, Hex } from "viem";
+import { insertJobs, type NewJob, newJobsJson } from "../store/new-jobs.ts";
 import type { Operation } from "./operations.ts";
 
 /** One signed form of a transaction. */
@@ -18,22 +19,27 @@ export class Outbox {
     this.#signer = signer.toLowerCase();
   }
 
-  /** Records a new transaction with its first variant. Fails if the nonce is taken: another process sends as this signer. */
-  async insert(nonce: number, gas: bigint, items: readonly Operation[], variant: Variant): Promise<void> {
+  /**
+   * Records a new transaction with its first variant, and the jobs whose locks are in it: all of it or nothing. Fails if the nonce
+   * is taken: another process sends as this signer.
+   */
+  async insert(row: Omit<OutboxRow, "variants">, variant: Variant, jobs: readonly NewJob[]): Promise<void> {
     await this.#pool.query({
       name: "outbox-insert",
-      text: `WITH tx AS (INSERT INTO chain_transaction (signer, nonce, items, gas) VALUES ($1, $2, $3, $4) RETURNING signer, nonce)
+      text: `WITH tx AS (INSERT INTO chain_transaction (signer, nonce, items, gas) VALUES ($1, $2, $3, $4) RETURNING signer, nonce),
+             jobs AS (${insertJobs("$9")})
              INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee)
              SELECT $5, signer, nonce, $6, $7, $8 FROM tx`,
       values: [
         this.#signer,
-        nonce,
-        JSON.stringify(items),
-        gas,
+        row.nonce,
+        JSON.stringify(row.items),
+        row.gas,
         variant.hash,
         variant.raw,
         variant.maxFee.toString(),
         variant.priorityFee.toString(),
+        newJobsJson(jobs),
       ],
     });
   }

@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
+import type { NewJob } from "../store/new-jobs.ts";
 import { type BatchObserver, Finisher } from "./finisher.ts";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
 import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
@@ -10,10 +12,6 @@ import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
 import { type SigningContext, signVariant } from "./transaction.ts";
 
-/** Consecutive nonces in flight. */
-const MAX_IN_FLIGHT = 4;
-/** How long operations gather while another transaction is in flight. */
-const GATHER_MS = 20;
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
 /** Pauses while the signer lock is lost, and after a batch could not be recorded. */
@@ -28,7 +26,7 @@ type Options = { batchGas: bigint; sendsPerSecond: number };
 
 /**
  * Group commit onto the chain: operations become batches, one transaction a batch, one signer a process.
- * A batch goes out at once when nothing is in flight; otherwise operations gather. See docs/architecture.md.
+ * A batch goes out at once when little is in flight; otherwise operations gather. See docs/architecture.md.
  */
 export class Pipeline {
   readonly #context: SigningContext;
@@ -38,6 +36,7 @@ export class Pipeline {
   readonly #queue = new OperationQueue<Waiting>();
   readonly #pacer: Pacer;
   readonly #finisher: Finisher;
+  readonly #gathering = new Gathering();
   readonly #reorgs: ReorgWatch;
   #nextNonce = -1;
   #inFlight = 0;
@@ -95,12 +94,9 @@ export class Pipeline {
     return this.#stopping;
   }
 
-  /**
-   * Queues an operation for the next batch. It is broadcast only once `prepared` has resolved (a row that must be there first),
-   * and rejected with NotSent if that fails; signing does not wait for it.
-   */
-  submit(operation: Operation, prepared: Promise<unknown> = Promise.resolve()): Submission {
-    const { submission, waiting } = newSubmission(operation, prepared);
+  /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
+  submit(operation: Operation, job: NewJob | null = null): Submission {
+    const { submission, waiting } = newSubmission(operation, job);
     if (this.#stopping) waiting.reject(new NotSent("the gateway is stopping"));
     else {
       this.#queue.push(waiting);
@@ -130,7 +126,8 @@ export class Pipeline {
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
     if (this.#inFlight >= MAX_IN_FLIGHT) return;
     const age = this.#queue.age(Date.now());
-    if (this.#inFlight > 0 && age < GATHER_MS) return this.#later(GATHER_MS - age);
+    const gather = this.#gathering.ms;
+    if (this.#inFlight >= AT_ONCE && age < gather) return this.#later(gather - age);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#sending = true;
@@ -155,13 +152,12 @@ export class Pipeline {
 
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(): Promise<void> {
-    const taken = this.#queue.take(this.#options.batchGas);
-    const [first, items] = await Promise.all([this.#sign(taken), prepared(taken)]);
-    if (items.length === 0) return;
-    const { row, calldata } = items.length === taken.length ? first : await this.#sign(items);
+    const items = this.#queue.take(this.#options.batchGas);
+    const { row, calldata } = await this.#sign(items);
     const { nonce } = row;
     const variant = row.variants[0] as Variant;
-    const recorded = await this.#record(row, variant);
+    const jobs = items.flatMap(({ job }) => job ?? []);
+    const recorded = await this.#record(row, variant, jobs);
     if (recorded === "stopping") {
       for (const item of items) item.reject(new NotSent("the gateway stopped"));
       return;
@@ -191,11 +187,11 @@ export class Pipeline {
    * Writes the row before anything is broadcast. A write whose answer is lost may have happened, so the very same row is tried
    * until the database says. `taken`: another process recorded this nonce.
    */
-  async #record(row: OutboxRow, variant: Variant): Promise<"recorded" | "taken" | "stopping"> {
+  async #record(row: OutboxRow, variant: Variant, jobs: NewJob[]): Promise<"recorded" | "taken" | "stopping"> {
     const { outbox } = this.#context;
     while (!this.#stopping) {
       try {
-        await outbox.insert(row.nonce, row.gas, row.items, variant);
+        await outbox.insert(row, variant, jobs);
         return "recorded";
       } catch (error) {
         if ((error as { code?: string }).code === UNIQUE_VIOLATION) {
@@ -218,21 +214,13 @@ export class Pipeline {
 
   async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
     this.#inFlight += 1;
+    const startedAt = performance.now();
     try {
       await this.#finisher.finish(row, calldata, items);
+      this.#gathering.observe(performance.now() - startedAt);
     } finally {
       this.#inFlight -= 1;
       this.#pump();
     }
   }
-}
-
-/** The items whose preparation succeeded; the others are told that they were not sent. */
-async function prepared(items: readonly Waiting[]): Promise<Waiting[]> {
-  const outcomes = await Promise.allSettled(items.map((item) => item.prepared));
-  return items.filter((item, index) => {
-    const outcome = outcomes[index] as PromiseSettledResult<unknown>;
-    if (outcome.status === "rejected") item.reject(new NotSent("what it needs is not on record", outcome.reason));
-    return outcome.status === "fulfilled";
-  });
 }

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import type { NewJob } from "../store/new-jobs.ts";
 import type { Operation } from "./operations.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Pending } from "./queue.ts";
@@ -16,30 +17,25 @@ export type Submission = { sent: Promise<Hex>; mined: Promise<Outcome> };
 
 /** The other side of a submission: a queued operation and how to tell its submitter. */
 export type Waiting = Pending & {
-  /** What must be on record before the operation is broadcast. */
-  prepared: Promise<unknown>;
+  /** A new job, whose row is written with the transaction. */
+  job: NewJob | null;
   sent: (hash: Hex) => void;
   mined: (outcome: Outcome) => void;
   reject: (error: NotSent) => void;
 };
 
 /** Both sides of one operation. */
-export function newSubmission(
-  operation: Operation,
-  prepared: Promise<unknown>,
-): { submission: Submission; waiting: Waiting } {
+export function newSubmission(operation: Operation, job: NewJob | null): { submission: Submission; waiting: Waiting } {
   const sent = Promise.withResolvers<Hex>();
   const mined = Promise.withResolvers<Outcome>();
-  // A caller may care for one of the two only; the other must not end the process as an unhandled rejection. Nor may a failed
-  // preparation, for which nobody waits until a batch takes the operation up.
+  // A caller may care for one of the two only; the other must not end the process as an unhandled rejection.
   sent.promise.catch(() => {});
   mined.promise.catch(() => {});
-  prepared.catch(() => {});
   return {
     submission: { sent: sent.promise, mined: mined.promise },
     waiting: {
       operation,
-      prepared,
+      job,
       queuedAt: Date.now(),
       tries: 0,
       sent: sent.resolve,

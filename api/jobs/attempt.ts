@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../protocol/dispatch.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation } from "../chain/operations.ts";
+import type { Offer } from "../store/job-steps.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import type { CompletedEvent } from "./dispatch-stream.ts";
@@ -23,8 +24,8 @@ export type AttemptInput = {
   answer: Answer;
   signal: AbortSignal;
   onFirstToken: () => void;
-  /** Must be on record before the offer leaves. */
-  recorded: Promise<void>;
+  /** Writes the offer into the job's row. The offer does not wait for it: without it, recovery asks every host of the model. */
+  record: (offer: Offer) => Promise<void>;
 };
 
 /** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
@@ -39,21 +40,14 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
   // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
   const outstanding = context.workers.begin(worker, input.model.number);
-  // The row is there before the offer leaves: after a crash the answer is fetched from this worker.
-  const [signature] = await Promise.all([
-    signAssignment(context, assignment),
-    input.recorded,
-    context.store.update(jobId, { attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint }),
-  ]).catch((error: unknown) => {
-    outstanding.end();
-    throw error;
-  });
+  const signature = await signAssignment(context, assignment);
+  const recorded = input.record({ attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint });
 
   const startedAt = performance.now();
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
-  const relay = new AcknowledgementRelay(context, assignment);
+  const relay = new AcknowledgementRelay(context, assignment, recorded);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
     const completed = await context.client.dispatch(
@@ -118,13 +112,15 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
+  readonly #recorded: Promise<void>;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor(context: JobContext, assignment: Assignment) {
+  constructor(context: JobContext, assignment: Assignment, recorded: Promise<void>) {
     this.#context = context;
     this.#assignment = assignment;
+    this.#recorded = recorded;
   }
 
   get isAccepted(): boolean {
@@ -136,7 +132,8 @@ class AcknowledgementRelay {
     this.#byWorker = byWorker;
     const { store, logger } = this.#context;
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
-    store.acknowledged(jobId).catch((error) => logger.warn({ err: error }, "job state not stored"));
+    const stored = this.#recorded.then(() => store.acknowledged(jobId));
+    stored.catch((error) => logger.warn({ err: error }, "job state not stored"));
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
   }

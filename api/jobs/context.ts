@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
-import type { Address, Hex, LocalAccount } from "viem";
-import { type Assignment, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import type { Address, Hex } from "viem";
+import { jobDigests } from "../../protocol/digests.ts";
+import type { Assignment } from "../../protocol/messages.ts";
+import type { SigningAccount } from "../../protocol/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Head } from "../chain/head.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
@@ -29,7 +31,7 @@ export type JobTimes = {
 
 /** All that running a job needs. */
 export type JobContext = {
-  account: LocalAccount;
+  account: SigningAccount;
   chainId: number;
   escrow: Address;
   times: JobTimes;
@@ -48,11 +50,6 @@ export type JobContext = {
 };
 
 /** Signs a job's offer to one worker. */
-export function signAssignment(context: JobContext, assignment: Assignment): Promise<Hex> {
-  return context.account.signTypedData({
-    domain: escrowDomain(context.chainId, context.escrow),
-    types: jobMessageTypes,
-    primaryType: "Assignment",
-    message: assignment,
-  });
+export function signAssignment({ account, chainId, escrow }: JobContext, assignment: Assignment): Promise<Hex> {
+  return account.sign({ hash: jobDigests(chainId, escrow).assignment(assignment) });
 }

@@ -27,8 +27,6 @@ export type Lock = {
   lockedAt: number;
   credits: number;
   free: number;
-  /** Resolves when the job's row says so too. */
-  stored: Promise<void>;
 };
 
 /**
@@ -44,8 +42,7 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   }
   const validUntil = context.head.time + context.times.lock;
   const gateway = context.account.address;
-  // The row is on record before the lock is broadcast; the batch is signed meanwhile.
-  const recorded = context.store.insert({
+  const row = {
     jobId,
     wallet,
     gateway,
@@ -53,17 +50,16 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     tier: model.tier,
     validUntil,
     creditsLocked: credits,
-  });
+  };
   const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
-  const { mined } = context.pipeline.submit(operation, recorded);
+  const { mined } = context.pipeline.submit(operation, row);
   request.onSubmitted?.();
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, late(context.times.lock * 1000)]);
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
-    await recorded;
-    // The row stays `locking`: whether its transaction was recorded is for the next process to find out.
+    // Its row, if there is one, stays `locking`: whether its transaction was recorded is for the next process to find out.
     throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
   }
   if (outcome === "late") {
@@ -84,17 +80,13 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
   }
   const event = eventOf(outcome, "JobLocked");
   if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
-  const lock = {
+  return {
     escrowTx: outcome.hash,
     blockNumber: outcome.blockNumber,
     lockedAt: outcome.blockTime,
     credits: event.args.credits as number,
     free: event.args.free as number,
   };
-  const stored = context.store.markLocked(jobId, lock);
-  // Whoever runs the job waits for it, beside other work.
-  stored.catch(() => {});
-  return { ...lock, stored };
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */

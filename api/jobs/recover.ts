@@ -6,6 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import type { Rpc } from "../chain/rpc.ts";
+import type { Offer } from "../store/job-steps.ts";
 import type { StoredJob } from "../store/jobs.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { failJob, JOB_TIMEOUT, refundJob } from "./end.ts";
@@ -17,6 +18,7 @@ const FETCH_TIMEOUT_MS = 5_000;
 
 type ChainJob = {
   status: number;
+  model: number;
   lockedAt: number;
   credits: number;
   creditsPerRequest: number;
@@ -157,10 +159,27 @@ export class Recovery {
     else await failJob(this.#context, job.jobId, FailureReason.AnswerLost, failure);
   }
 
-  /** Asks the job's worker for the finished answer. `later`: it is still at work or out of reach; the next sweep asks again. */
+  /**
+   * Asks the job's worker for the finished answer; if it has none, every other host of the model, for the process may have ended
+   * before its newest offer was on record. `later`: one is still at work or out of reach; the next sweep asks again.
+   */
   async #fetchAnswer(job: StoredJob, chain: ChainJob): Promise<"settled" | "none" | "later"> {
-    const { worker, workerEndpoint, jobId, attempt, acknowledgeBy } = job;
-    if (worker === null || workerEndpoint === null || acknowledgeBy === null) return "none";
+    const { worker, workerEndpoint, attempt, acknowledgeBy } = job;
+    if (worker !== null && workerEndpoint !== null && acknowledgeBy !== null) {
+      const answer = await this.#ask(job, chain, { worker, workerEndpoint, attempt, acknowledgeBy });
+      if (answer !== "none") return answer;
+    }
+    const { workers, times } = this.#context;
+    const others = workers.registered(chain.model).filter(({ signer }) => signer !== worker);
+    const next = { attempt: attempt + 1, acknowledgeBy: (acknowledgeBy ?? chain.lockedAt) + times.acknowledge };
+    const offers = others.map(({ signer, endpoint }) => ({ worker: signer, workerEndpoint: endpoint, ...next }));
+    const answers = await Promise.all(offers.map((offer) => this.#ask(job, chain, offer)));
+    return answers.find((answer) => answer === "settled") ?? answers.find((answer) => answer === "later") ?? "none";
+  }
+
+  async #ask(job: StoredJob, chain: ChainJob, offer: Offer): Promise<"settled" | "none" | "later"> {
+    const { jobId } = job;
+    const { worker, workerEndpoint, attempt, acknowledgeBy } = offer;
     const assignment = { jobId, worker, attempt, acknowledgeBy };
     const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
     const { account, chainId, escrow, logger } = this.#context;

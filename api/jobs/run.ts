@@ -11,6 +11,7 @@ import type { JobContext } from "./context.ts";
 import type { CompletedEvent } from "./dispatch-stream.ts";
 import { failJob, refundJob } from "./end.ts";
 import { type Lock, lockCredits } from "./lock.ts";
+import { OfferRecord } from "./offer-record.ts";
 import { type Settling, settle } from "./settle.ts";
 import type { Stages } from "./stages.ts";
 import { judge } from "./verdict.ts";
@@ -108,9 +109,11 @@ export class JobRun {
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { jobId, model } = this.input;
     const excluded = new Set<string>();
+    const row = new OfferRecord(this.#context, jobId, lock);
     for (let attempt = 1; !signal.aborted; attempt++) {
       const worker = this.#context.workers.choose(model.number, excluded);
       if (worker === undefined) {
+        void row.write(null);
         throw await this.#failed(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));
       }
       excluded.add(worker.signer);
@@ -121,7 +124,7 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
-        recorded: lock.stored,
+        record: (offer) => row.write(offer),
         onFirstToken: () => {
           this.input.stages.end("first-token");
           this.#firstToken(worker.signer);

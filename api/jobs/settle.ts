@@ -8,8 +8,7 @@ import type { Outcome } from "../chain/outcome.ts";
 import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
-
-const STORE_RETRY_MS = 250;
+import { untilStored } from "./stored.ts";
 
 /** A finished answer whose hash is the one its worker signed. */
 export type Finished = {
@@ -36,24 +35,17 @@ export async function settle(context: JobContext, job: Finished): Promise<Settli
   const credits = charge(billed, job.model, job.creditsLocked);
   const keep = context.outputRetentionHours > 0;
   const row = {
+    jobId,
     completion: signed,
     countedTokens: job.countedTokens,
     finalTokenAt: new Date(),
     creditsCharged: credits,
+    output: keep ? context.cipher.encrypt(job.text, toApiJobId(jobId)) : null,
+    retentionHours: context.outputRetentionHours,
   };
-  const output = keep ? context.cipher.encrypt(job.text, toApiJobId(jobId)) : null;
   // The client waits for this write: as long as the proof can still be mined in time, a failed one is tried again.
   const until = (job.lockedAt + context.times.completion + context.times.inclusion / 2) * 1000;
-  for (;;) {
-    try {
-      await context.store.storeAnswer(jobId, row, output, context.outputRetentionHours);
-      break;
-    } catch (error) {
-      context.logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again");
-      if (Date.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, STORE_RETRY_MS));
-    }
-  }
+  await untilStored(context, jobId, until, () => context.store.answered(row));
   return submitSettlement(context, job, credits);
 }
 
@@ -98,8 +90,8 @@ async function finish(
   // A repetition is a no-op without an event: the first one settled it, and the row says so or the index will.
   if (settled === undefined) await context.store.update(jobId, { state: "settled" });
   else {
-    await context.store.update(jobId, {
-      state: "settled",
+    await context.store.settled({
+      jobId,
       settlementTx: outcome.hash,
       settlementBlock: outcome.blockNumber,
       settledAt: outcome.blockTime,

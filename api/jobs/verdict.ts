@@ -1,5 +1,6 @@
-import { type Address, type Hex, hashTypedData } from "viem";
-import { type Completion, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import type { Address, Hex } from "viem";
+import { jobDigests } from "../../protocol/digests.ts";
+import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { recoverSigner } from "../../protocol/secp256k1.ts";
 import type { JobContext } from "./context.ts";
@@ -65,14 +66,7 @@ function findFault(context: JobContext, seen: Observed, { completion, signature 
 
 /** Whether the completion is signed by this worker, as the contracts take it. */
 export function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
-  return recovers(worker, signature, () =>
-    hashTypedData({
-      domain: escrowDomain(context.chainId, context.escrow),
-      types: jobMessageTypes,
-      primaryType: "Completion",
-      message,
-    }),
-  );
+  return recovers(worker, signature, () => jobDigests(context.chainId, context.escrow).completion(message));
 }
 
 /** Whether a worker's acknowledgement of an attempt is its own. */
@@ -82,14 +76,7 @@ export function isAcknowledgedBy(
   signature: Hex,
   worker: Address,
 ): boolean {
-  return recovers(worker, signature, () =>
-    hashTypedData({
-      domain: escrowDomain(context.chainId, context.escrow),
-      types: jobMessageTypes,
-      primaryType: "Acknowledgement",
-      message,
-    }),
-  );
+  return recovers(worker, signature, () => jobDigests(context.chainId, context.escrow).acknowledgement(message));
 }
 
 function recovers(worker: Address, signature: Hex, hashOf: () => Hex): boolean {

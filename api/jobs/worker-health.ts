@@ -10,6 +10,8 @@ const UNHOSTED_MS = 60_000;
 const SMOOTHING = 0.2;
 /** What was observed counts half after this long without a new observation: a slow worker gets another chance. */
 const HALF_LIFE_MS = 60_000;
+/** Added to every time: nobody notices differences that are small against it, such as a new process's first answer. */
+const UNNOTICED_MS = 100;
 
 /** A job that the worker has. */
 type Outstanding = { since: number; firstToken: boolean };
@@ -32,6 +34,7 @@ export class WorkerHealth {
   readonly #unhosted = new Map<number, number>();
   readonly #jobs = new Set<Outstanding>();
   #firstTokenMs: number | null = null;
+  #lastMs: number | null = null;
   #observedAt = 0;
 
   get outstanding(): number {
@@ -48,7 +51,7 @@ export class WorkerHealth {
     return now < this.#fullUntil || (this.capacity !== null && this.outstanding >= this.capacity);
   }
 
-  /** Running time to first token, null before the first. */
+  /** Running time to first token, null before the second. */
   get firstTokenMs(): number | null {
     return this.#firstTokenMs;
   }
@@ -61,7 +64,7 @@ export class WorkerHealth {
     // A job that waits for its first token shows slowness before it is over.
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
-    return (this.outstanding + 1) * (Math.max(remembered, waiting) + 10) * (this.failures + 1);
+    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.failures + 1);
   }
 
   /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
@@ -72,14 +75,20 @@ export class WorkerHealth {
       firstToken: (at) => {
         job.firstToken = true;
         const ms = at - job.since;
-        // What is half forgotten counts half against what is seen now.
-        const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
-        this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
-        this.#observedAt = at;
+        if (this.#lastMs !== null) this.#observe(Math.min(ms, this.#lastMs), at);
+        this.#lastMs = ms;
         return ms;
       },
       end: () => void this.#jobs.delete(job),
     };
+  }
+
+  /** One slow answer says little (the first of a new process always is one), two in a row do: the lesser of two counts. */
+  #observe(ms: number, at: number): void {
+    // What is half forgotten counts half against what is seen now.
+    const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
+    this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
+    this.#observedAt = at;
   }
 
   succeeded(): void {

@@ -72,6 +72,11 @@ export class WorkerPool {
     return this.#parts.directory.workersOf(model).filter((worker) => this.#of(worker.signer).isOffered(model, now));
   }
 
+  /** Every worker that hosts the model by the chain, whatever this gateway thinks of it. */
+  registered(model: number): RegisteredWorker[] {
+    return this.#parts.directory.workersOf(model);
+  }
+
   /** Hosts that this gateway may give another job. */
   candidates(model: number): RegisteredWorker[] {
     return this.hosts(model).filter((worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker);

@@ -50,7 +50,7 @@ export const createChatCompletion: Json = {
           "The answer. With `stream`, events: the first chunk has `role` and content, the last one an empty `delta` and the " +
           "`finish_reason`, then `[DONE]`. Comment lines (`: keep-alive`) come in silence. A stream that breaks ends with " +
           '`data: {"error": …}` instead of `[DONE]`, and nothing is charged. The trailer `x-service-settlement-tx` follows.',
-        headers: { ...JOB, ...some("Idempotent-Replayed") },
+        headers: { ...JOB, ...some("Server-Timing", "Idempotent-Replayed") },
         content: {
           "application/json": { schema: ref("ChatCompletion") },
           "text/event-stream": {

@@ -33,6 +33,10 @@ export const HEADERS: Record<string, Json> = {
   RateLimit: header("What is left of the burst limit, as in the IETF draft.", text),
   "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
   "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
+  "Server-Timing": header(
+    "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`; not on replays.",
+    text,
+  ),
   "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", {
     type: "string",
     const: "true",

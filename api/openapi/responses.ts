@@ -39,9 +39,8 @@ export function responses(success: Record<string, Json>, cases: readonly ErrorCa
 }
 
 function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
-  const known =
-    status === 401 || status === 403 || status === 429 ? COMMON : aboutJob && status >= 500 ? JOB : AUTHENTICATED;
-  const retry = status === 429 || status === 503 ? some("Retry-After") : {};
+  const known = [401, 403, 429].includes(status) ? COMMON : aboutJob && status >= 404 ? JOB : AUTHENTICATED;
+  const retry = codes.some((code) => RETRIED.includes(code)) ? some("Retry-After") : {};
   const examples = Object.fromEntries(
     codes.map((code) => [code, { $ref: `#/components/examples/${exampleName(code, status)}` }]),
   );
@@ -61,6 +60,7 @@ const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     refund_tx: `0x${"5e".repeat(32)}`,
   },
   daily_limit_reached: { daily_limit: 500, spent_today: 480, credits_required: 40 },
+  job_not_settled: { retry_after: 5 },
   dispute_already_open: { dispute_tx: `0x${"d1".repeat(32)}` },
   rate_limited: { retry_after: 1 },
   service_unavailable: { retry_after: 5 },
@@ -70,6 +70,9 @@ const PARAMS: Partial<Record<ErrorCode, string>> = {
   model_not_found: "model",
   context_length_exceeded: "messages",
 };
+
+/** Codes whose answers can say when to come back. */
+const RETRIED = ERROR_CODES.filter((code) => DETAILS[code]?.["retry_after"] !== undefined);
 
 /** `model_not_found` has two statuses. */
 const exampleName = (code: ErrorCode, status: number) =>

@@ -17,6 +17,19 @@ const ERROR_DETAILS = {
     credits_refunded: count("Credits that went back to the balance.", 8),
     refund_tx: txHash.nullable().meta({ description: "Null while the refund is not mined yet." }),
   }),
+  daily_limit_reached: z.object({
+    daily_limit: count("Credits a day that the wallet allows.", 500),
+    spent_today: count("Credits of it that are spent.", 480),
+    credits_required: count("Credits that the request locks.", 40),
+  }),
+  job_not_settled: z
+    .object({ retry_after: retryAfter })
+    .optional()
+    .meta({ description: "Of a dispute that has waited." }),
+  dispute_already_open: z
+    .object({ dispute_tx: txHash })
+    .optional()
+    .meta({ description: "Absent when another service or the wallet opened it." }),
   rate_limited: z.object({ retry_after: retryAfter }),
   service_unavailable: z
     .object({ retry_after: retryAfter.optional(), job_id: jobId.optional() })

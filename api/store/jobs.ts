@@ -5,6 +5,7 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 import type { JobQuery } from "../index/index.ts";
+import { type AnsweredStep, JobSteps, type LockedStep, type SettledStep } from "./job-steps.ts";
 
 /** `locking` and `unlocked` are the gateway's own; a client never sees a job in them. */
 export type StoredState =
@@ -80,50 +81,43 @@ const SELECT = `SELECT job_id, ${Object.entries(COLUMNS)
   .map(([name, column]) => `${column} AS "${name}"`)
   .join(", ")} FROM job`;
 
-export type NewJob = Pick<
-  StoredJob,
-  "jobId" | "wallet" | "gateway" | "model" | "tier" | "validUntil" | "creditsLocked"
->;
 export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
 
 /** The gateway's job rows: written at each step, overlaid on the index by reads, taken up again after a crash. */
 export class JobStore {
   readonly #pool: pg.Pool;
+  readonly #steps: JobSteps;
   readonly #onState: (state: StoredState) => void;
 
   /** `onState` is called whenever a job was written in a new state. */
   constructor(pool: pg.Pool, onState: (state: StoredState) => void = () => {}) {
     this.#pool = pool;
+    this.#steps = new JobSteps(pool);
     this.#onState = onState;
   }
 
-  /** Records a job before anything of it is sent to the chain. */
-  async insert(job: NewJob): Promise<void> {
-    await this.#pool.query({
-      name: "job-insert",
-      text: `INSERT INTO job (job_id, wallet, gateway, model, tier, state, valid_until, credits_locked)
-             VALUES ($1, $2, $3, $4, $5, 'locking', $6, $7)`,
-      values: [
-        toApiJobId(job.jobId),
-        job.wallet.toLowerCase(),
-        job.gateway.toLowerCase(),
-        job.model,
-        job.tier,
-        job.validUntil,
-        job.creditsLocked,
-      ],
-    });
+  /** A mined lock, with the job's first offer. A state that the job has reached meanwhile stays. */
+  async locked(step: LockedStep): Promise<void> {
+    await this.#steps.locked(step);
+    this.#onState("pending");
   }
 
-  /** Writes a mined lock. A state that the job has reached meanwhile stays. */
-  async markLocked(jobId: Hex, lock: { escrowTx: Hex; lockedAt: number; credits: number }): Promise<void> {
-    await this.#pool.query({
-      name: "job-locked",
-      text: `UPDATE job SET state = CASE state WHEN 'locking' THEN 'pending' ELSE state END, escrow_tx = $2, locked_at = $3,
-                    credits_locked = $4, updated_at = now() WHERE job_id = $1`,
-      values: [toApiJobId(jobId), lock.escrowTx, lock.lockedAt, lock.credits],
-    });
-    this.#onState("pending");
+  /** The worker has acknowledged. Nobody waits for this write: a short job can be further by the time it is made. */
+  async acknowledged(jobId: Hex): Promise<void> {
+    await this.#steps.acknowledged(jobId);
+    this.#onState("processing");
+  }
+
+  /** The answer and its Completion: the step before settlement, after which a crash loses nothing. */
+  async answered(step: AnsweredStep): Promise<void> {
+    await this.#steps.answered(step);
+    this.#onState("settling");
+  }
+
+  /** The mined settlement. */
+  async settled(step: SettledStep): Promise<void> {
+    await this.#steps.settled(step);
+    this.#onState("settled");
   }
 
   /** Writes the named fields. */
@@ -138,34 +132,6 @@ export class JobStore {
       values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
     });
     if (change.state) this.#onState(change.state);
-  }
-
-  /** The worker has acknowledged. Nobody waits for this write: a short job can be further by the time it is made. */
-  async acknowledged(jobId: Hex): Promise<void> {
-    await this.#pool.query({
-      name: "job-acknowledged",
-      text: "UPDATE job SET state = 'processing', updated_at = now() WHERE job_id = $1 AND state = 'pending'",
-      values: [toApiJobId(jobId)],
-    });
-    this.#onState("processing");
-  }
-
-  /** Stores the answer and its Completion: the step before settlement, after which a crash loses nothing. */
-  async storeAnswer(jobId: Hex, change: JobChange, output: Buffer | null, retentionHours: number): Promise<void> {
-    await this.#pool.query({
-      name: "job-answer",
-      text: `UPDATE job SET state = 'settling', completion = $2, counted_tokens = $3, final_token_at = $4, credits_charged = $5,
-                    output = $6, output_expires_at = now() + make_interval(hours => $7), updated_at = now() WHERE job_id = $1`,
-      values: [
-        toApiJobId(jobId),
-        JSON.stringify(change.completion),
-        change.countedTokens,
-        change.finalTokenAt,
-        change.creditsCharged,
-        output,
-        retentionHours,
-      ],
-    });
   }
 
   /** One job; null if this gateway's database does not know it. */

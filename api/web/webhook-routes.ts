@@ -35,7 +35,7 @@ export function settingsRoutes(context: WebhookContext): Router {
 
 /**
  * What only people need of webhooks, beside the API's own routes: `POST /webhooks/{id}/enable`, `GET /webhooks/{id}/deliveries`,
- * `POST /webhooks/{id}/replay` (a time range), `GET /deliveries/{id}` with every attempt, `POST /deliveries/{id}/replay`.
+ * `POST /webhooks/{id}/replay` (a time range, or all), `GET /deliveries/{id}` with every attempt, `POST /deliveries/{id}/replay`.
  */
 export function deliveryRoutes(context: WebhookContext): Router {
   const enable: RequestHandler = async (request, response) => {

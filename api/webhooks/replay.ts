@@ -6,9 +6,9 @@ import type { WebhookContext } from "./context.ts";
 import { DELIVERY_STATES, deliveryNumber, unknownDelivery } from "./delivery-id.ts";
 import { unknownWebhook } from "./webhooks.ts";
 
-/** Body of a replay of a time range: by when the events happened, `from` inclusive, `to` exclusive. */
+/** Body of a replay: by when the events happened (block time), `from` inclusive, `to` exclusive; all without them. */
 export const replayRangeSchema = z.object({
-  from: z.iso.datetime({ offset: true }),
+  from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
   /** Which deliveries; what never arrived by default. */
   statuses: z.array(z.enum(DELIVERY_STATES)).min(1).default(["failed", "skipped"]),
@@ -56,8 +56,8 @@ export async function replayDeliveries(
     const { rowCount } = await client.query(
       `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
        WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2)
-         AND e.occurred_at >= $3 AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')`,
-      [webhookId, statuses, from, to ?? null],
+         AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity') AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')`,
+      [webhookId, statuses, from ?? null, to ?? null],
     );
     return rowCount ?? 0;
   });

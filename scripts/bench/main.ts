@@ -1,5 +1,6 @@
 /**
- * `npm run bench [-- --sections overhead,throughput,lists --seconds 60 --requests 400 --clients 64 --out FOLDER --profile FOLDER]`
+ * `npm run bench [-- --sections overhead,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ *                 --minutes 10 --jobs 1000000 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
@@ -9,18 +10,22 @@ import type { Target } from "./load.ts";
 import { type Peer, startPortkey, startUpstream } from "./peers.ts";
 import { markdown, type Section, writeReport } from "./report.ts";
 import { lists } from "./sections/lists.ts";
+import { memory } from "./sections/memory.ts";
+import { nextBlock } from "./sections/next-block.ts";
 import { overhead } from "./sections/overhead.ts";
 import { throughput } from "./sections/throughput.ts";
+import { WEBHOOK_LOAD, webhooks } from "./sections/webhooks.ts";
 import { MODEL, type System, startSystem } from "./system.ts";
 
 const { values } = parseArgs({
   options: {
-    sections: { type: "string", default: "overhead,throughput,lists" },
+    sections: { type: "string", default: "overhead,throughput,lists,webhooks,memory" },
     seconds: { type: "string", default: "60" },
     requests: { type: "string", default: "400" },
     clients: { type: "string", default: "64" },
     blocks: { type: "string", default: "instant,0.25,1" },
     jobs: { type: "string", default: "1000000" },
+    minutes: { type: "string", default: "10" },
     profile: { type: "string" },
     out: { type: "string", default: ".data/bench" },
   },
@@ -78,11 +83,16 @@ try {
         progress(`time to first byte, ${named(blocks)}`);
         const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
         done(await overhead(targets, Number(values.requests), named(blocks)));
+        if (blocks !== "instant") done(await nextBlock(system, Number(blocks), progress));
       }
       if (wanted.has("throughput")) done(await throughput(system, clients, seconds, named(blocks), progress));
     });
   }
   if (wanted.has("lists")) done(await lists(Number(values.jobs), progress));
+  if (wanted.has("webhooks")) for (const section of await webhooks(WEBHOOK_LOAD, progress)) done(section);
+  if (wanted.has("memory")) {
+    await withSystem(upstream, "0.25", async (system) => done(await memory(system, Number(values.minutes), progress)));
+  }
   console.log(`Written to ${values.out}/bench.md and bench.json.`);
 } finally {
   upstream.stop();

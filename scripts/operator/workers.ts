@@ -37,7 +37,7 @@ export async function listWorkers(operator: Operator): Promise<Output> {
 
 async function healthOf(endpoint: string): Promise<string> {
   try {
-    const response = await fetch(new URL("/healthz", endpoint), {
+    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/healthz`, {
       signal: AbortSignal.timeout(2_000),
       redirect: "error",
     });

@@ -1,11 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
-
-/** A message for the operator, without a stack. */
-export class ConfigError extends Error {
-  override name = "ConfigError";
-}
+import { ConfigError } from "../../worker/errors.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
 const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";

@@ -1,5 +1,6 @@
 /** The per-IP burst limit, also behind a proxy. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Contract } from "../support/contract.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 let stack: TestStack;
@@ -27,7 +28,8 @@ describe("a burst from one address", () => {
     const [reply] = refused as [Response];
     expect(reply.headers.get("retry-after")).toBe("1");
     expect(reply.headers.get("ratelimit")).toMatch(/r=0/);
-    expect(await reply.json()).toEqual({
+    const document = await Contract.of(stack.info.base_url);
+    expect(await document.check("get", "/v1/account", reply)).toEqual({
       error: {
         code: "rate_limited",
         message: expect.any(String),

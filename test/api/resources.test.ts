@@ -53,6 +53,17 @@ describe("models", () => {
   });
 });
 
+describe("a model", () => {
+  it("tells the observed median time to its first token: 0 before its first answer", async () => {
+    const latency = async () => (await api.get("/v1/models/gemma-3-27b-it")).body.service.median_latency_ms;
+    expect(await latency()).toBe(0);
+    const reply = await api.post("/v1/chat/completions", chat("gemma-3-27b-it", "Hello"));
+    expect(reply.status).toBe(200);
+    expect(await latency()).toBeGreaterThan(0);
+    expect(Number.isInteger(await latency())).toBe(true);
+  });
+});
+
 describe("a job", () => {
   it("has every field, at once after the reply and unchanged once the index has it", async () => {
     const reply = await api.post("/v1/chat/completions", chat("qwen3-8b", "Hello"));

@@ -1,5 +1,7 @@
 /** What workers and gateways do in the wild: whoever is silent pays for it, never the client. Windows are shortened. */
+
 import { createServer, type Server } from "node:http";
+import pg from "pg";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,6 +12,7 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Contract } from "../support/contract.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const MUTE = "qwen3-14b";
@@ -57,11 +60,13 @@ describe("a worker that never answers", () => {
   it("costs nothing: 504 job_timeout with the refund's transaction", async () => {
     const before = await account();
     const started = Date.now();
-    const reply = await api.post("/v1/chat/completions", chat(MUTE, "Hello"));
+    const reply = await api.request("POST", "/v1/chat/completions", chat(MUTE, "Hello"));
     expect(reply.status).toBe(504);
     expect(Date.now() - started).toBeGreaterThanOrEqual((COMPLETION_SECONDS - 1) * 1000);
     const jobId = reply.headers.get("x-service-job-id") as string;
-    expect(reply.body.error).toEqual({
+    const document = await Contract.of(stack.info.base_url);
+    const { error } = await document.check("post", "/v1/chat/completions", reply);
+    expect(error).toEqual({
       code: "job_timeout",
       message: expect.stringContaining("refunded"),
       type: "timeout_error",
@@ -69,7 +74,7 @@ describe("a worker that never answers", () => {
       docs: `${stack.info.base_url}/docs/errors#job_timeout`,
       details: { job_id: jobId, credits_refunded: 18, refund_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
     });
-    const { events } = await chain.transaction(reply.body.error.details.refund_tx, jobId);
+    const { events } = await chain.transaction(error.details.refund_tx, jobId);
     expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet, credits: 18 } }]);
     expect(await account()).toEqual(before);
     expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });
@@ -224,7 +229,10 @@ describe("a gateway that goes silent after the acknowledgement", () => {
 });
 
 describe("a gateway that is killed while a worker answers", () => {
-  it("fetches the answer after its restart and settles the job", async () => {
+  it.each([
+    ["", async () => {}],
+    [", although it was killed before it had noted which worker that is", forgetOffer],
+  ])("fetches the answer after its restart and settles the job%s", async (_, before) => {
     await isListed(HEALTHY);
     await isListed(SLOW);
     const response = await api.request(
@@ -236,6 +244,7 @@ describe("a gateway that is killed while a worker answers", () => {
     const reading = response.text().catch(() => "cut");
     await stack.kill("api");
     await reading;
+    await before(jobId);
     await stack.restart("api");
     const job = await eventually(
       () => api.get(`/v1/jobs/${jobId}`),
@@ -246,6 +255,18 @@ describe("a gateway that is killed while a worker answers", () => {
     expect((await account()).escrowed).toBe(0);
   });
 });
+
+/** The job's row as it is between the mined lock and the note of the offer. */
+async function forgetOffer(jobId: string): Promise<void> {
+  const client = new pg.Client(stack.info.database_url);
+  await client.connect();
+  await client.query(
+    `UPDATE gateway.job SET state = 'locking', worker = NULL, worker_endpoint = NULL, acknowledge_by = NULL, attempt = 0,
+            escrow_tx = NULL, locked_at = NULL WHERE job_id = $1`,
+    [jobId],
+  );
+  await client.end();
+}
 
 async function giveGas(to: Address): Promise<void> {
   const [funder] = (await chain.client.request({ method: "eth_accounts" as never })) as Address[];

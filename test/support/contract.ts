@@ -45,7 +45,9 @@ export class Contract {
     const content = answer.content[type];
     expect(content, `${where} as ${type} is described`).toBeDefined();
     const described = Object.keys(answer.headers).map((name) => name.toLowerCase());
-    const sent = [...response.headers.keys()].filter((name) => /^(x-|ratelimit|retry|idempotent)/.test(name));
+    const sent = [...response.headers.keys()].filter((name) =>
+      /^(x-|ratelimit|retry|idempotent|server-timing)/.test(name),
+    );
     const known = ["x-content-type-options", "x-accel-buffering"];
     expect(described, where).toEqual(expect.arrayContaining(sent.filter((name) => !known.includes(name))));
     expect(sent, where).toContain("x-request-id");

@@ -7,9 +7,10 @@ import { erc20Abi, type Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
 import { startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { startWorkerCli, workerCli } from "./support/cli.ts";
-import { dispatch, lockJob } from "./support/dispatch.ts";
+import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
 import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { freePort, ROOT, type Running, until } from "./support/processes.ts";
 
@@ -86,6 +87,7 @@ describe("a first start", { timeout: 60_000 }, () => {
     await serves(port);
     const keystore = join(chain.folder, "w", "keystore.json");
     expect((await stat(keystore)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(chain.folder, "w"))).mode & 0o777).toBe(0o700);
     const now = await status("w");
     address = now.address;
     expect(JSON.parse(await readFile(keystore, "utf8")).address).toBe(address.slice(2).toLowerCase());
@@ -124,8 +126,17 @@ describe("a first start", { timeout: 60_000 }, () => {
     const other = await freePort();
     const file = join(chain.folder, "passphrase");
     await writeFile(file, `${PASSPHRASE}\n`);
-    const more = ["--models", "qwen3-14b", "--port", String(other), "--endpoint", `http://127.0.0.1:${other}`, "--yes"];
-    running.push(startWorkerCli(chain, "w", [...more, "--passphrase-file", file]));
+    const more = ["--models", "qwen3-14b", "--port", String(other), "--endpoint", `http://127.0.0.1:${other}`];
+    const flags = [...more, "--passphrase-file", file];
+    // An unattended restart must come up, whatever was changed in its file.
+    const unattended = startWorkerCli(chain, "w", flags);
+    running.push(unattended);
+    await serves(other);
+    expect(unattended.output()).toMatch(/nothing was sent: .*change the endpoint.*--yes/);
+    expect(await status("w")).toMatchObject({ models: ["qwen3-8b"], endpoint: `http://127.0.0.1:${port}` });
+    await workerCli(chain, "w", ["drain"]);
+
+    running.push(startWorkerCli(chain, "w", [...flags, "--yes"]));
     await serves(other);
     expect(await status("w")).toMatchObject({
       models: ["qwen3-14b"],
@@ -144,11 +155,36 @@ describe("a first start", { timeout: 60_000 }, () => {
 describe("leaving", { timeout: 60_000 }, () => {
   const secret = { WORKER_PASSPHRASE: PASSPHRASE };
 
+  it("costs no pay: a worker that is unbonding starts, says so, and proves the answer that nobody has settled", async () => {
+    const at = await freePort();
+    const flags = ["--models", "qwen3-14b", "--port", String(at), "--endpoint", `http://127.0.0.1:${at}`, "--yes"];
+    const worker = startWorkerCli(chain, "w", flags, secret);
+    running.push(worker);
+    await serves(at);
+    peer.play(stream(chunk({ content: "Unpaid." }), chunk({}, "stop"), usageAndDone(3, 2)));
+    const asked = { ...asWorker(["qwen3-14b"]), endpoint: `http://127.0.0.1:${at}` };
+    const job = await lockJob(chain, asked);
+    const { acknowledgement } = await dispatch(asked, job);
+    await acknowledge(chain, job, acknowledgement as Hex);
+    await worker.end("SIGKILL");
+    expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).code).toBe(0);
+
+    const again = startWorkerCli(chain, "w", flags, { ...secret, WORKER_SELF_SETTLE_AFTER: "0" });
+    running.push(again);
+    await until(
+      "the answer is proven",
+      async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Proven,
+      30_000,
+    );
+    expect(again.output()).toMatch(/is unbonding.* gets no new jobs.*unbond --cancel/);
+    await workerCli(chain, "w", ["drain"]);
+    expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
+  });
+
   it("takes an unbonding, its time, and a withdrawal; each can be understood from its message", async () => {
     expect((await workerCli(chain, "w", ["withdraw", "--yes"], secret)).output).toMatch(/bonded: start with .*unbond/);
     expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).output).toMatch(/done: unbond [\d,]+ SVC/);
     expect(await status("w")).toMatchObject({ active: false, unbonds_at: expect.stringMatching(/^20/) });
-    expect((await workerCli(chain, "w", ["--yes"], secret)).output).toMatch(/unbond --cancel/);
     expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
     expect(await status("w")).toMatchObject({ active: true, unbonds_at: null });
 

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { tryLock } from "../../scripts/local-stack/file-lock.ts";
 import { readText } from "../../scripts/local-stack/files.ts";
@@ -10,6 +11,8 @@ const lockFile = (dataDir: string): string => join(dataDir, "worker.pid");
 
 /** Makes this process the one worker of its data folder. Throws a ConfigError naming the other one. */
 export function claimDataDir(dataDir: string): () => void {
+  // Key, answers and settings are nobody else's business.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = tryLock(lockFile(dataDir));
   if ("release" in lock) return lock.release;
   throw new ConfigError(

@@ -37,6 +37,7 @@ export async function setUp({ config, chain, backend, privateKey, terminal, yes 
     models,
     payout: config.payout ?? state.worker?.payout ?? owner,
     stake: stakeOf(config, state),
+    unbonding: "leave",
   };
   const domain = registryDomain(chain.deployment.chainId, chain.deployment.contracts.WorkerRegistry);
   const enrollment = await signer.signTypedData({
@@ -46,7 +47,20 @@ export async function setUp({ config, chain, backend, privateKey, terminal, yes 
     message: { owner },
   });
   const steps = registrationSteps(chain.deployment, state, wanted, compactSignature(enrollment));
+  if (state.worker !== null && state.worker.unbondsAt !== 0) {
+    // It may still have answers that nobody has settled: it must be able to look after its pay.
+    terminal.say(
+      "Note: this worker is unbonding. It gets no new jobs and looks after its unsettled answers; " +
+        "`npm run worker -- unbond --cancel` takes that back.",
+    );
+  }
   if (steps.length === 0) return;
+  if (state.worker !== null && !yes && !terminal.interactive) {
+    // Unattended restarts must come up: what is registered can serve, and has pay to look after.
+    const differs = steps.map(({ what }) => what).join("; ");
+    terminal.say(`Note: not as configured on chain, and nothing was sent: ${differs}. Start with --yes to send it.`);
+    return;
+  }
   terminal.say(`To be sent by ${owner}:\n${steps.map(({ what }) => `  - ${what}`).join("\n")}`);
   if (!(await terminal.confirm("Send that?", yes)))
     throw new ConfigError("nothing was sent; the worker does not start");
@@ -72,16 +86,17 @@ export async function saveSettings(dataDir: string, values: Record<string, strin
 
 /** Before a registration the backend must really serve the models; a registered worker may be started before its model server. */
 async function checkBackend(backend: Backend, config: Config, first: boolean, terminal: Terminal): Promise<void> {
+  const where = config.backend.kind === "openai" ? ` at ${config.backend.url}` : "";
   let problem: string;
   try {
     const { missing, served } = await unserved(backend, config.models);
     if (missing.length === 0) return;
     problem =
-      `the model server does not serve ${missing.join(", ")}; it serves ${served.join(", ") || "nothing"}. ` +
+      `the model server${where} does not serve ${missing.join(", ")}; it serves ${served.join(", ") || "nothing"}. ` +
       "Name its models with --models catalog-id=name-at-the-server";
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
-    problem = `the backend cannot be asked for its models: ${error.message}`;
+    problem = `the backend${where} cannot be asked for its models: ${error.message}. Is it running, and is that its address?`;
   }
   if (first) throw new ConfigError(problem);
   terminal.say(`Note: ${problem}`);

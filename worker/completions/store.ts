@@ -1,4 +1,4 @@
-import { access, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Hex } from "viem";
 import type { Logger } from "../log.ts";
@@ -16,6 +16,8 @@ export class CompletionStore {
   readonly #taken: string;
   readonly #completions: string;
   readonly #log: Logger;
+  /** Names of the files in `taken`: the early answer to a repeated offer. What decides is the file. */
+  readonly #known = new Set<string>();
 
   private constructor(folder: string, log: Logger) {
     this.#taken = join(folder, "taken");
@@ -28,6 +30,7 @@ export class CompletionStore {
     const store = new CompletionStore(folder, log);
     await mkdir(store.#taken, { recursive: true, mode: 0o700 });
     await mkdir(store.#completions, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(store.#taken)) store.#known.add(name);
     return store;
   }
 
@@ -35,6 +38,7 @@ export class CompletionStore {
   async take(jobId: Hex): Promise<boolean> {
     try {
       await (await open(join(this.#taken, jobId), "wx", 0o600)).close();
+      this.#known.add(jobId);
       return true;
     } catch (error) {
       if (hasCode(error, "EEXIST")) return false;
@@ -42,15 +46,9 @@ export class CompletionStore {
     }
   }
 
-  /** Whether a job was taken here before. */
-  async isTaken(jobId: Hex): Promise<boolean> {
-    try {
-      await access(join(this.#taken, jobId));
-      return true;
-    } catch (error) {
-      if (hasCode(error, "ENOENT")) return false;
-      throw error;
-    }
+  /** Whether this process knows that the job was taken here before; `take` says for sure. */
+  isTaken(jobId: Hex): boolean {
+    return this.#known.has(jobId);
   }
 
   /** Stores a Completion; it is on the disk when this returns. Throws if the job has one. */
@@ -105,7 +103,9 @@ export class CompletionStore {
     const before = Date.now() - seconds * 1000;
     for (const name of await readdir(this.#taken)) {
       const path = join(this.#taken, name);
-      if ((await stat(path)).mtimeMs < before) await rm(path, { force: true });
+      if ((await stat(path)).mtimeMs >= before) continue;
+      await rm(path, { force: true });
+      this.#known.delete(name);
     }
   }
 

@@ -2,11 +2,10 @@ import { existsSync } from "node:fs";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
 import { ConfigError } from "../errors.ts";
-import { USAGE } from "./settings.ts";
+import { HELP, SETTINGS } from "./settings.ts";
 import { readInvocation } from "./sources.ts";
 
 export { ConfigError } from "../errors.ts";
-export { USAGE } from "./settings.ts";
 
 const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 const seconds = z.coerce.number().min(0);
@@ -15,6 +14,7 @@ const key = z.custom<Hex>(
   "must be 0x and 64 hex digits",
 );
 const DEFAULT_DEPLOYMENT = ".data/deployment.json";
+const DEVELOPMENT_CHAIN = 31_337;
 
 const schema = z.object({
   WORKER_PORT: whole(0, 65_535).default(9101),
@@ -24,7 +24,9 @@ const schema = z.object({
     .max(200)
     .optional(),
   RPC_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8545"),
-  DEPLOYMENT_FILE: z.string({ error: "is needed: the file with the contracts' addresses" }).min(1),
+  DEPLOYMENT_FILE: z
+    .string({ error: "is needed: the service's deployment.json, with its contracts' addresses" })
+    .min(1),
   WORKER_PRIVATE_KEY: key.optional(),
   WORKER_OWNER_PRIVATE_KEY: key.optional(),
   WORKER_PASSPHRASE: z.string().optional(),
@@ -115,8 +117,10 @@ export function readConfig(argv: readonly string[], environment: NodeJS.ProcessE
 export function parseConfig(given: Record<string, string>): Config {
   const defaults = existsSync(DEFAULT_DEPLOYMENT) ? { DEPLOYMENT_FILE: DEFAULT_DEPLOYMENT } : {};
   const result = schema.safeParse({ ...defaults, WORKER_BACKEND: "builtin", ...given });
-  if (!result.success)
-    throw new ConfigError(`invalid worker configuration:\n${z.prettifyError(result.error)}\n\n${USAGE}`);
+  if (!result.success) {
+    const lines = result.error.issues.map(({ path, message }) => `  ${nameOf(String(path[0]))}: ${message}`);
+    throw new ConfigError(`these settings of the worker are wrong:\n${lines.join("\n")}\n${HELP}`);
+  }
   const env = result.data;
   const gguf = env.WORKER_GGUF === undefined ? null : ggufFiles(env.WORKER_GGUF, [...env.WORKER_MODELS.keys()]);
   if (gguf !== null && given["WORKER_BACKEND"] !== undefined) {
@@ -147,6 +151,27 @@ export function parseConfig(given: Record<string, string>): Config {
     drainSeconds: env.WORKER_DRAIN_SECONDS,
     logLevel: env.WORKER_LOG_LEVEL,
   };
+}
+
+/**
+ * Customers pay for a model's answers: outside of development the text generator must be asked for by name.
+ * @throws ConfigError
+ */
+export function demandBackend(
+  values: Record<string, string>,
+  { backend }: Pick<Config, "backend">,
+  chainId: number,
+): void {
+  if (backend.kind !== "builtin" || values["WORKER_BACKEND"] !== undefined || chainId === DEVELOPMENT_CHAIN) return;
+  throw new ConfigError(
+    "--backend (WORKER_BACKEND) is needed: the base URL of your model server, such as http://127.0.0.1:8000/v1, or --gguf FILE",
+  );
+}
+
+/** A setting as an operator knows it: by its flag, if it has one, and its variable. */
+function nameOf(env: string): string {
+  const flag = SETTINGS.find((setting) => setting.env === env)?.flag ?? null;
+  return flag === null ? env : `--${flag} (${env})`;
 }
 
 function backendOf(env: z.infer<typeof schema>, gguf: ReadonlyMap<string, string> | null): BackendConfig {

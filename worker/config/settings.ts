@@ -85,3 +85,6 @@ export const USAGE = `Usage: npm run worker -- [command] [options]
 Settings (flags win over the environment, the environment over the file):
 ${SETTINGS.map(({ env, flag, value, help }) => `  ${(flag === null ? env : `--${flag} ${value}`).padEnd(28)} ${help}${flag === null ? "" : ` [${env}]`}`).join("\n")}
 `;
+
+/** Where a message of what is wrong sends the operator. */
+export const HELP = "`npm run worker -- --help` shows every command and setting.";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../errors.ts";
-import { SETTINGS, USAGE } from "./settings.ts";
+import { HELP, SETTINGS } from "./settings.ts";
 
 export const COMMANDS = ["run", "status", "drain", "unbond", "withdraw", "install-llama"] as const;
 export type Command = (typeof COMMANDS)[number];
@@ -36,7 +36,7 @@ export function readInvocation(argv: readonly string[], environment: NodeJS.Proc
   const { values: flags, positionals } = parse(argv);
   const [command = "run", ...rest] = positionals;
   if (!isCommand(command) || rest.length > 0) {
-    throw new ConfigError(`unknown command "${positionals.join(" ")}"\n\n${USAGE}`);
+    throw new ConfigError(`unknown command "${positionals.join(" ")}": it is one of ${COMMANDS.join(", ")}. ${HELP}`);
   }
   const named = (name: string): string | undefined => {
     const value = flags[name];
@@ -73,7 +73,7 @@ function parse(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new ConfigError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    throw new ConfigError(`${error instanceof Error ? error.message : error}\n${HELP}`);
   }
 }
 

@@ -54,7 +54,7 @@ export class JobRunner {
     const abort = new AbortController();
     this.#running.set(jobId, abort);
     try {
-      if (await store.isTaken(jobId)) throw alreadyTaken();
+      if (store.isTaken(jobId)) throw alreadyTaken();
       const leave = await slots.enter(AbortSignal.any([stream.left, expiry(dispatch.assignment.acknowledgeBy)]));
       try {
         await this.#work(dispatch, model, gateway, stream, abort);
@@ -125,12 +125,14 @@ export class JobRunner {
     }
   }
 
-  /** From here on the job is taken: remembered first, then signed. */
+  /** From here on the job is taken: remembered before the signature leaves. */
   async #acknowledge(dispatch: Dispatch, gateway: Gateway): Promise<Papers> {
     const { identity, store } = this.#parts;
     const { assignment, signature } = dispatch;
-    if (!(await store.take(assignment.jobId))) throw alreadyTaken();
-    const byWorker = await identity.signAcknowledgement(assignment.jobId, assignment.attempt);
+    const { jobId, attempt } = assignment;
+    // Made while the file is written; it leaves only when that is there.
+    const [taken, byWorker] = await Promise.all([store.take(jobId), identity.signAcknowledgement(jobId, attempt)]);
+    if (!taken) throw alreadyTaken();
     return { assignment, gateway: gateway.address, byGateway: signature, byWorker };
   }
 

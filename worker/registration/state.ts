@@ -2,6 +2,9 @@ import { type Address, type ContractFunctionReturnType, erc20Abi } from "viem";
 import { modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import type { Chain } from "../chain/connect.ts";
 
+/** What is read with. */
+type ChainView = Pick<Chain, "client" | "deployment">;
+
 export type RegisteredWorker = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
 
 /** Base units of one stake unit, a millionth of an 18-decimal SVC. */
@@ -23,7 +26,7 @@ export type RegistrationState = {
 };
 
 /** Reads it. `owner` is whose key the operator has; a registered worker may belong to somebody else. */
-export async function readRegistration(chain: Chain, signer: Address, owner: Address): Promise<RegistrationState> {
+export async function readRegistration(chain: ChainView, signer: Address, owner: Address): Promise<RegistrationState> {
   const { client, deployment } = chain;
   const { ModelCatalog, WorkerRegistry, ServiceToken } = deployment.contracts;
   const registry = { address: WorkerRegistry, abi: workerRegistryAbi } as const;
@@ -48,7 +51,7 @@ export async function readRegistration(chain: Chain, signer: Address, owner: Add
   };
 }
 
-async function readCatalog({ client }: Chain, address: Address): Promise<ReadonlyMap<string, number>> {
+async function readCatalog({ client }: ChainView, address: Address): Promise<ReadonlyMap<string, number>> {
   const contract = { address, abi: modelCatalogAbi } as const;
   const count = await client.readContract({ ...contract, functionName: "modelCount" });
   const views = await Promise.all(

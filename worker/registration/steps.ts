@@ -5,7 +5,14 @@ import { ConfigError } from "../errors.ts";
 import { type RegistrationState, STAKE_UNIT, svc } from "./state.ts";
 
 /** How a worker should stand on chain. Stake in millionths of an SVC; it is filled up, never taken away. */
-export type Wanted = { endpoint: string; models: readonly string[]; payout: Address; stake: bigint };
+export type Wanted = {
+  endpoint: string;
+  models: readonly string[];
+  payout: Address;
+  stake: bigint;
+  /** A worker that is unbonding gets no jobs: it is taken back, or left as it is. */
+  unbonding: "cancel" | "leave";
+};
 
 /** One transaction of the owner, and what it does in words. */
 export type Step = { what: string; to: Address; data: Hex };
@@ -30,14 +37,17 @@ export const missingStake = ({ worker }: RegistrationState, { stake }: Wanted): 
 
 /**
  * What has to be sent so that a worker stands as wanted; nothing if it does. `enrollment`: the signing key's consent to its owner, needed once.
+ * `ownerKey`: the setting that holds the owner's key, for the message when it is another's.
  */
 export function registrationSteps(
   { contracts }: Deployment,
   state: RegistrationState,
   wanted: Wanted,
   enrollment: { r: Hex; vs: Hex },
+  ownerKey = "WORKER_OWNER_PRIVATE_KEY",
 ): Step[] {
   const { signer, worker, owner } = state;
+  if (worker !== null && worker.unbondsAt !== 0 && wanted.unbonding === "leave") return [];
   const models = modelNumbers(state.catalog, wanted.models);
   const steps: Step[] = [];
   const call = (what: string, data: Hex): void => void steps.push({ what, to: contracts.WorkerRegistry, data });
@@ -59,14 +69,11 @@ export function registrationSteps(
   }
 
   if (!isAddressEqual(worker.owner, owner.address)) {
-    throw new ConfigError(
-      `worker ${signer} is owned by ${worker.owner}: give that account's key in WORKER_OWNER_PRIVATE_KEY`,
-    );
+    throw new ConfigError(`worker ${signer} is owned by ${worker.owner}: give that account's key in ${ownerKey}`);
   }
   if (worker.unbondsAt !== 0) {
-    throw new ConfigError(
-      `worker ${signer} is unbonding and can take no jobs: take that back with \`npm run worker -- unbond --cancel\``,
-    );
+    const data = encodeFunctionData({ abi, functionName: "cancelUnbonding", args: [signer] });
+    call("take the unbonding back", data);
   }
   if (worker.endpoint !== wanted.endpoint) {
     const args = [signer, wanted.endpoint] as const;

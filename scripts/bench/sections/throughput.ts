@@ -7,6 +7,8 @@ import type { System } from "../system.ts";
 import { watchIndexLag } from "./index-lag.ts";
 
 const SETTLE_WAIT_MS = 60_000;
+/** One client, before the load: the index as it is when little happens. */
+const IDLE_SECONDS = 8;
 
 /** Jobs settled a second over `seconds`, and what is left unsettled at the end: counted on the chain, not by the clients. */
 export async function throughput(
@@ -20,7 +22,10 @@ export async function throughput(
   const address = system.stack.info.contracts["InferenceEscrow"] as Address;
   const count = async (eventName: "JobLocked" | "JobSettled", fromBlock: bigint) =>
     (await chain.getContractEvents({ address, abi: inferenceEscrowAbi, eventName, fromBlock })).length;
-  const fromBlock = (await chain.getBlockNumber()) + 1n;
+  const idleLag = await watchIndexLag(system.stack);
+  await load(system.target, { concurrency: 1, stream: true, seconds: IDLE_SECONDS });
+  const idleLags = await idleLag.stop();
+  const fromBlock = (await chain.getBlockNumber({ cacheTime: 0 })) + 1n;
   const lag = await watchIndexLag(system.stack);
   const startedAt = performance.now();
   let answered = 0;
@@ -58,6 +63,8 @@ export async function throughput(
     first_p99: p99(first),
     jobs_per_transaction: transactions.jobs / Math.max(1, transactions.count),
     gas_per_job: transactions.gas / Math.max(1, settled),
+    index_lag_idle_p50: p50(idleLags),
+    index_lag_idle_p99: p99(idleLags),
     index_lag_p50: p50(lags),
     index_lag_p99: p99(lags),
     memory_before: memoryBefore,
@@ -73,6 +80,10 @@ export async function throughput(
       ["time to first byte p50 / p99", `${shown(result.first_p50, 0)} / ${shown(result.first_p99, 0)} ms`],
       ["settled jobs a transaction", shown(result.jobs_per_transaction)],
       ["gas a job, lock and settlement", shown(result.gas_per_job, 0)],
+      [
+        "block → row of the index with one client p50 / p99",
+        `${shown(result.index_lag_idle_p50, 0)} / ${shown(result.index_lag_idle_p99, 0)} ms`,
+      ],
       [
         "block → row of the index p50 / p99",
         `${shown(result.index_lag_p50, 0)} / ${shown(result.index_lag_p99, 0)} ms`,

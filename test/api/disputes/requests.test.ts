@@ -191,7 +191,7 @@ describe("nothing to dispute", () => {
       [scene.api, "job_00000000000070008000000000000000"],
       [scene.api, "nonsense"],
     ] as const) {
-      const answer = await client.post(`/v1/jobs/${job}/dispute`, { received_output_hash: OTHER });
+      const answer = await scene.dispute(job, OTHER, client);
       expect([job, answer.status, answer.body.error.code]).toEqual([job, 404, "job_not_found"]);
     }
     expect((await scene.pool.query("SELECT 1 FROM dispute_request WHERE job_id = $1", [id])).rows).toEqual([]);
@@ -203,7 +203,7 @@ describe("nothing to dispute", () => {
     ["a short hash", { received_output_hash: "sha256:a7" }],
     ["a number", { received_output_hash: 7 }],
   ])("is what is no hash (%s): 400 that names the field", async (_name, body) => {
-    const answer = await scene.api.post("/v1/jobs/job_00000000000070008000000000000000/dispute", body);
+    const answer = await scene.disputeWith(body, "job_00000000000070008000000000000000");
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatchObject({ code: "invalid_request", param: "received_output_hash" });
   });

@@ -5,6 +5,7 @@ import { answerHash, toProofHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../../protocol/job-id.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
+import { Contract } from "../../support/contract.ts";
 import type { TestStack } from "../../support/stack.ts";
 
 /** What a client claims that got another text. */
@@ -18,6 +19,7 @@ export class Scene {
   readonly chain: ChainReader;
   readonly pool: pg.Pool;
   readonly client: PrivateKeyAccount;
+  #contract: Promise<Contract> | undefined;
 
   constructor(stack: TestStack) {
     this.stack = stack;
@@ -32,12 +34,24 @@ export class Scene {
     await this.stack.remove();
   }
 
-  dispute(jobId: string, hash: string = OTHER) {
-    return this.api.post(`/v1/jobs/${jobId}/dispute`, { received_output_hash: hash });
+  async dispute(jobId: string, hash: string = OTHER, api = this.api) {
+    return await this.disputeWith({ received_output_hash: hash }, jobId, api);
   }
 
-  job(jobId: string) {
-    return this.api.get(`/v1/jobs/${jobId}`);
+  async disputeWith(body: object, jobId: string, api = this.api) {
+    const path = "/v1/jobs/{job_id}/dispute";
+    return await this.#checked(path, "post", await api.request("POST", path.replace("{job_id}", jobId), body));
+  }
+
+  async job(jobId: string) {
+    return await this.#checked("/v1/jobs/{job_id}", "get", await this.api.request("GET", `/v1/jobs/${jobId}`));
+  }
+
+  /** Holds an answer against the OpenAPI document, whatever it is. */
+  async #checked(path: string, method: "get" | "post", response: Response) {
+    this.#contract ??= Contract.of(this.stack.info.base_url);
+    const body = await (await this.#contract).check(method, path, response);
+    return { status: response.status, headers: response.headers, body };
   }
 
   async status(jobId: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JobStore } from "../../../api/store/jobs.ts";
+import { insertJobs, newJobsJson } from "../../../api/store/new-jobs.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { MODEL, STRANGER, type World } from "./world.ts";
 
@@ -10,8 +11,16 @@ export function store(world: World): void {
       const jobs = new JobStore(world.pool);
       const jobId = newJobId();
       const gateway = STRANGER;
-      const row = { jobId, wallet: STRANGER, gateway, model: MODEL, tier: "standard", validUntil: 1, creditsLocked: 8 };
-      await jobs.insert(row as Parameters<JobStore["insert"]>[0]);
+      const row = {
+        jobId,
+        wallet: STRANGER,
+        gateway,
+        model: MODEL,
+        tier: "standard" as const,
+        validUntil: 1,
+        creditsLocked: 8,
+      };
+      await world.pool.query(insertJobs("$1"), [newJobsJson([row])]);
       await jobs.acknowledged(jobId);
       expect((await jobs.find(jobId))?.state).toBe("locking");
       await jobs.update(jobId, { state: "pending" });

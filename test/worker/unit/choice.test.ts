@@ -36,11 +36,18 @@ describe("clients that ask one after the other", () => {
     for (const name of ["a", "b", "c"] as const) expect(jobs[name]).toBeGreaterThan(30);
   });
 
+  it("come back to a worker whose very first answer was slow, as that of a new process is", () => {
+    const started = worker(900);
+    serve({ started }, 1, 1_000);
+    started.ms = 20;
+    expect(serve({ known: worker(20), started }, 100, 1_000, NOW + 1_000).started).toBeGreaterThan(30);
+  });
+
   it("find a newcomer, and leave it if it is slow", () => {
     const known = worker(200);
     serve({ known }, 50, 1_000);
     expect(serve({ known, newcomer: worker(190) }, 100, 1_000).newcomer).toBeGreaterThan(30);
-    expect(serve({ known, slow: worker(20_000) }, 100, 1_000).slow).toBe(1);
+    expect(serve({ known, slow: worker(20_000) }, 100, 1_000).slow).toBe(2);
   });
 
   it("come back to one that was slow once, also where there are only two", () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ConfigError, readConfig } from "../../../worker/config/config.ts";
+import { ConfigError, demandBackend, parseConfig, readConfig } from "../../../worker/config/config.ts";
 import { readInvocation } from "../../../worker/config/sources.ts";
 
 const env = {
@@ -53,8 +53,25 @@ describe("configuration of a worker", () => {
     expect(read).not.toThrow("0x12");
   });
 
+  it("names a setting by its flag, too, and does not bury that under a page of help", () => {
+    const { WORKER_MODELS: _, ...rest } = env;
+    expect(() => readConfig([], rest)).toThrow(
+      /^[^\n]*\n {2}--models \(WORKER_MODELS\): is needed[^\n]*\n[^\n]*--help/,
+    );
+  });
+
+  it("serves no customers with the text generator unless that was asked for", () => {
+    const demand = (values: Record<string, string>, chainId: number) =>
+      demandBackend(values, parseConfig({ ...env, ...values }), chainId);
+    expect(() => demand({}, 1)).toThrow(/--backend .* is needed/);
+    demand({}, 31_337);
+    demand({ WORKER_BACKEND: "builtin" }, 1);
+    demand({ WORKER_GGUF: "model.gguf", WORKER_MODELS: "a" }, 1);
+    demand({ WORKER_BACKEND: "http://127.0.0.1:8000/v1" }, 1);
+  });
+
   it("knows no other flags", () => {
-    expect(() => readConfig(["--private-key", "0x1"], env)).toThrow(/Usage/);
+    expect(() => readConfig(["--private-key", "0x1"], env)).toThrow(/private-key.*--help/s);
   });
 
   it("takes one GGUF file for one model, and names each file's model otherwise", () => {

@@ -9,13 +9,17 @@ function healthy(): WorkerHealth {
   health.healthy = true;
   return health;
 }
-/** A worker that took so long to the first token of a finished job. */
+/** A worker that took so long to the first tokens of two finished jobs. */
 function observed(ms: number): WorkerHealth {
   const health = healthy();
+  finish(health, ms);
+  finish(health, ms);
+  return health;
+}
+function finish(health: WorkerHealth, ms: number): void {
   const job = health.begin(NOW - ms);
   job.firstToken(NOW);
   job.end();
-  return health;
 }
 
 describe("a worker's score", () => {
@@ -30,6 +34,14 @@ describe("a worker's score", () => {
     const slow = healthy();
     slow.begin(NOW);
     expect(slow.score(100, NOW + 20_000)).toBeGreaterThan(20 * slow.score(100, NOW));
+  });
+
+  it("takes no notice of one slow answer, but of two in a row", () => {
+    const health = observed(50);
+    finish(health, 20_000);
+    expect(health.score(50, NOW)).toBe(observed(50).score(50, NOW));
+    finish(health, 20_000);
+    expect(health.score(50, NOW)).toBeGreaterThan(10 * observed(50).score(50, NOW));
   });
 
   it("forgets: one that was slow long ago is tried again", () => {

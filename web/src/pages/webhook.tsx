@@ -37,8 +37,8 @@ function Contents({ webhook }: { webhook: Webhook }) {
   const refresh = () => cache.invalidateQueries({ queryKey: ["own"] });
   const enable = useMutation({ mutationFn: () => call("POST", `/webhooks/${webhook.id}/enable`), onSuccess: refresh });
   const replay = useMutation({
-    mutationFn: () =>
-      call<{ replayed: number }>("POST", `/webhooks/${webhook.id}/replay`, { from: webhook.created_at }),
+    // Without a time: the chain's clock can be behind the one that says when the webhook was created.
+    mutationFn: () => call<{ replayed: number }>("POST", `/webhooks/${webhook.id}/replay`, {}),
     onSuccess: refresh,
   });
   const remove = useMutation({
@@ -84,7 +84,7 @@ function Contents({ webhook }: { webhook: Webhook }) {
             Delete
           </Button>
         </div>
-        {replay.data ? <Notice tone="good">{`${replay.data.replayed} deliveries are sent again.`}</Notice> : null}
+        {replay.data ? <Notice tone="good">{sentAgain(replay.data.replayed)}</Notice> : null}
         {error ? <Failure told={tell(error)} /> : null}
       </Card>
       <DeliveryLog webhook={webhook} />
@@ -102,3 +102,6 @@ function Contents({ webhook }: { webhook: Webhook }) {
     </>
   );
 }
+
+const sentAgain = (replayed: number) =>
+  replayed === 1 ? "1 delivery is sent again." : `${replayed} deliveries are sent again.`;

@@ -7,16 +7,22 @@ import type { WalletConfig } from "./config.ts";
 import { signPermit } from "./permit.ts";
 import { type Progress, readyWallet, transact } from "./transact.ts";
 
-type Context = { wallet: WalletConfig; app: AppConfig; account: Address; onProgress: (progress: Progress) => void };
+/** Who calls the contracts, and who hears how far it is. */
+export type ContractContext = {
+  wallet: WalletConfig;
+  app: AppConfig;
+  account: Address;
+  onProgress: (progress: Progress) => void;
+};
 
-const escrowOf = (app: AppConfig) =>
+export const escrowOf = (app: AppConfig) =>
   ({ address: app.contracts["InferenceEscrow"] as Address, abi: inferenceEscrowAbi }) as const;
 /** Permit, balance and allowance are the same functions on every EIP-2612 token; `mint` is the test token's alone. */
 const tokenOf = (app: AppConfig) =>
   ({ address: app.contracts["Stablecoin"] as Address, abi: testStablecoinAbi }) as const;
 
 /** Buys credits: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits approves first, in a second one. */
-export async function deposit(context: Context, credits: number): Promise<Hex> {
+export async function deposit(context: ContractContext, credits: number): Promise<Hex> {
   const { wallet, app, account, onProgress } = context;
   await readyWallet(wallet, account);
   const spender = escrowOf(app).address;
@@ -34,14 +40,14 @@ export async function deposit(context: Context, credits: number): Promise<Hex> {
   return await transact(wallet, account, call, onProgress, "Confirm the deposit in your wallet (2 of 2)");
 }
 
-async function approve({ wallet, app, account, onProgress }: Context, value: bigint): Promise<void> {
+async function approve({ wallet, app, account, onProgress }: ContractContext, value: bigint): Promise<void> {
   const args = [escrowOf(app).address, value];
   const call = { ...tokenOf(app), functionName: "approve", args };
   await transact(wallet, account, call, onProgress, "Approve the amount in your wallet (1 of 2)");
 }
 
 export function withdraw(
-  { wallet, app, account, onProgress }: Context,
+  { wallet, app, account, onProgress }: ContractContext,
   credits: number,
   receiver: Address,
 ): Promise<Hex> {
@@ -51,7 +57,7 @@ export function withdraw(
 
 /** Sets the daily limit (null: none) and the freeze switch, which the contract keeps together. */
 export function setLimits(
-  { wallet, app, account, onProgress }: Context,
+  { wallet, app, account, onProgress }: ContractContext,
   limits: { dailyLimit: number | null; frozen: boolean },
 ): Promise<Hex> {
   const args = [limits.dailyLimit !== null, limits.dailyLimit ?? 0, limits.frozen];
@@ -59,7 +65,7 @@ export function setLimits(
 }
 
 /** Mints test tokens; only the test token of development chains can do it. */
-export function mintTestTokens({ wallet, app, account, onProgress }: Context, credits: number): Promise<Hex> {
+export function mintTestTokens({ wallet, app, account, onProgress }: ContractContext, credits: number): Promise<Hex> {
   const call = { ...tokenOf(app), functionName: "mint", args: [account, toUnits(credits)] };
   return transact(wallet, account, call, onProgress);
 }

@@ -9,6 +9,7 @@ export type Told = { title: string; text: string; quiet?: boolean };
 const ERRORS = [...inferenceEscrowAbi, ...testStablecoinAbi].filter((item) => item.type === "error");
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
+const time = (seconds: unknown): string => new Date(Number(seconds) * 1_000).toLocaleTimeString();
 const usdg = (units: unknown): string => `${(Number(units) / 1e6).toLocaleString("en-US")} USDG`;
 
 /** What each error of the contract means to the person whose transaction it stopped. */
@@ -23,6 +24,9 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
     `${receiver} cannot receive a withdrawal: tokens sent to the contracts would be lost. Name another address.`,
   Ledger_Paused: () => "Deposits are paused by the guardian. Withdrawals work all the same; try depositing later.",
   Dispute_SameHash: () => "The hashes are equal: there is nothing to dispute.",
+  Dispute_NotAParty: () => "Only the wallet that paid for the job, or its service, can dispute it.",
+  Job_TooLate: ([, deadline]) => `It is too late: the contract's window ended at ${time(deadline)}.`,
+  Job_WrongState: () => "The job is in another state by now: reload the page to see which.",
   Dispute_AlreadyOpened: () => "This job was disputed before; a job can be disputed once.",
   ERC20InsufficientBalance: ([, balance, needed]) =>
     `The wallet holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { Operation } from "../../../../api/chain/operations.ts";
 import { failOperation } from "../../../../api/chain/operations.ts";
 import { eventOf } from "../../../../api/chain/outcome.ts";
-import { newJobId } from "../../../../protocol/job-id.ts";
+import type { NewJob } from "../../../../api/store/new-jobs.ts";
+import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import { FailureReason } from "../../../../protocol/job-status.ts";
-import { account, lock, owner, type World } from "./world.ts";
+import { account, lock, owner, sleep, type World } from "./world.ts";
 
 /** Operations in batches: gathered, isolated from each other, on record before they go out. */
 export function batches(world: World): void {
@@ -35,19 +37,41 @@ export function batches(world: World): void {
     });
   });
 
-  describe("an operation whose row could not be written", () => {
-    it("is never sent, says so, and holds up nobody", async () => {
+  describe("a new job", () => {
+    const row = (operation: Operation): NewJob => ({
+      jobId: operation.jobId,
+      wallet: owner.address,
+      gateway: account.address,
+      model: "qwen3-1.7b",
+      tier: "lite",
+      validUntil: 1_900_000_000,
+      creditsLocked: 2,
+    });
+    const stored = async (operation: Operation) =>
+      (await world.pool.query("SELECT state FROM job WHERE job_id = $1", [toApiJobId(operation.jobId)])).rows;
+
+    it("is on record when its lock is mined, and once only when the lock goes out a second time", async () => {
       const { pipeline, head } = await world.start();
-      // In flight, so that the others wait for a batch: a failure before that must not go unheard.
-      const first = pipeline.submit(lock(head)).mined;
       const operation = lock(head);
-      const unwritten = pipeline.submit(operation, Promise.reject(new Error("the database is away"))).mined;
-      const neighbour = pipeline.submit(lock(head)).mined;
-      await expect(unwritten).rejects.toThrow("not on record");
-      expect([(await first).status, (await neighbour).status]).toEqual(["mined", "mined"]);
-      expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe(
-        "reverted",
-      );
+      expect((await pipeline.submit(operation, row(operation)).mined).status).toBe("mined");
+      expect(await stored(operation)).toEqual([{ state: "locking" }]);
+      await world.pool.query("UPDATE job SET state = 'pending' WHERE job_id = $1", [toApiJobId(operation.jobId)]);
+      expect((await pipeline.submit(operation, row(operation)).mined).status).toBe("reverted");
+      expect(await stored(operation)).toEqual([{ state: "pending" }]);
+    });
+
+    it("that cannot be recorded is not sent, nor is its transaction on record; both are once it can", async () => {
+      const { pipeline, head, outbox } = await world.start();
+      await pipeline.submit(lock(head)).mined;
+      const nonce = await outbox.lastNonce();
+      const operation = lock(head);
+      await world.pool.query("ALTER TABLE job RENAME TO job_away");
+      const { mined } = pipeline.submit(operation, row(operation));
+      await sleep(1_200);
+      expect(await outbox.lastNonce()).toBe(nonce);
+      await world.pool.query("ALTER TABLE job_away RENAME TO job");
+      expect((await mined).status).toBe("mined");
+      expect(await stored(operation)).toEqual([{ state: "locking" }]);
     });
   });
 }

@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
+import { MAX_IN_FLIGHT } from "../../../../api/chain/gathering.ts";
 import { eventually } from "../../../support/api-client.ts";
 import { account, lock, sleep, type World } from "./world.ts";
 
 /** Transactions that wait, are dropped or get stuck, or lose their nonce. */
 export function mining(world: World): void {
   describe("a node that does not mine", () => {
-    it("four consecutive nonces at most are in flight, and all are mined in the end", async () => {
+    it("eight consecutive nonces at most are in flight, and all are mined in the end", async () => {
       const { pipeline, head } = await world.start();
       await world.node.setAutomine(false);
       const submissions = [];
-      for (let i = 0; i < 8; i++) {
+      for (let i = 0; i < 14; i++) {
         submissions.push(pipeline.submit(lock(head)));
         await sleep(60);
       }
       const pool_ = await world.node.getTxpoolStatus();
-      expect(pool_.pending + pool_.queued).toBe(4);
+      expect(pool_.pending + pool_.queued).toBe(MAX_IN_FLIGHT);
       await world.node.setAutomine(true);
       await world.node.mine({ blocks: 1 });
       const outcomes = await Promise.all(submissions.map(({ mined }) => mined));

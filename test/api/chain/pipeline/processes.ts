@@ -40,7 +40,7 @@ export function processes(world: World): void {
         priorityFee: 1_000_000_000n,
       };
       const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
-      await outbox.insert(nonce, batchGas(operations), operations, variant);
+      await outbox.insert({ nonce, gas: batchGas(operations), items: operations }, variant, []);
 
       await world.start();
       expect((await world.node.getTransactionReceipt({ hash: variant.hash })).status).toBe("success");
@@ -71,7 +71,8 @@ export function processes(world: World): void {
         gas: 21_000n,
         maxFeePerGas: 100_000_000_000n,
       });
-      await outbox.insert(nonce, 21_000n, [], { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n });
+      const variant = { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n };
+      await outbox.insert({ nonce, gas: 21_000n, items: [] }, variant, []);
       await world.node.sendRawTransaction({ serializedTransaction: foreign });
       expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
       expect(await outbox.lastNonce()).toBe(nonce + 1);

@@ -7,8 +7,11 @@ import { AnswerInput } from "../../explorer/hash-box.tsx";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
-import { TxHash } from "../../wallet/action-status.tsx";
+import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
+import { BOND, openDispute } from "../../wallet/dispute.ts";
 import { tell } from "../../wallet/errors.ts";
+import { useWalletContext } from "../../wallet/use-token.ts";
+import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
 /** Answer of the dispute route: opened, or not because the hashes are equal. */
 type Opened = {
@@ -22,7 +25,7 @@ type Opened = {
 /** States in which a dispute makes sense; the service says whether there is still time. */
 const DISPUTABLE = new Set(["settling", "settled"]);
 
-/** Disputes a job with the text the client received, hashed here. */
+/** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. */
 export function DisputeCard({ job }: { job: Job }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
@@ -32,14 +35,22 @@ export function DisputeCard({ job }: { job: Job }) {
       call<Opened>("POST", `/jobs/${job.id}/dispute`, { received_output_hash }),
     onSuccess: () => cache.invalidateQueries(),
   });
-  if (job.status === "disputed" && dispute.data === undefined) {
+  const context = useWalletContext();
+  const { connected } = useWallet();
+  const { state, busy, run } = useAction();
+  const byWallet = async (received: string) => {
+    if (await run((onProgress) => openDispute(context(onProgress), job.id, received))) await cache.invalidateQueries();
+  };
+  const opened = dispute.data?.dispute_opened === true || state.step === "done";
+  const untouched = dispute.data === undefined && state.step === "idle";
+  if (job.status === "disputed" && untouched) {
     return (
       <Notice tone="warn" title="This job is disputed">
         <p>The panel rules within 24 hours of the dispute; without a ruling you get the protocol fee back.</p>
       </Notice>
     );
   }
-  if (!DISPUTABLE.has(job.status) && dispute.data === undefined) return null;
+  if (!DISPUTABLE.has(job.status) && untouched) return null;
   if (!open) {
     return (
       <div className="row">
@@ -65,13 +76,25 @@ export function DisputeCard({ job }: { job: Job }) {
         <Button
           kind="danger"
           busy={dispute.isPending}
-          disabled={hash === null || dispute.data?.dispute_opened === true}
+          disabled={hash === null || opened || busy}
           onClick={() => dispute.mutate(hash as string)}
         >
           Open the dispute
         </Button>
+        <Button
+          busy={busy}
+          disabled={hash === null || opened || dispute.isPending || !connected}
+          onClick={() => void byWallet(hash as string)}
+        >
+          Dispute with my wallet
+        </Button>
         <Button onClick={() => setOpen(false)}>Not now</Button>
       </div>
+      <p className="hint">
+        The service opens it for you at no cost. Your wallet can do the same without the service: it puts up {BOND}{" "}
+        credits, which come back unless the dispute is rejected.
+      </p>
+      <ActionStatus state={state} done="The dispute is open" />
       {dispute.data ? <Outcome result={dispute.data} /> : null}
       {dispute.error ? <Failure told={disputeFailure(dispute.error)} /> : null}
     </Card>

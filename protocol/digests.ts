@@ -1,0 +1,75 @@
+/**
+ * EIP-712 digests of the messages that every job is signed and recovered with: half a dozen a request. viem's encoder takes any type
+ * and works on hex text; these messages are a few words of fixed size. `test/protocol/digests.test.ts` holds one against the other.
+ */
+import { type Address, bytesToHex, domainSeparator, type Hex, keccak256, toBytes } from "viem";
+import { type Acknowledgement, type Assignment, type Completion, escrowDomain, jobMessageTypes } from "./messages.ts";
+
+const WORD = 32;
+type Field = { name: string; type: string };
+type Write = (value: unknown, word: Buffer) => void;
+
+/** Digests of the job messages of one escrow: what is signed, and what a signature is recovered from. */
+export type JobDigests = {
+  assignment: (message: Assignment) => Hex;
+  acknowledgement: (message: Acknowledgement) => Hex;
+  completion: (message: Completion) => Hex;
+};
+
+const known = new Map<string, JobDigests>();
+
+/** Throws for a message with a value that its type cannot hold. */
+export function jobDigests(chainId: number, escrow: Address): JobDigests {
+  const key = `${chainId} ${escrow}`;
+  let digests = known.get(key);
+  if (digests === undefined) {
+    const separator = toBytes(domainSeparator({ domain: escrowDomain(chainId, escrow) }));
+    const of = (name: keyof typeof jobMessageTypes) => digestOf(separator, name, jobMessageTypes[name]);
+    digests = { assignment: of("Assignment"), acknowledgement: of("Acknowledgement"), completion: of("Completion") };
+    known.set(key, digests);
+  }
+  return digests;
+}
+
+function digestOf(separator: Uint8Array, name: string, fields: readonly Field[]): (message: object) => Hex {
+  const typeHash = keccak256(
+    toBytes(`${name}(${fields.map(({ type, name }) => `${type} ${name}`).join(",")})`),
+    "bytes",
+  );
+  const writers = fields.map((field) => ({ name: field.name, write: writerOf(field) }));
+  return (message) => {
+    const struct = Buffer.alloc(WORD * (1 + writers.length));
+    struct.set(typeHash);
+    writers.forEach(({ name, write }, index) => {
+      write((message as Record<string, unknown>)[name], struct.subarray(WORD * (index + 1), WORD * (index + 2)));
+    });
+    const digest = Buffer.alloc(2 + 2 * WORD);
+    digest.writeUInt16BE(0x1901);
+    digest.set(separator, 2);
+    digest.set(keccak256(struct, "bytes"), 2 + WORD);
+    return bytesToHex(keccak256(digest, "bytes"));
+  };
+}
+
+/** Writes a value into its word: bytesN from the left, addresses and numbers from the right. */
+function writerOf({ name, type }: Field): Write {
+  const refuse = (value: unknown): never => {
+    throw new TypeError(`${name}: ${JSON.stringify(value)} is no ${type}`);
+  };
+  const bytes = type === "address" ? 20 : Number(/^bytes(\d+)$/.exec(type)?.[1]);
+  if (bytes > 0) {
+    const shape = new RegExp(`^0x[0-9a-fA-F]{${bytes * 2}}$`);
+    const offset = type === "address" ? WORD - bytes : 0;
+    return (value, word) => {
+      if (typeof value !== "string" || !shape.test(value)) return refuse(value);
+      word.write(value.slice(2), offset, "hex");
+    };
+  }
+  const bits = Number(/^uint(\d+)$/.exec(type)?.[1]);
+  // Wider numbers would not fit a JavaScript number.
+  if (!(bits <= 48)) throw new TypeError(`${name}: digests of ${type} are not written`);
+  return (value, word) => {
+    if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= 2 ** bits) return refuse(value);
+    word.writeUIntBE(value as number, WORD - 6, 6);
+  };
+}

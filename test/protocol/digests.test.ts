@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { type Address, type Hex, hashTypedData, toHex } from "viem";
+import { describe, expect, it } from "vitest";
+import { jobDigests } from "../../protocol/digests.ts";
+import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+
+const hex = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => toHex(value));
+const uint = (bits: number) =>
+  fc.oneof(fc.constant(0), fc.constant(2 ** bits - 1), fc.integer({ min: 0, max: 2 ** Math.min(bits, 31) - 1 }));
+const chains = fc.tuple(fc.integer({ min: 1, max: 2 ** 31 }), hex(20) as fc.Arbitrary<Address>);
+
+const messages = {
+  Assignment: fc.record({ jobId: hex(16), worker: hex(20), attempt: uint(8), acknowledgeBy: uint(40) }),
+  Acknowledgement: fc.record({ jobId: hex(16), attempt: uint(8) }),
+  Completion: fc.record({
+    jobId: hex(16),
+    proofHash: hex(32),
+    promptTokens: uint(32),
+    completionTokens: uint(32),
+    completedAt: uint(40),
+  }),
+} as const;
+
+describe("digests of job messages", () => {
+  it.each(["Assignment", "Acknowledgement", "Completion"] as const)("%s: are those of EIP-712", (primaryType) => {
+    const name = primaryType.toLowerCase() as "assignment" | "acknowledgement" | "completion";
+    fc.assert(
+      fc.property(chains, messages[primaryType] as fc.Arbitrary<object>, ([chainId, escrow], message) => {
+        const domain = escrowDomain(chainId, escrow);
+        const expected = hashTypedData({ domain, types: jobMessageTypes, primaryType, message } as Parameters<
+          typeof hashTypedData
+        >[0]);
+        expect(jobDigests(chainId, escrow)[name](message as never)).toBe(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  const completion = {
+    jobId: `0x${"0a".repeat(16)}` as Hex,
+    proofHash: `0x${"0b".repeat(32)}` as Hex,
+    promptTokens: 1,
+    completionTokens: 2,
+    completedAt: 1_800_000_000,
+  };
+  it.each([
+    ["a short id", { jobId: "0x0a" }],
+    ["an id that is no hex", { jobId: `0x${"zz".repeat(16)}` }],
+    ["a hash that is too long", { proofHash: `0x${"0b".repeat(33)}` }],
+    ["a fraction", { promptTokens: 1.5 }],
+    ["less than nothing", { completionTokens: -1 }],
+    ["more than its type holds", { completionTokens: 2 ** 32 }],
+    ["a time beyond its type", { completedAt: 2 ** 40 }],
+    ["nothing at all", { completedAt: undefined }],
+  ])("refuse %s", (_, change) => {
+    const { completion: digest } = jobDigests(31_337, `0x${"01".repeat(20)}`);
+    expect(() => digest({ ...completion, ...change } as never)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,97 @@
+/** How an answer goes out as Server-Sent Events, at the client's pace. Only the timer is played. */
+import { createServer, get, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Answer } from "../../api/jobs/answer.ts";
+import { streamAnswer } from "../../api/routes/stream.ts";
+import { eventually } from "../support/api-client.ts";
+
+const SILENCE_MS = 10_000;
+let server: Server;
+let answer: Answer;
+/** Resolves once the answer is sent, to its end or to the client's. */
+let sent: Promise<void>;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  answer = new Answer();
+  const app = express();
+  app.get("/", (_request, response) => {
+    sent = streamAnswer(response, answer, {
+      piece: (text) => `data: ${text}\n\n`,
+      end: async () => "data: [DONE]\n\n",
+      error: () => "data: error\n\n",
+      trailers: async () => ({ "x-service-settlement-tx": "0xabc" }),
+    });
+  });
+  server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** The stream as a client reads it. */
+async function open(): Promise<{ reply: IncomingMessage; text: () => string }> {
+  const { port } = server.address() as AddressInfo;
+  const reply = await new Promise<IncomingMessage>((resolve, reject) =>
+    get({ port, host: "127.0.0.1" }, resolve).on("error", reject),
+  );
+  let text = "";
+  reply.setEncoding("utf8").on("data", (piece) => {
+    text += piece;
+  });
+  return { reply, text: () => text };
+}
+
+it("has a comment after each ten seconds of silence, and none while text comes", async () => {
+  const { reply, text } = await open();
+  const reads = (expected: string) =>
+    eventually(
+      async () => text(),
+      (so) => so === expected,
+    );
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  answer.append("one");
+  await reads("data: one\n\n");
+  // The text began the silence anew.
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  answer.append("two");
+  await reads("data: one\n\ndata: two\n\n");
+  vi.advanceTimersByTime(SILENCE_MS);
+  await reads("data: one\n\ndata: two\n\n: keep-alive\n\n");
+  vi.advanceTimersByTime(SILENCE_MS);
+  await reads("data: one\n\ndata: two\n\n: keep-alive\n\n: keep-alive\n\n");
+  answer.end();
+  await sent;
+  await reads("data: one\n\ndata: two\n\n: keep-alive\n\n: keep-alive\n\ndata: [DONE]\n\n");
+  const { trailers } = await eventually(
+    async () => reply,
+    ({ complete }) => complete,
+  );
+  expect(trailers).toEqual({ "x-service-settlement-tx": "0xabc" });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("ends for a client that went away, and leaves no timer behind", async () => {
+  const { reply, text } = await open();
+  answer.append("one");
+  await eventually(
+    async () => text(),
+    (so) => so === "data: one\n\n",
+  );
+  reply.socket.destroy();
+  // What comes after that finds the connection closed; sooner or later, as the network tells of it.
+  let over = false;
+  void sent.then(() => {
+    over = true;
+  });
+  await eventually(async () => {
+    answer.append("more");
+    return over;
+  }, Boolean);
+  expect(vi.getTimerCount()).toBe(0);
+});
