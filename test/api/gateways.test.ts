@@ -11,6 +11,7 @@ import { openDatabase } from "../../api/store/database.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { Part, ROOT } from "../support/processes.ts";
 import { type Stack, startTestStack, type TestStack } from "../support/stack.ts";
 
 const MODEL = "qwen3-8b";
@@ -52,24 +53,27 @@ async function giveGas(): Promise<void> {
   await funder.sendTransaction({ to: SECOND.address, value: parseEther("10"), chain: null });
 }
 
-async function startSecond(): Promise<Stack> {
+/** The environment of one more gateway process beside the stack's own. */
+async function environment(signer: string): Promise<NodeJS.ProcessEnv & { BASE_URL: string }> {
   const { api: port } = await freePorts(0);
   const { masterKey } = JSON.parse(readFileSync(join(stack.options.dataDir, "secrets.json"), "utf8"));
-  const baseUrl = `http://127.0.0.1:${port}`;
-  second = spawn(process.execPath, ["api/main.ts"], {
-    stdio: "ignore",
-    env: {
-      ...stack.options.baseEnv,
-      API_PORT: String(port),
-      BASE_URL: baseUrl,
-      DATABASE_URL: stack.info.database_url,
-      RPC_URL: stack.info.rpc_url,
-      DEPLOYMENT_FILE: stack.deploymentFile,
-      GATEWAY_PRIVATE_KEY: SECOND_KEY,
-      MASTER_KEY: masterKey,
-      ALLOW_LOCAL_ENDPOINTS: "true",
-    },
-  });
+  return {
+    ...stack.options.baseEnv,
+    API_PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    DATABASE_URL: stack.info.database_url,
+    RPC_URL: stack.info.rpc_url,
+    DEPLOYMENT_FILE: stack.deploymentFile,
+    GATEWAY_PRIVATE_KEY: signer,
+    MASTER_KEY: masterKey,
+    ALLOW_LOCAL_ENDPOINTS: "true",
+  };
+}
+
+async function startSecond(): Promise<Stack> {
+  const env = await environment(SECOND_KEY);
+  const baseUrl = env.BASE_URL;
+  second = spawn(process.execPath, ["api/main.ts"], { stdio: "ignore", env });
   const ready = () =>
     fetch(`${baseUrl}/readyz`).then(
       ({ ok }) => ok,
@@ -81,6 +85,18 @@ async function startSecond(): Promise<Stack> {
 
 const both = (key: string): [ApiClient, ApiClient] => [apiClient(stack, key), apiClient(other, key)];
 const wallet = () => stack.info.demo?.wallet as string;
+
+describe("a second process with the signer of a running one", () => {
+  it("does not start, and says whose signer it is", async () => {
+    const env = await environment(GATEWAY.privateKey);
+    const part = new Part("gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
+    expect(await part.exited).toBe(1);
+    expect(part.output).toContain(
+      `Another process sends transactions as ${GATEWAY.address}: stop it, or give this one`,
+    );
+    expect((await fetch(`${stack.info.base_url}/readyz`)).status).toBe(200);
+  });
+});
 
 describe("a key", () => {
   const owner = privateKeyToAccount(generatePrivateKey()).address;
