@@ -1,6 +1,8 @@
 /** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
 export const MAX_IN_FLIGHT = 8;
-/** Shortest and longest time that operations gather while another transaction is in flight, ms. */
+/** So many transactions go out without waiting: who comes to a quiet gateway waits for nobody. */
+export const AT_ONCE = 2;
+/** Shortest and longest time that operations gather once those are in flight, ms. */
 const SHORTEST_MS = 20;
 const LONGEST_MS = 1_500;
 /** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
@@ -17,11 +19,11 @@ export class Gathering {
   observe(confirmationMs: number): void {
     this.#confirmationMs = Math.min(
       Math.max(confirmationMs, this.#confirmationMs * MEMORY),
-      MAX_IN_FLIGHT * LONGEST_MS,
+      (MAX_IN_FLIGHT - AT_ONCE) * LONGEST_MS,
     );
   }
 
   get ms(): number {
-    return Math.max(SHORTEST_MS, this.#confirmationMs / MAX_IN_FLIGHT);
+    return Math.max(SHORTEST_MS, this.#confirmationMs / (MAX_IN_FLIGHT - AT_ONCE));
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import type { NewJob } from "../store/new-jobs.ts";
 import { type BatchObserver, Finisher } from "./finisher.ts";
-import { Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
 import { batchCalldata, batchGas, type Operation } from "./operations.ts";
 import type { OutboxRow, Variant } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
@@ -26,7 +26,7 @@ type Options = { batchGas: bigint; sendsPerSecond: number };
 
 /**
  * Group commit onto the chain: operations become batches, one transaction a batch, one signer a process.
- * A batch goes out at once when nothing is in flight; otherwise operations gather. See docs/architecture.md.
+ * A batch goes out at once when little is in flight; otherwise operations gather. See docs/architecture.md.
  */
 export class Pipeline {
   readonly #context: SigningContext;
@@ -127,7 +127,7 @@ export class Pipeline {
     if (this.#inFlight >= MAX_IN_FLIGHT) return;
     const age = this.#queue.age(Date.now());
     const gather = this.#gathering.ms;
-    if (this.#inFlight > 0 && age < gather) return this.#later(gather - age);
+    if (this.#inFlight >= AT_ONCE && age < gather) return this.#later(gather - age);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#sending = true;

@@ -1,5 +1,13 @@
-import { type Address, type ContractFunctionReturnType, type Hex, zeroAddress } from "viem";
+import {
+  type Address,
+  type ContractFunctionReturnType,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  zeroAddress,
+} from "viem";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
+import { JsonRpc, RpcUnreachable } from "../../protocol/json-rpc.ts";
 import type { Chain } from "./connect.ts";
 
 /** A job as the escrow stores it. */
@@ -8,9 +16,13 @@ export type Windows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "vie
 /** What was seen, with the time of the newest block then (Unix seconds) and the moment of looking (`performance.now()`). */
 export type Sighting = { job: ChainJob; blockTime: number; at: number };
 
+/** A node that takes longer is no help to a job that waits for its first token. */
+const READ_MS = 5_000;
+
 /** Reads of the contracts. What never changes (windows, a gateway's id, a model's number) is asked for once. */
 export class ChainReader {
   readonly #client: Chain["client"];
+  readonly #rpc: JsonRpc;
   readonly #escrow: { address: Address; abi: typeof inferenceEscrowAbi };
   readonly #catalog: { address: Address; abi: typeof modelCatalogAbi };
   readonly #registry: { address: Address; abi: typeof workerRegistryAbi };
@@ -23,6 +35,7 @@ export class ChainReader {
   constructor(chain: Chain) {
     const { contracts } = chain.deployment;
     this.#client = chain.client;
+    this.#rpc = new JsonRpc(chain.rpcUrl);
     this.#escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi };
     this.#catalog = { address: contracts.ModelCatalog, abi: modelCatalogAbi };
     this.#registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi };
@@ -30,7 +43,14 @@ export class ChainReader {
 
   /** A job and the chain's time, in one round trip. */
   async sight(jobId: Hex): Promise<Sighting> {
-    const [job, block] = await Promise.all([this.#jobOf(jobId), this.#client.getBlock({ blockTag: "latest" })]);
+    const question = { abi: this.#escrow.abi, functionName: "jobOf" } as const;
+    const data = encodeFunctionData({ ...question, args: [jobId] });
+    const calls = [
+      { method: "eth_call", params: [{ to: this.#escrow.address, data }, "latest"] },
+      { method: "eth_getBlockByNumber", params: ["latest", false] },
+    ];
+    const [answer, block] = await this.#twice(() => this.#rpc.batch<[Hex, { timestamp: Hex }]>(calls, READ_MS));
+    const job = decodeFunctionResult({ ...question, data: answer });
     return { job, blockTime: Number(block.timestamp), at: performance.now() };
   }
 
@@ -109,6 +129,16 @@ export class ChainReader {
       const signer = await this.#client.readContract({ ...this.#escrow, functionName: "gatewaySigner", args: [id] });
       if (signer === zeroAddress) return;
       this.#gateways.set(signer.toLowerCase(), id);
+    }
+  }
+
+  /** A kept connection may have been closed by the node in the moment it was used. */
+  async #twice<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof RpcUnreachable)) throw error;
+      return read();
     }
   }
 

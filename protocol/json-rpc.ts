@@ -1,0 +1,90 @@
+import { Agent, request as send } from "undici";
+
+/** An answer of the node that is an error: the request arrived and was refused. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+  constructor(method: string, code: number, message: string, data: unknown) {
+    super(`${method}: ${message} (${code})`);
+    this.name = "RpcError";
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** No usable answer: the node is out of reach, slow or broken. Whether the request took effect is unknown. */
+export class RpcUnreachable extends Error {
+  constructor(method: string, cause: unknown) {
+    super(`${method}: no answer from the chain node (${cause instanceof Error ? cause.message : String(cause)})`, {
+      cause,
+    });
+    this.name = "RpcUnreachable";
+  }
+}
+
+/** One JSON-RPC call. */
+export type Call = { method: string; params: readonly unknown[] };
+type Reply = { id?: number; result?: unknown; error?: { code: number; message: string; data?: unknown } };
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * JSON-RPC as it is, for the calls that every job makes: kept connections, no scheduler, nothing tried twice. Rejects with RpcError or
+ * RpcUnreachable.
+ */
+export class JsonRpc {
+  readonly #url: string;
+  // A synchronous sending holds its connection until it is mined: reads must not wait for those.
+  readonly #agent = new Agent({ connections: 128 });
+  #nextId = 1;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** One call. */
+  async request<T>(method: string, params: readonly unknown[], timeoutMs = TIMEOUT_MS): Promise<T> {
+    const reply = await this.#post(method, this.#body({ method, params }), timeoutMs);
+    return resultOf(method, reply as Reply) as T;
+  }
+
+  /** Several calls in one HTTP request; results in the order of the calls. */
+  async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<T> {
+    const names = calls.map(({ method }) => method).join(", ");
+    const bodies = calls.map((call) => this.#body(call));
+    const replies = await this.#post(names, bodies, timeoutMs);
+    // A node that takes no batches answers with one error for all.
+    if (!Array.isArray(replies)) return [resultOf(names, replies as Reply)] as unknown as T;
+    const byId = new Map((replies as Reply[]).map((reply) => [reply.id, reply]));
+    return bodies.map(({ id, method }) => {
+      const reply = byId.get(id);
+      if (reply === undefined) throw new RpcUnreachable(method, "the answer to the batch lacks it");
+      return resultOf(method, reply);
+    }) as unknown as T;
+  }
+
+  #body({ method, params }: Call) {
+    return { jsonrpc: "2.0", id: this.#nextId++, method, params };
+  }
+
+  async #post(name: string, body: unknown, timeoutMs: number): Promise<unknown> {
+    try {
+      const response = await send(this.#url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        dispatcher: this.#agent,
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      return await response.body.json();
+    } catch (error) {
+      throw new RpcUnreachable(name, error);
+    }
+  }
+}
+
+function resultOf(method: string, reply: Reply): unknown {
+  if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
+  if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, reply.error.data);
+  return reply.result;
+}
