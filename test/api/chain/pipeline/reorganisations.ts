@@ -79,7 +79,7 @@ export function reorganisations(world: World): void {
   });
 
   describe("a nonce used by a foreign transaction that a reorganisation takes back", () => {
-    const useNonce = async () => {
+    const takeNonce = async () => {
       const foreign = await account.signTransaction({
         type: "eip1559",
         chainId: world.stack.info.chain_id,
@@ -96,7 +96,7 @@ export function reorganisations(world: World): void {
     it("before it is given up: the same bytes are sent again", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
-      await useNonce();
+      await takeNonce();
       const { sent, mined } = pipeline.submit(lock(head));
       const hash = await sent;
       // It was told that its nonce is used, and looks for who used it.
@@ -109,7 +109,7 @@ export function reorganisations(world: World): void {
     it("afterwards: no gap is left before what was sent with the next one", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
-      await useNonce();
+      await takeNonce();
       const { hash } = await pipeline.submit(lock(head)).mined;
       await reorganise(2);
       const mined = async () => expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
