@@ -1,13 +1,15 @@
 import { type RequestHandler, Router } from "express";
+import type pg from "pg";
 import { showAddress } from "../http/request.ts";
 import { listModels, listSlashes, listWorkers } from "../index/index.ts";
-import type { Reader } from "../index/query.ts";
 import { isoTime } from "../jobs/view.ts";
+import { listWorkerIncidents } from "../store/incidents.ts";
 
 const SLASHES_SHOWN = 10;
+const INCIDENTS_SHOWN = 10;
 
 /** What everyone may see of the catalog and the pool: `GET /models`, `GET /workers`. Stakes are in millionths of an SVC. */
-export function directoryRoutes(reader: Reader): Router {
+export function directoryRoutes(reader: pg.Pool): Router {
   const models: RequestHandler = async (_request, response) => {
     const rows = await listModels(reader);
     const data = rows.map((row) => ({
@@ -31,7 +33,10 @@ export function directoryRoutes(reader: Reader): Router {
 
   const workers: RequestHandler = async (_request, response) => {
     const [rows, catalog] = await Promise.all([listWorkers(reader), listModels(reader)]);
-    const slashes = await Promise.all(rows.map((row) => listSlashes(reader, row.signer, SLASHES_SHOWN)));
+    const [slashes, incidents] = await Promise.all([
+      Promise.all(rows.map((row) => listSlashes(reader, row.signer, SLASHES_SHOWN))),
+      Promise.all(rows.map((row) => listWorkerIncidents(reader, row.signer, INCIDENTS_SHOWN))),
+    ]);
     const names = new Map(catalog.map((model) => [model.number, model.id]));
     const data = rows.map((row, index) => ({
       number: row.number,
@@ -50,6 +55,16 @@ export function directoryRoutes(reader: Reader): Router {
         slashed_at: isoTime(slash.blockTime),
         reason: slash.reason,
         tx: slash.txHash,
+      })),
+      // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
+      incidents: (incidents[index] ?? []).map((incident) => ({
+        code: incident.code,
+        severity: incident.severity,
+        title: incident.title,
+        occurrences: incident.occurrences,
+        first_at: incident.firstAt.toISOString(),
+        last_at: incident.lastAt.toISOString(),
+        job_id: incident.jobId,
       })),
     }));
     response.json({ data });

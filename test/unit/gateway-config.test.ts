@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { endpointPolicy, readConfig } from "../../api/config.ts";
+import { configRoute } from "../../api/web/config-route.ts";
 import { deploymentSchema } from "../../protocol/deployment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
@@ -62,5 +63,25 @@ describe("the gateway's settings", () => {
     expect(readConfig(environment(1)).OTHER_MASTER_KEYS).toEqual([]);
     const [a, b] = ["55".repeat(32), "66".repeat(32)];
     expect(readConfig(environment(1, { OTHER_MASTER_KEYS: `${a},${b}` })).OTHER_MASTER_KEYS).toEqual([a, b]);
+  });
+});
+
+describe("what the web application is told", () => {
+  const told = (chainId: number, more: Record<string, string> = {}) => {
+    const json = vi.fn();
+    configRoute(readConfig(environment(chainId, more)))({} as never, { json } as never, () => {});
+    return json.mock.calls[0]?.[0];
+  };
+
+  it("has the node's address on the development chain only: elsewhere it may hold a paid key", () => {
+    expect(told(31_337).rpc_url).toBe("https://node.example.com");
+    expect(told(1).rpc_url).toBeNull();
+    expect(told(1, { PUBLIC_RPC_URL: "https://public.example.com" }).rpc_url).toBe("https://public.example.com");
+    expect(JSON.stringify(told(1))).not.toContain("node.example.com");
+  });
+
+  it("has the block explorer, where there is one", () => {
+    expect(told(1).explorer_url).toBeNull();
+    expect(told(1, { EXPLORER_URL: "https://explorer.example" }).explorer_url).toBe("https://explorer.example");
   });
 });

@@ -90,6 +90,19 @@ export type Worker = {
   models: string[];
   /** Newest first; amounts in millionths of an SVC. */
   slashes: { job_id: string; amount: string; slashed_at: string; reason: string; tx: Hex }[];
+  /** What this service's gateways saw it do wrong, newest first, one entry an hour and kind. */
+  incidents: Incident[];
+};
+
+export type Incident = {
+  code: string;
+  severity: "misconduct" | "failure" | "refusal" | "note";
+  /** The rest of a sentence about the worker. */
+  title: string;
+  occurrences: number;
+  first_at: string;
+  last_at: string;
+  job_id: string | null;
 };
 
 export type ChainLog = { address: Address; topics: Hex[]; data: Hex; log_index: number };

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { workersQuery } from "../data/queries.ts";
-import type { Worker } from "../data/types.ts";
+import type { Incident, Worker } from "../data/types.ts";
 import { Hash } from "../ui/copy.tsx";
 import { moment, svc } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
@@ -10,7 +10,10 @@ import { Badge } from "../ui/status.tsx";
 export function Workers() {
   const workers = useQuery(workersQuery);
   return (
-    <Page title="Workers" about="Who answers requests, what they have at stake, and what they lost for fraud.">
+    <Page
+      title="Workers"
+      about="Who answers requests, what they have at stake, what they lost for fraud and what went wrong lately."
+    >
       <Loaded query={workers} rows={3} height={120}>
         {({ data }) =>
           data.length === 0 ? (
@@ -57,7 +60,32 @@ function WorkerCard({ worker }: { worker: Worker }) {
           ))}
         </ul>
       )}
+      {worker.incidents.length === 0 ? (
+        <p className="hint">Nothing went wrong with it lately.</p>
+      ) : (
+        <ul className="plain-list" aria-label={`Incidents of worker ${worker.number}`}>
+          {worker.incidents.map((incident) => (
+            <IncidentLine key={`${incident.code} ${incident.first_at}`} incident={incident} />
+          ))}
+        </ul>
+      )}
     </Card>
+  );
+}
+
+function IncidentLine({ incident }: { incident: Incident }) {
+  const { severity, title, occurrences, last_at, job_id } = incident;
+  return (
+    <li>
+      <Badge tone={severity === "misconduct" ? "bad" : "mild"}>{severity}</Badge> {title}
+      {occurrences > 1 ? ` ${occurrences} times, last` : ""} on {moment(last_at)}
+      {job_id === null ? null : (
+        <>
+          {" "}
+          with <Hash value={job_id} what="job id" to={`/jobs/${job_id}`} />
+        </>
+      )}
+    </li>
   );
 }
 

@@ -1,6 +1,10 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { chainReader } from "../../../support/chain-reader.ts";
 import { type Person, PRICE } from "./person.ts";
+
+const run = promisify(execFile);
 
 /** Signs in, buys credits, gets a key and uses it. */
 export function entrySteps(person: Person): void {
@@ -42,7 +46,7 @@ export function entrySteps(person: Person): void {
     await visitor.page.locator(".figure .number", { hasText: String(100 - PRICE) }).waitFor();
   });
 
-  it("regenerates the key: the old one is refused at once", async () => {
+  it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
     const { visitor } = person;
     await visitor.go("/settings");
     await visitor.press("Regenerate");
@@ -51,6 +55,8 @@ export function entrySteps(person: Person): void {
     expect(fresh).not.toBe(person.apiKey);
     await expect(person.complete(person.apiKey)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" });
     person.apiKey = fresh;
-    await person.complete(person.apiKey);
+    const curl = (await visitor.page.locator("pre", { hasText: fresh }).textContent()) as string;
+    const { stdout } = await run("sh", ["-c", curl]);
+    expect(JSON.parse(stdout).choices[0].message.content).toMatch(/./);
   });
 }
