@@ -67,9 +67,8 @@ const noStore: RequestHandler = (_request, response, next) => {
 /** One line a request, when it is over: never a key, a prompt or an answer. */
 function logRequests({ logger, metrics }: Gateway): RequestHandler {
   return (request, response, next) => {
-    const startedAt = performance.now();
     response.on("close", () => {
-      const seconds = (performance.now() - startedAt) / 1000;
+      const seconds = (performance.now() - request.receivedAt) / 1000;
       if (request.originalUrl.startsWith("/v1/")) {
         // Of the request itself: what Express says of its route is gone once an error has left the router.
         const route = patternOf(request.originalUrl.split("?", 1)[0] as string) ?? "none";

@@ -1,0 +1,95 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { JsonRpc, RpcError, RpcUnreachable } from "../../protocol/json-rpc.ts";
+
+type Call = { id: number; method: string; params: unknown[] };
+
+let server: Server;
+let rpc: JsonRpc;
+/** What the node answers to a body; a string goes out as it is. */
+let answer: (body: Call | Call[]) => unknown = () => null;
+
+beforeEach(async () => {
+  server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part) => {
+      text += part;
+    });
+    request.on("end", () => {
+      const reply = answer(JSON.parse(text));
+      if (reply !== undefined) response.end(typeof reply === "string" ? reply : JSON.stringify(reply));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  rpc = new JsonRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const CALLS = [
+  { method: "eth_call", params: [1] },
+  { method: "eth_blockNumber", params: [] },
+];
+
+describe("a call", () => {
+  it("returns the result", async () => {
+    answer = (body) => ({ id: (body as Call).id, result: [(body as Call).method, (body as Call).params] });
+    expect(await rpc.request("eth_call", [1, "latest"])).toEqual(["eth_call", [1, "latest"]]);
+  });
+
+  it("that the node refuses says why, with code and data", async () => {
+    answer = () => ({ error: { code: 3, message: "execution reverted", data: "0x1234" } });
+    const failure = await rpc.request("eth_call", []).catch((error) => error);
+    expect(failure).toBeInstanceOf(RpcError);
+    expect(failure).toMatchObject({ code: 3, data: "0x1234", message: "eth_call: execution reverted (3)" });
+  });
+
+  it.each([
+    ["what is no JSON", () => "<html>Bad Gateway</html>"],
+    ["nothing", () => "null"],
+  ])("answered with %s has no outcome", async (_, reply) => {
+    answer = reply;
+    await expect(rpc.request("eth_call", [])).rejects.toBeInstanceOf(RpcUnreachable);
+  });
+
+  it("without an answer in its time has no outcome", async () => {
+    answer = () => undefined;
+    await expect(rpc.request("eth_call", [], 50)).rejects.toBeInstanceOf(RpcUnreachable);
+  });
+
+  it("to a node that is not there has no outcome", async () => {
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await expect(new JsonRpc(`http://127.0.0.1:${port}`).request("eth_call", [])).rejects.toBeInstanceOf(
+      RpcUnreachable,
+    );
+  });
+});
+
+describe("a batch", () => {
+  it("returns the results in the order of the calls, in whatever order the node answers", async () => {
+    answer = (body) => (body as Call[]).map(({ id, method }) => ({ id, result: method })).toReversed();
+    expect(await rpc.batch(CALLS)).toEqual(["eth_call", "eth_blockNumber"]);
+  });
+
+  it("in which one call is refused says which", async () => {
+    answer = (body) =>
+      (body as Call[]).map(({ id, method }) =>
+        method === "eth_call" ? { id, result: "0x" } : { id, error: { code: -32_005, message: "too many" } },
+      );
+    await expect(rpc.batch(CALLS)).rejects.toThrow("eth_blockNumber: too many (-32005)");
+  });
+
+  it("to a node that takes none fails with the node's words", async () => {
+    answer = () => ({ error: { code: -32_600, message: "batches are not supported" } });
+    await expect(rpc.batch(CALLS)).rejects.toThrow("eth_call, eth_blockNumber: batches are not supported (-32600)");
+  });
+
+  it("with an answer left out has no outcome", async () => {
+    answer = (body) => [{ id: (body as Call[])[0]?.id, result: "0x" }];
+    await expect(rpc.batch(CALLS)).rejects.toBeInstanceOf(RpcUnreachable);
+  });
+});
