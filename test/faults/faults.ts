@@ -64,7 +64,7 @@ const mute = (): Weather => ({ kind: "mute" });
 /** Takes the last blocks back; their transactions come again, as they do from other nodes' pools, or are lost. */
 const reorganisation = (name: string, returns: boolean): Fault => ({
   name,
-  strike: async ({ rpc, miner }, random) => {
+  strike: async ({ rpc, miner, note }, random) => {
     const depth = random.int(1, 10);
     await miner.hold(async () => {
       const head = Number(await rpc<Hex>("eth_blockNumber"));
@@ -73,7 +73,13 @@ const reorganisation = (name: string, returns: boolean): Fault => ({
         const found = await rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", [`0x${block.toString(16)}`, false]);
         for (const hash of found.transactions) raw.push(await rpc<Hex>("eth_getRawTransactionByHash", [hash]));
       }
-      await rpc("anvil_reorg", [depth, []]);
+      try {
+        await rpc("anvil_reorg", [depth, []]);
+      } catch (error) {
+        // A node that was just started from a dump has no states from before it to go back to.
+        if (!/Required data unavailable/.test(String(error))) throw error;
+        return note(`no reorganisation of ${depth} blocks: the node has no states of so long ago`);
+      }
       if (!returns) return;
       for (const transaction of raw) await rpc("eth_sendRawTransaction", [transaction]).catch(() => {});
     });
