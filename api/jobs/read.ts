@@ -98,6 +98,8 @@ export class JobReader {
   async #notIndexed(query: JobQuery, own: readonly StoredJob[], rows: readonly JobRow[]): Promise<JobObject[]> {
     const listed = new Set(rows.map((row) => row.id));
     const { createdAt: newestIndexed, position: newestPosition } = rows[0] ?? { createdAt: 0, position: -1 };
+    const { before } = query;
+    const cursor = before === undefined ? null : await this.#indexed(() => getJob(this.#pool, before), null);
     const jobs: JobObject[] = [];
     for (const stored of own) {
       const id = toApiJobId(stored.jobId);
@@ -106,6 +108,8 @@ export class JobReader {
       const admitted = row !== null && (query.status === undefined || row.status === query.status);
       // Older than the page's first: the limit cut it. Newer: the index has got it since the page was read.
       if (admitted && row.position <= newestPosition) continue;
+      // On the page before this one: the chain's order of two jobs can be another than that of their ids.
+      if (admitted && cursor !== null && row.position > cursor.position) continue;
       const job = jobObject(row, stored, this.#escrow);
       if (job) jobs.push(job);
     }
