@@ -34,13 +34,19 @@ export function fuzzing(world: World): void {
   let pool: Pool;
   let before: Awaited<ReturnType<typeof state>>;
 
-  const state = async () => ({ credits: await credits(world), jobs: (await world.api.get("/v1/jobs?limit=100")).body });
+  // By id: jobs that the index has just got take the chain's order among themselves.
+  const state = async () => {
+    const { data, ...list } = (await world.api.get("/v1/jobs?limit=100")).body as {
+      data: { id: string; status: string }[];
+    };
+    return { credits: await credits(world), list, jobs: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+  };
 
   beforeAll(async () => {
     pool = new Pool(world.stack.info.base_url, { connections: SALVO, headersTimeout: HUNG_MS, bodyTimeout: HUNG_MS });
     // What the files before this one started has its time to end.
     before = await eventually(state, ({ credits: { escrowed }, jobs }) => {
-      return escrowed === 0 && jobs.data.every(({ status }: { status: string }) => /settled|failed/.test(status));
+      return escrowed === 0 && jobs.every(({ status }) => /settled|failed/.test(status));
     });
   });
   afterAll(() => pool?.close());

@@ -27,9 +27,9 @@ export function Value({ field, names }: { field: Field; names: Names }) {
     case "address":
       return <Addresses value={value} names={names} />;
     case "number":
-      return name === "model" ? <ModelName number={Number(value)} /> : <>{text}</>;
+      return name === "model" ? <ModelName number={Number(value)} /> : text;
     default:
-      return text.startsWith("0x") && text.length > 20 ? <Hash value={text} what={name} /> : <>{text}</>;
+      return text.startsWith("0x") && text.length > 20 ? <Hash value={text} what={name} /> : text;
   }
 }
 
