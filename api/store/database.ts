@@ -10,14 +10,18 @@ export const GATEWAY_SCHEMA = "gateway";
 // bigint columns hold block numbers, chain times and nonces: all far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
+/** A query without an answer for so long has lost its connection, whatever the network says: its client gets a 503, not a hang. */
+const QUERY_TIMEOUT_MS = 15_000;
+
 /** A pool whose connections see the gateway's tables. */
-export function openDatabase(url: string, logger: Logger, max = 20): pg.Pool {
+export function openDatabase(url: string, logger: Logger, max = 20, queryTimeoutMs = QUERY_TIMEOUT_MS): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
     options: `-c search_path=${GATEWAY_SCHEMA}`,
     application_name: "gateway",
     connectionTimeoutMillis: 5_000,
+    query_timeout: queryTimeoutMs,
     keepAlive: true,
   });
   // An idle connection that breaks is replaced at the next query; without a listener it would end the process.

@@ -1,10 +1,10 @@
 import { generatePrivateKey } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { complete, dispatch, type JobOptions, lockJob } from "./support/dispatch.ts";
+import { complete, dispatch, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
 import { chunk, dropAfter, type Peer, type Script, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
@@ -173,14 +173,17 @@ describe("an OpenAI-compatible backend", () => {
   });
 
   it("is let go when the job is refused, and nothing is signed", async () => {
-    const closed = new Promise<void>((resolve) => {
-      peer.play((res) => {
-        res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "early" }));
-        res.on("close", resolve);
+    let open = 0;
+    peer.play((res) => {
+      open += 1;
+      res.on("close", () => {
+        open -= 1;
       });
+      res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "early" }));
     });
-    const job = await lockJob(chain, worker, { lockedTokens: 500, request: { max_tokens: 4_000 } });
-    expect(await dispatch(worker, job)).toMatchObject({ status: 400, names: [] });
-    await closed;
+    // Without a lock: the worker waits a moment for one to appear, and its backend begins meanwhile.
+    const job = await prepare(chain, worker);
+    expect(await dispatch(worker, job)).toMatchObject({ status: 409, refusal: "not_locked", names: [] });
+    await vi.waitFor(() => expect(open).toBe(0), 10_000);
   });
 });

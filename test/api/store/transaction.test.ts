@@ -44,3 +44,14 @@ test("what fails is undone, and its connection serves the next one", async () =>
   await transaction(pool, (client) => client.query("INSERT INTO public.proof VALUES (2)"));
   expect((await pool.query("SELECT n FROM public.proof")).rows).toEqual([{ n: 2 }]);
 });
+
+test("a query that is never answered fails in its time, and its connection is not used again", async () => {
+  const impatient = openDatabase(stack.info.database_url, pino({ level: "silent" }), 1, 300);
+  try {
+    await expect(impatient.query("SELECT pg_sleep(20)")).rejects.toThrow("Query read timeout");
+    // With one connection at most, this one would wait for the sleeping query.
+    expect((await impatient.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  } finally {
+    await impatient.end();
+  }
+});

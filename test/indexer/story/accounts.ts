@@ -46,7 +46,7 @@ export function accounts(live: Live): void {
     const { pool, world } = live.stage;
     const onChain = await world.read<{ stake: bigint }>("WorkerRegistry", "workerAt", 1);
     expect((await getWorker(pool, world.worker.address))?.stake).toBe(onChain.stake);
-    const [config] = await live.stage.sql("SELECT arbiter_set, arbiter_quorum FROM index.protocol_config");
+    const [config] = await live.stage.sql("SELECT arbiter_set::text, arbiter_quorum FROM index.protocol_config");
     expect(config).toEqual({ arbiter_set: "2", arbiter_quorum: 1 });
   });
 }

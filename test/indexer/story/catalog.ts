@@ -37,7 +37,9 @@ export function catalog(live: Live): void {
     });
     expect(await getModel(pool, "qwen3-1.7b", now)).toMatchObject({ retired: true });
     expect(await getModel(pool, "unknown", now)).toBeNull();
-    const columns = "fee_bps, next_fee_bps, paused, minimum_stake, next_minimum_stake, slash_amount, next_slash_amount";
+    // As text: how a driver reads 64 bits depends on who else set it up in this process.
+    const amounts = ["minimum_stake", "next_minimum_stake", "slash_amount", "next_slash_amount"];
+    const columns = ["fee_bps", "next_fee_bps", "paused", ...amounts.map((name) => `${name}::text`)].join(", ");
     const [config] = await live.stage.sql(`SELECT ${columns} FROM index.protocol_config`);
     expect(config).toEqual({
       fee_bps: 1_000,

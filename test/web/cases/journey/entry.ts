@@ -24,7 +24,8 @@ export function entrySteps(person: Person): void {
     await visitor.press("Deposit");
     await visitor.sees("Credits added");
     expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
-    expect(await visitor.figure("Free credits")).toBe("100");
+    // The figure follows the message by the time it takes to ask for it.
+    await expect.poll(() => visitor.figure("Free credits"), { timeout: 10_000 }).toBe("100");
     expect(await chainReader(person.stack).account(person.account.address)).toMatchObject({ free: 100, escrowed: 0 });
   });
 

@@ -55,9 +55,10 @@ export function jobSteps(person: Person): void {
     await visitor.press("Deposit");
     await visitor.sees("Credits added");
     const { jobId: disputed } = await person.complete(person.apiKey);
-    const before = await chainReader(person.stack).account(person.account.address);
     await visitor.go(`/jobs/${disputed}`);
     await visitor.page.locator(".badge", { hasText: "settled" }).first().waitFor();
+    // From here on no job of the account holds credits.
+    const before = await chainReader(person.stack).account(person.account.address);
     await visitor.press("Dispute…");
     await visitor.page.getByLabel("The whole answer as you received it").fill("Nothing like it arrived.");
     await visitor.press("Dispute with my wallet");
