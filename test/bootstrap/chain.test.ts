@@ -14,9 +14,13 @@ const height = async (stack: TestStack): Promise<number> =>
 const balance = (stack: TestStack): Promise<string> =>
   rpc<string>(stack.info.rpc_url, "eth_getBalance", [WALLET, "latest"]);
 
+/** Pays, and waits until that is mined: the node takes a transaction before it has mined it. */
 async function pay(stack: TestStack): Promise<void> {
   const [from] = await rpc<string[]>(stack.info.rpc_url, "eth_accounts");
-  await rpc(stack.info.rpc_url, "eth_sendTransaction", [{ from, to: WALLET, value: "0x1" }]);
+  const hash = await rpc(stack.info.rpc_url, "eth_sendTransaction", [{ from, to: WALLET, value: "0x1" }]);
+  await expect
+    .poll(() => rpc(stack.info.rpc_url, "eth_getTransactionReceipt", [hash]), { timeout: 10_000 })
+    .toBeTruthy();
 }
 
 /** Waits for the next dump that holds what is on the chain now. */

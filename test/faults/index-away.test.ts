@@ -1,5 +1,5 @@
 /**
- * The index is down while the service is under load. INDEX_AWAY_SECONDS sets for how long (20); docs/faults.md tells of five minutes.
+ * The index is down while the service is under load. INDEX_AWAY_SECONDS sets for how long (10); docs/faults.md tells of five minutes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
@@ -13,7 +13,7 @@ import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
-const AWAY_MS = Number(process.env["INDEX_AWAY_SECONDS"] ?? 20) * 1000;
+const AWAY_MS = Number(process.env["INDEX_AWAY_SECONDS"] ?? 10) * 1000;
 const CREDITS = 100_000;
 const LAG = "indexed-until";
 const MODEL = "qwen3-1.7b";
