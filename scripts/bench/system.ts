@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync } from "node:fs";
+import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PARTS } from "../local-stack/options.ts";
@@ -6,6 +6,7 @@ import { freePorts } from "../local-stack/ports.ts";
 import { removeDataDir } from "../local-stack/postgres-home.ts";
 import { type Stack, startStack } from "../local-stack/stack.ts";
 import type { Target } from "./load.ts";
+import { processorMilliseconds, residentMegabytes } from "./processes.ts";
 import { openAccounts } from "./wallets.ts";
 
 export const MODEL = "qwen3-8b";
@@ -16,6 +17,8 @@ export type System = {
   target: Target;
   /** Resident memory by part, MB. */
   memory: () => Record<string, number>;
+  /** Processor time used so far by part, ms. */
+  processor: () => Record<string, number>;
   stop: () => Promise<void>;
 };
 
@@ -67,19 +70,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       headers: () => ({ authorization: `Bearer ${keys[turn++ % keys.length]}` }),
     },
     memory: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, residentMegabytes(pid)])),
+    processor: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, processorMilliseconds(pid)])),
     stop: async () => {
       await stack.stop();
       removeDataDir(dataDir);
     },
   };
-}
-
-/** Resident memory of one process; NaN where /proc does not tell. */
-export function residentMegabytes(pid: number): number {
-  try {
-    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024);
-  } catch {
-    // Other systems, or the process has ended: the table shows a dash.
-    return Number.NaN;
-  }
 }

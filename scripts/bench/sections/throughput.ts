@@ -33,10 +33,11 @@ export async function throughput(
     () => progress(`${blocks}: ${answered} answered after ${Math.round((performance.now() - startedAt) / 1000)} s`),
     5_000,
   );
-  const memoryBefore = system.memory();
+  const [memoryBefore, processorBefore] = [system.memory(), system.processor()];
   const samples = await load(system.target, { concurrency, stream: true, seconds }, () => answered++);
   const loadSeconds = (performance.now() - startedAt) / 1000;
   clearInterval(ticker);
+  const processor = system.processor();
   const settledInTime = await count("JobSettled", fromBlock);
   const locked = await count("JobLocked", fromBlock);
   const deadline = Date.now() + SETTLE_WAIT_MS;
@@ -58,7 +59,8 @@ export async function throughput(
     answered: ok.length,
     failed: samples.length - ok.length,
     locked,
-    unsettled: ok.length - settled,
+    // Jobs of the single client before the load can settle within it.
+    unsettled: Math.max(0, ok.length - settled),
     first_p50: p50(first),
     first_p99: p99(first),
     jobs_per_transaction: transactions.jobs / Math.max(1, transactions.count),
@@ -67,6 +69,9 @@ export async function throughput(
     index_lag_idle_p99: p99(idleLags),
     index_lag_p50: p50(lags),
     index_lag_p99: p99(lags),
+    processor_ms_per_job: Object.fromEntries(
+      Object.entries(processor).map(([name, ms]) => [name, (ms - (processorBefore[name] ?? 0)) / ok.length]),
+    ),
     memory_before: memoryBefore,
     memory,
   };
@@ -88,6 +93,10 @@ export async function throughput(
         "block → row of the index p50 / p99",
         `${shown(result.index_lag_p50, 0)} / ${shown(result.index_lag_p99, 0)} ms`,
       ],
+      ...Object.entries(result.processor_ms_per_job).map(([name, ms]) => [
+        `processor time of ${name} a job`,
+        `${shown(ms, 2)} ms`,
+      ]),
       ...Object.entries(memory).map(([name, mb]) => [
         `memory of ${name}, before → after`,
         `${shown(memoryBefore[name] ?? Number.NaN, 0)} → ${shown(mb, 0)} MB`,

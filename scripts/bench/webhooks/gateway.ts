@@ -10,7 +10,7 @@ import { createWebhook } from "../../../api/webhooks/index.ts";
 import { freePorts } from "../../local-stack/ports.ts";
 import { removeDataDir } from "../../local-stack/postgres-home.ts";
 import { type Stack, startStack } from "../../local-stack/stack.ts";
-import { residentMegabytes } from "../system.ts";
+import { residentMegabytes } from "../processes.ts";
 
 const MASTER_KEY = "b3".repeat(32);
 
