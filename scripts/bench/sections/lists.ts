@@ -84,12 +84,12 @@ async function fill(system: System, jobs: number): Promise<void> {
     await client.query("SET session_replication_role = replica");
     await client.query(
       `INSERT INTO ${table}
-       SELECT (jsonb_populate_record(template, jsonb_build_object(
+       SELECT (jsonb_populate_record(one.template, jsonb_build_object(
          'id', '0x' || lpad(to_hex(n), 32, '0'),
-         'wallet', CASE WHEN n % ${LARGEST} = 0 THEN template.wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END,
+         'wallet', CASE WHEN n % ${LARGEST} = 0 THEN (one.template).wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END,
          'status', CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END,
          'position', n))).*
-       FROM generate_series(1, $1::int) n, (SELECT * FROM ${table} LIMIT 1) template`,
+       FROM generate_series(1, $1::int) n, (SELECT job AS template FROM ${table} AS job LIMIT 1) AS one`,
       [jobs],
     );
     await client.query(`ANALYZE ${table}`);
