@@ -1,29 +1,15 @@
 import type { Hex } from "viem";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
-import { escrowDomain } from "../../protocol/messages.ts";
 import type { Rpc } from "../chain/rpc.ts";
-import type { Offer } from "../store/job-steps.ts";
 import type { StoredJob } from "../store/jobs.ts";
-import { type JobContext, signAssignment } from "./context.ts";
+import type { JobContext } from "./context.ts";
 import { failJob, JOB_TIMEOUT, refundJob } from "./end.ts";
-import { settle, submitSettlement } from "./settle.ts";
-import { judge } from "./verdict.ts";
+import { type OpenJob, settleLateAnswer } from "./late-answer.ts";
+import { submitSettlement } from "./settle.ts";
 
 const SWEEP_MS = 10_000;
-const FETCH_TIMEOUT_MS = 5_000;
-
-type ChainJob = {
-  status: number;
-  model: number;
-  lockedAt: number;
-  credits: number;
-  creditsPerRequest: number;
-  creditsPer1kTokens: number;
-};
 
 /**
  * Ends jobs that nobody in this process runs any more: after a crash, or after a step that failed on the way. What the chain
@@ -110,7 +96,7 @@ export class Recovery {
   }
 
   /** A job that holds credits: settle it, or give them back. */
-  async #endOpen(job: StoredJob, chain: ChainJob): Promise<void> {
+  async #endOpen(job: StoredJob, chain: OpenJob): Promise<void> {
     const { head, times } = this.#context;
     const answerUntil = chain.lockedAt + times.completion;
     if (job.failure !== null) return this.#returnAgain(job, job.failure);
@@ -143,7 +129,7 @@ export class Recovery {
       await refundJob(this.#context, job.jobId);
       return;
     }
-    const answered = await this.#fetchAnswer(job, chain);
+    const answered = await settleLateAnswer(this.#context, job, chain);
     if (answered === "settled") return;
     if (over) {
       await refundJob(this.#context, job.jobId);
@@ -157,72 +143,5 @@ export class Recovery {
   async #returnAgain(job: StoredJob, failure: string): Promise<void> {
     if (failure === JOB_TIMEOUT) await refundJob(this.#context, job.jobId);
     else await failJob(this.#context, job.jobId, FailureReason.AnswerLost, failure);
-  }
-
-  /**
-   * Asks the job's worker for the finished answer; if it has none, every other host of the model, for the process may have ended
-   * before its newest offer was on record. `later`: one is still at work or out of reach; the next sweep asks again.
-   */
-  async #fetchAnswer(job: StoredJob, chain: ChainJob): Promise<"settled" | "none" | "later"> {
-    const { worker, workerEndpoint, attempt, acknowledgeBy } = job;
-    if (worker !== null && workerEndpoint !== null && acknowledgeBy !== null) {
-      const answer = await this.#ask(job, chain, { worker, workerEndpoint, attempt, acknowledgeBy });
-      if (answer !== "none") return answer;
-    }
-    const { workers, times } = this.#context;
-    const others = workers.registered(chain.model).filter(({ signer }) => signer !== worker);
-    const next = { attempt: attempt + 1, acknowledgeBy: (acknowledgeBy ?? chain.lockedAt) + times.acknowledge };
-    const offers = others.map(({ signer, endpoint }) => ({ worker: signer, workerEndpoint: endpoint, ...next }));
-    const answers = await Promise.all(offers.map((offer) => this.#ask(job, chain, offer)));
-    return answers.find((answer) => answer === "settled") ?? answers.find((answer) => answer === "later") ?? "none";
-  }
-
-  async #ask(job: StoredJob, chain: ChainJob, offer: Offer): Promise<"settled" | "none" | "later"> {
-    const { jobId } = job;
-    const { worker, workerEndpoint, attempt, acknowledgeBy } = offer;
-    const assignment = { jobId, worker, attempt, acknowledgeBy };
-    const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
-    const { account, chainId, escrow, logger } = this.#context;
-    const access = await account.signTypedData({
-      domain: escrowDomain(chainId, escrow),
-      types: outputAccessTypes,
-      primaryType: "OutputAccess",
-      message: { jobId, worker, expiresAt },
-    });
-    const body = {
-      assignment,
-      signature: await signAssignment(this.#context, assignment),
-      access: { expiresAt, signature: access },
-    };
-    let output: WorkerOutput | null;
-    try {
-      const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS);
-      output = await this.#context.client.fetchOutput(workerEndpoint, body, timeout);
-    } catch (error) {
-      logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
-      return "later";
-    }
-    if (output === null) return "none";
-    const { text, completion, signature, finish_reason } = output;
-    const bytes = Buffer.byteLength(text);
-    const seen = { jobId, worker, lockedAt: chain.lockedAt, hash: answerHash(text), text, bytes, maxTokens: null };
-    const verdict = judge(this.#context, seen, { completion, signature, finish_reason });
-    const incident = verdict.fault ?? verdict.excess;
-    if (incident !== null) this.#context.workers.report(worker, { ...incident, jobId });
-    if (verdict.fault !== null) return "none";
-    const settling = await settle(this.#context, {
-      jobId,
-      wallet: job.wallet,
-      worker,
-      attempt,
-      lockedAt: chain.lockedAt,
-      creditsLocked: chain.credits,
-      model: chain,
-      text,
-      signed: { completion, signature, finish_reason },
-      countedTokens: verdict.countedTokens,
-    });
-    await settling.done;
-    return "settled";
   }
 }

@@ -175,6 +175,11 @@ describe("a worker that fails before its first token", () => {
       primaryType: "Acknowledgement",
       message: { jobId: offer.assignment.jobId, attempt: offer.assignment.attempt },
     });
+    const settled = await eventually(
+      () => chain.job(jobId),
+      (job) => job.status === ChainStatus.Settled,
+    );
+    expect(settled.attempt).toBe(2);
     const acknowledge = chain.client.simulateContract({
       address: chain.escrow,
       abi: inferenceEscrowAbi,
@@ -182,11 +187,6 @@ describe("a worker that fails before its first token", () => {
       args: [offer.assignment, compactSignature(offer.signature), compactSignature(byWorker)],
     });
     await expect(acknowledge).rejects.toThrow(/Job_WrongState/);
-    const settled = await eventually(
-      () => chain.job(jobId),
-      (job) => job.status === ChainStatus.Settled,
-    );
-    expect(settled.attempt).toBe(2);
     offers = [];
   });
 });

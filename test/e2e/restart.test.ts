@@ -13,7 +13,11 @@ let before: { key: string | undefined; account: unknown; jobs: unknown };
 
 const start = async () => {
   const said: string[] = [];
-  stack = await startTestStack({ dataDir, workers: [{ models: ["qwen3-8b"] }], write: (line) => said.push(line) });
+  stack = await startTestStack({
+    dataDir,
+    workers: [{ models: ["qwen3-8b"], env: { WORKER_TOKENS_PER_SECOND: "100" } }],
+    write: (line) => said.push(line),
+  });
   return said.join("\n");
 };
 const state = async () => {
@@ -72,14 +76,24 @@ describe("the whole stack", () => {
     );
     for (let n = 0; n < 3; n++) await complete();
     const head = Number(await rpc<string>(stack.info.rpc_url, "eth_blockNumber"));
-    // Under way when everything ends.
-    const body = chat("qwen3-8b", "Hello", { max_tokens: 400 });
+    // Under way when everything ends: short ones somewhere between lock and settlement, and one whose worker is at work.
+    const client = apiClient(stack);
+    const ask = (content: string, more = {}) =>
+      client.request("POST", "/v1/chat/completions", chat("qwen3-8b", content, { max_tokens: 400, ...more }));
     const cut = Array.from({ length: 4 }, () =>
-      apiClient(stack)
-        .post("/v1/chat/completions", body)
+      ask("Hello")
+        .then((response) => response.text())
         .catch(() => null),
     );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const streamed = await ask("Write. [[tokens:400]]", { stream: true });
+    const reader = (streamed.body as ReadableStream<Uint8Array>).getReader();
+    while (!Buffer.from((await reader.read()).value ?? []).includes('"content":"'));
+    cut.push(
+      reader.read().then(
+        () => null,
+        () => null,
+      ),
+    );
     stack.killAll();
     await stack.stop();
     await Promise.all(cut);

@@ -1,0 +1,102 @@
+import type { Address, Hex } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { escrowDomain } from "../../protocol/messages.ts";
+import type { Offer } from "../store/job-steps.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import { type JobContext, signAssignment } from "./context.ts";
+import { settle } from "./settle.ts";
+import { judge } from "./verdict.ts";
+
+const FETCH_TIMEOUT_MS = 5_000;
+
+/** What the chain says of a job that holds credits. */
+export type OpenJob = {
+  status: number;
+  model: number;
+  lockedAt: number;
+  credits: number;
+  creditsPerRequest: number;
+  creditsPer1kTokens: number;
+};
+
+/** What came of asking: `later` where a worker is still at work or out of reach, and the next sweep asks again. */
+type Asked = "settled" | "none" | "later";
+
+/**
+ * Settles a job of an earlier process, if its worker has the finished answer; if it has none, every other host of the model is
+ * asked, for the process may have ended before its newest offer was on record.
+ */
+export async function settleLateAnswer(context: JobContext, job: StoredJob, chain: OpenJob): Promise<Asked> {
+  const { worker, workerEndpoint, attempt, acknowledgeBy } = job;
+  const hosts = context.workers.registered(chain.model);
+  if (worker !== null && workerEndpoint !== null && acknowledgeBy !== null) {
+    // Started again it may be somewhere else: where it is registered now counts, not where it took the job.
+    const endpoint = hosts.find(({ signer }) => signer === worker)?.endpoint ?? workerEndpoint;
+    const asked = await ask(context, job, chain, { worker, workerEndpoint: endpoint, attempt, acknowledgeBy });
+    if (asked !== "none") return asked;
+  }
+  const next = { attempt: attempt + 1, acknowledgeBy: (acknowledgeBy ?? chain.lockedAt) + context.times.acknowledge };
+  const others = hosts.filter(({ signer }) => signer !== worker);
+  const all = await Promise.all(
+    others.map(({ signer, endpoint }) =>
+      ask(context, job, chain, { worker: signer, workerEndpoint: endpoint, ...next }),
+    ),
+  );
+  return all.find((asked) => asked === "settled") ?? all.find((asked) => asked === "later") ?? "none";
+}
+
+async function ask(context: JobContext, job: StoredJob, chain: OpenJob, offer: Offer): Promise<Asked> {
+  const { jobId } = job;
+  const { worker, attempt } = offer;
+  let output: WorkerOutput | null;
+  try {
+    output = await fetchOutput(context, jobId, offer);
+  } catch (error) {
+    context.logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
+    return "later";
+  }
+  if (output === null) return "none";
+  const { text, completion, signature, finish_reason } = output;
+  const bytes = Buffer.byteLength(text);
+  const seen = { jobId, worker, lockedAt: chain.lockedAt, hash: answerHash(text), text, bytes, maxTokens: null };
+  const verdict = judge(context, seen, { completion, signature, finish_reason });
+  const incident = verdict.fault ?? verdict.excess;
+  if (incident !== null) context.workers.report(worker, { ...incident, jobId });
+  if (verdict.fault !== null) return "none";
+  const settling = await settle(context, {
+    jobId,
+    wallet: job.wallet,
+    worker,
+    attempt,
+    lockedAt: chain.lockedAt,
+    creditsLocked: chain.credits,
+    model: chain,
+    text,
+    signed: { completion, signature, finish_reason },
+    countedTokens: verdict.countedTokens,
+  });
+  await settling.done;
+  return "settled";
+}
+
+/** Shows the worker that this is the job's gateway, and fetches what it has stored; null if it has nothing. */
+async function fetchOutput(context: JobContext, jobId: Hex, offer: Offer): Promise<WorkerOutput | null> {
+  const { worker, workerEndpoint, attempt, acknowledgeBy } = offer;
+  const assignment = { jobId, worker, attempt, acknowledgeBy };
+  const access = await signAccess(context, jobId, worker);
+  const body = { assignment, signature: await signAssignment(context, assignment), access };
+  return context.client.fetchOutput(workerEndpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+}
+
+async function signAccess({ account, chainId, escrow }: JobContext, jobId: Hex, worker: Address) {
+  const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
+  const signature = await account.signTypedData({
+    domain: escrowDomain(chainId, escrow),
+    types: outputAccessTypes,
+    primaryType: "OutputAccess",
+    message: { jobId, worker, expiresAt },
+  });
+  return { expiresAt, signature };
+}
