@@ -151,7 +151,7 @@ export class Gateway {
       store,
       cipher: this.#ciphers.answers,
       outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
-      refused: new Set(),
+      refused: new Map(),
       logger,
     };
     const idempotency = new IdempotencyStore(pool);

@@ -44,8 +44,8 @@ export type JobContext = {
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;
-  /** Jobs whose client was told that they failed: whatever becomes of them, they are never charged. */
-  refused: Set<Hex>;
+  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (`refuseJob`). */
+  refused: Map<Hex, string>;
   logger: Logger;
 };
 

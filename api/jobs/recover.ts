@@ -99,9 +99,10 @@ export class Recovery {
   async #endOpen(job: StoredJob, chain: OpenJob): Promise<void> {
     const { head, times } = this.#context;
     const answerUntil = chain.lockedAt + times.completion;
-    if (job.failure !== null) return this.#returnAgain(job, job.failure);
-    // Nobody pays for an answer that its client was refused, or that cannot be had any more.
-    if (this.#context.refused.has(job.jobId) || this.#context.outputRetentionHours === 0) {
+    const failure = job.failure ?? this.#context.refused.get(job.jobId);
+    if (failure !== undefined) return this.#giveBack(job, failure);
+    // Nobody pays for an answer that cannot be had any more.
+    if (this.#context.outputRetentionHours === 0) {
       await failJob(this.#context, job.jobId, FailureReason.AnswerLost, "no answer can be had");
       return;
     }
@@ -139,8 +140,8 @@ export class Recovery {
     }
   }
 
-  /** It was over without a charge, its client was told so, and a reorganisation brought it back. */
-  async #returnAgain(job: StoredJob, failure: string): Promise<void> {
+  /** Its client was told that it is over without a charge: that was not mined, or a reorganisation took it back. */
+  async #giveBack(job: StoredJob, failure: string): Promise<void> {
     if (failure === JOB_TIMEOUT) await refundJob(this.#context, job.jobId);
     else await failJob(this.#context, job.jobId, FailureReason.AnswerLost, failure);
   }

@@ -9,7 +9,7 @@ import { Answer } from "./answer.ts";
 import { runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import type { CompletedEvent } from "./dispatch-stream.ts";
-import { failJob, refundJob } from "./end.ts";
+import { failJob, JOB_TIMEOUT, refundJob, refuseJob } from "./end.ts";
 import { type Lock, lockCredits } from "./lock.ts";
 import { OfferRecord } from "./offer-record.ts";
 import { type Settling, settle } from "./settle.ts";
@@ -99,8 +99,9 @@ export class JobRun {
     const { jobId } = this.input;
     const log = this.#context.logger.child({ jobId: toApiJobId(jobId) });
     log.error({ err: error }, "a job broke off on our side: it is failed");
-    this.#context.refused.add(jobId);
-    failJob(this.#context, jobId, FailureReason.AnswerLost, "the gateway broke off").catch((failure) =>
+    const why = "the gateway broke off";
+    void refuseJob(this.#context, jobId, why);
+    failJob(this.#context, jobId, FailureReason.AnswerLost, why).catch((failure) =>
       log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"),
     );
   }
@@ -188,7 +189,7 @@ export class JobRun {
   /** Ends the job without a charge, then gives the error back: no 5xx leaves a live job. */
   async #failed(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
     const { jobId } = this.input;
-    this.#context.refused.add(jobId);
+    void refuseJob(this.#context, jobId, why);
     const failing = failJob(this.#context, jobId, reason, why);
     failing.catch((failure) => this.#context.logger.warn({ err: failure }, "a job could not be failed yet"));
     // The operation is on its way; a chain that stands still must not hold the client.
@@ -211,6 +212,8 @@ export class JobRun {
 
   async #timedOut(lock: Lock): Promise<ApiError> {
     const jobId = toApiJobId(this.input.jobId);
+    // A refund that is not mined while the client waits, or is too early for the chain's clock, must not be overtaken by a late answer.
+    void refuseJob(this.#context, this.input.jobId, JOB_TIMEOUT);
     const refund = refundJob(this.#context, this.input.jobId);
     refund.catch((error) =>
       this.#context.logger.error({ err: error, jobId }, "a refund is open; a restart takes it up again"),

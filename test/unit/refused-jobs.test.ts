@@ -1,0 +1,133 @@
+/**
+ * A client that was told "nothing is charged" is not charged, also when the gateway is killed before the chain has the end of its job, and
+ * a worker has the whole answer for the next process.
+ */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Operation } from "../../api/chain/operations.ts";
+import type { Rpc } from "../../api/chain/rpc.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import type { DispatchEvents } from "../../api/jobs/dispatch-stream.ts";
+import { Recovery } from "../../api/jobs/recover.ts";
+import { JobRun } from "../../api/jobs/run.ts";
+import { Stages } from "../../api/jobs/stages.ts";
+import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { jobDigests } from "../../protocol/digests.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { signingAccount } from "../../protocol/secp256k1.ts";
+
+const ESCROW: Hex = `0x${"e5".repeat(20)}`;
+const TEXT = "The whole answer.";
+const gateway = signingAccount(generatePrivateKey());
+const worker = signingAccount(generatePrivateKey());
+const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
+const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
+
+type Dispatching = (events: DispatchEvents, signal: AbortSignal) => Promise<never>;
+let row: Record<string, unknown>;
+let lockedAt: number;
+beforeEach(() => {
+  vi.useFakeTimers();
+  row = { jobId: newJobId(), wallet: gateway.address, gateway: gateway.address, attempt: 0, worker: null };
+  Object.assign(row, { state: "locking", workerEndpoint: null, acknowledgeBy: null, completion: null, failure: null });
+});
+afterEach(() => void vi.useRealTimers());
+
+/** A gateway process on the row, whose chain mines the lock and then stands still; and what it has sent. */
+function process(dispatching: Dispatching) {
+  const sent: Operation["kind"][] = [];
+  const note = async (change: object) => void Object.assign(row, change);
+  const submit = ({ kind, jobId }: Operation) => {
+    sent.push(kind);
+    const events = [{ name: "JobLocked", args: { credits: 8, free: 0 }, position: 1 }];
+    const lock = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events };
+    return { sent: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
+  };
+  const fetchOutput = async () => {
+    const usage = { promptTokens: 3, completionTokens: 4 };
+    const completion = { jobId: row["jobId"] as Hex, proofHash: answerHash(TEXT), ...usage, completedAt: lockedAt + 5 };
+    const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
+    return { text: TEXT, completion, signature, finish_reason: "stop" };
+  };
+  const context = {
+    account: gateway,
+    chainId: 1,
+    escrow: ESCROW,
+    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
+    head: {
+      get time() {
+        return Math.floor(Date.now() / 1000);
+      },
+      block: { timestamp: lockedAt },
+      refresh: async () => {},
+    },
+    pipeline: { congested: false, submit },
+    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    workers: {
+      choose: (_model: number, excluded: Set<string>) => (excluded.has(host.signer) ? undefined : host),
+      registered: () => [host],
+      begin: () => ({ firstToken: () => {}, end: () => {} }),
+      report: () => {},
+    },
+    client: {
+      dispatch: (_endpoint: string, _body: object, events: DispatchEvents, signal: AbortSignal) =>
+        dispatching(events, signal),
+      fetchOutput,
+    },
+    store: {
+      update: (_jobId: Hex, change: object) => note(change),
+      locked: ({ escrowTx, offer }: { escrowTx: Hex; offer: object }) => note({ state: "pending", escrowTx, ...offer }),
+      answered: () => note({ state: "settling" }),
+      unfinished: async () => [{ ...row }],
+    },
+    cipher: { encrypt: () => Buffer.alloc(0) },
+    outputRetentionHours: 24,
+    refused: new Map(),
+    logger: pino({ level: "silent" }),
+  } as unknown as JobContext;
+  return { context, sent };
+}
+
+async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
+  const { context } = process(dispatching);
+  const request = { messages: [], max_tokens: 100 };
+  const input = { jobId: row["jobId"], wallet: gateway.address, model, request, credits: 8, stages: new Stages() };
+  const { completed } = new JobRun(context, input as never);
+  const told = completed.catch((error) => error);
+  await vi.advanceTimersByTimeAsync(20_000);
+  return told;
+}
+
+/** What the next process sends for the job. */
+async function nextProcessSends(): Promise<Operation["kind"][]> {
+  const { context, sent } = process(() => new Promise(() => {}));
+  const chain = { status: ChainStatus.Acknowledged, model: 1, lockedAt, credits: 8, ...model };
+  const rpc = { client: { readContract: async () => chain } } as unknown as Rpc;
+  void new Recovery(context, rpc, () => false).sweep();
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(sent).not.toEqual([]));
+  return sent;
+}
+
+it("a stream that its worker broke off is failed by the next process", async () => {
+  lockedAt = Math.floor(Date.now() / 1000);
+  const told = await clientIsTold(async ({ delta }) => {
+    delta("The whole");
+    throw new WorkerFailure("broken_stream", "gone", true);
+  });
+  expect(told).toMatchObject({ code: "service_unavailable", message: expect.stringContaining("nothing is charged") });
+  expect(await nextProcessSends()).toEqual(["fail"]);
+});
+
+it("a job whose time was over is refunded by the next process, while its answer could still be settled", async () => {
+  lockedAt = Math.floor(Date.now() / 1000) - 110;
+  const told = await clientIsTold(
+    (_, signal) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("late")))),
+  );
+  expect(told).toMatchObject({ code: "job_timeout", details: { refund_tx: null } });
+  expect(await nextProcessSends()).toEqual(["refund"]);
+});
