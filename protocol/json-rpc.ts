@@ -86,5 +86,7 @@ export class JsonRpc {
 function resultOf(method: string, reply: Reply): unknown {
   if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
   if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, reply.error.data);
+  // What a proxy says of itself (too many requests, no such route) is JSON as well. No receipt is `null`, and that is a result.
+  if (reply.result === undefined) throw new RpcUnreachable(method, "the answer has neither a result nor an error");
   return reply.result;
 }

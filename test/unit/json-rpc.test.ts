@@ -40,6 +40,11 @@ describe("a call", () => {
     expect(await rpc.request("eth_call", [1, "latest"])).toEqual(["eth_call", [1, "latest"]]);
   });
 
+  it("returns null as a result: there is no such receipt", async () => {
+    answer = (body) => ({ id: (body as Call).id, result: null });
+    expect(await rpc.request("eth_getTransactionReceipt", ["0x1"])).toBeNull();
+  });
+
   it("that the node refuses says why, with code and data", async () => {
     answer = () => ({ error: { code: 3, message: "execution reverted", data: "0x1234" } });
     const failure = await rpc.request("eth_call", []).catch((error) => error);
@@ -50,6 +55,7 @@ describe("a call", () => {
   it.each([
     ["what is no JSON", () => "<html>Bad Gateway</html>"],
     ["nothing", () => "null"],
+    ["a proxy's own words", () => ({ message: "Too Many Requests" })],
   ])("answered with %s has no outcome", async (_, reply) => {
     answer = reply;
     await expect(rpc.request("eth_call", [])).rejects.toBeInstanceOf(RpcUnreachable);
