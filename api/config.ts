@@ -27,6 +27,8 @@ const networks = z.string().transform((text, context) => {
   }
 });
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
+/** Of times on the chain, which counts in whole ones. */
+const wholeSeconds = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 
 const schema = z.object({
   API_PORT: port.default(4000),
@@ -69,7 +71,7 @@ const schema = z.object({
   /** Private networks in which workers and webhook receivers may be, such as 10.1.0.0/16,fd12:3456::/48. */
   ALLOW_ENDPOINT_NETWORKS: networks.optional(),
   /** How long answers are kept; 0 keeps none. */
-  OUTPUT_RETENTION_HOURS: z.coerce.number().min(0).default(24),
+  OUTPUT_RETENTION_HOURS: z.coerce.number().int().min(0).default(24),
   /** Blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction. */
   WEBHOOK_CONFIRMATIONS: z.coerce.number().int().min(0).default(2),
   /** Blocks a reorganisation can replace: so many are looked at again. */
@@ -84,7 +86,7 @@ const schema = z.object({
   /** How long ended deliveries stay in the log. */
   WEBHOOK_LOG_DAYS: z.coerce.number().int().positive().default(30),
   /** How long a worker has to acknowledge an assignment. */
-  ACKNOWLEDGE_SECONDS: seconds(10),
+  ACKNOWLEDGE_SECONDS: wholeSeconds(10),
   /** How long an acknowledged worker may take to its first token before another one is asked. */
   FIRST_TOKEN_SECONDS: seconds(60),
   /** Most jobs that one worker has from this gateway at once. */
@@ -92,7 +94,7 @@ const schema = z.object({
   /** First rest of a worker that did what no honest software does; doubled each time, up to an hour. */
   MISCONDUCT_REST_SECONDS: seconds(60),
   /** A lock that is not mined by then is refused. */
-  LOCK_SECONDS: seconds(20),
+  LOCK_SECONDS: wholeSeconds(20),
   /** How long a dispute waits for its job's settlement before it is answered with 409. */
   DISPUTE_WAIT_SECONDS: seconds(30),
   /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */

@@ -59,6 +59,14 @@ describe("the gateway's settings", () => {
     expect(read).toThrow("docs/operations.md");
   });
 
+  it.each(["OUTPUT_RETENTION_HOURS", "ACKNOWLEDGE_SECONDS", "LOCK_SECONDS"])(
+    "refuses half a unit of %s, with which every job would fail in the database or at the contract",
+    (name) => {
+      expect(() => readConfig(environment(1, { [name]: "0.5" }))).toThrow(name);
+      expect(readConfig(environment(1, { [name]: "7" }))).toMatchObject({ [name]: 7 });
+    },
+  );
+
   it("takes any number of other master keys", () => {
     expect(readConfig(environment(1)).OTHER_MASTER_KEYS).toEqual([]);
     const [a, b] = ["55".repeat(32), "66".repeat(32)];
