@@ -44,7 +44,7 @@ export type JobContext = {
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;
-  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (`refuseJob`). */
+  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (refuse.ts). */
   refused: Map<Hex, string>;
   logger: Logger;
 };

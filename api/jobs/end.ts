@@ -12,22 +12,6 @@ const REFUND_TRIES = 60;
 /** The `failure` of a job whose escrow is returned because its time was over. */
 export const JOB_TIMEOUT = "job_timeout";
 
-/**
- * Notes that the client of a job gets an error, before the chain has the job's end: nobody may charge it for an answer that turns up later.
- * It is in the row too, for a process that is killed meanwhile. Never rejects.
- */
-export async function refuseJob({ refused, store, logger }: JobContext, jobId: Hex, why: string): Promise<void> {
-  refused.set(jobId, why);
-  try {
-    await store.update(jobId, { failure: why });
-  } catch (error) {
-    logger.error(
-      { err: error, jobId: toApiJobId(jobId), why },
-      "a refused job could not be noted as such: killed before its end is mined, the next process may charge it",
-    );
-  }
-}
-
 /** Ends a job without a charge and waits until that is mined. */
 export async function failJob(context: JobContext, jobId: Hex, reason: FailureReason, why: string): Promise<Outcome> {
   const outcome = await context.pipeline.submit(failOperation(jobId, reason)).mined;

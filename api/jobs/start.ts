@@ -5,7 +5,8 @@ import { ApiError } from "../errors.ts";
 import type { ChatBody } from "../routes/chat-request.ts";
 import type { JobContext } from "./context.ts";
 import { dailyLimitReached, insufficientCredits, spendingFrozen } from "./lock.ts";
-import { type JobInput, JobRun, noWorkers } from "./run.ts";
+import { noWorkers } from "./refuse.ts";
+import { type JobInput, JobRun } from "./run.ts";
 import type { Stages } from "./stages.ts";
 import { tokenBudget } from "./tokens.ts";
 

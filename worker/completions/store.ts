@@ -8,7 +8,7 @@ import { type CompletionHead, type CompletionRecord, recordSchema } from "./reco
  * What a worker must not forget, in files:
  *
  *   taken/<job id>              empty; the job was taken here. Made once (O_EXCL), so that no job is ever taken twice, by whatever
- *                               process. Outlives a kill because it is written before anything is signed.
+ *                               process. Outlives a kill because it is written before the acknowledgement leaves.
  *   completions/<job id>.json   answer, Completion and signatures; made once and forced to the disk before the Completion's
  *                               signature leaves the process. Erased when the chain has the end of the job.
  */
