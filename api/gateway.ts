@@ -2,7 +2,6 @@ import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { signingAccount } from "../protocol/secp256k1.ts";
 import { Keys } from "./accounts/keys.ts";
 import { Balances } from "./chain/balances.ts";
@@ -16,7 +15,7 @@ import { connectRpc, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
 import { type Config, endpointPolicy } from "./config.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
-import type { JobContext, JobTimes } from "./jobs/context.ts";
+import type { JobContext } from "./jobs/context.ts";
 import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
@@ -26,6 +25,7 @@ import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
 import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/output.ts";
+import { checkDeployment, readTimes } from "./startup.ts";
 import { Cipher } from "./store/cipher.ts";
 import { DisputeStore } from "./store/disputes.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
@@ -109,8 +109,8 @@ export class Gateway {
     const { contracts, chainId } = config.deployment;
     const escrow = contracts.InferenceEscrow;
     const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
-    await this.#checkChain(account.address);
-    await this.#takeSigner(account.address);
+    await checkDeployment(rpc, config.deployment, account.address);
+    await this.signerLock.keep();
     await head.start();
     await recognizeChain(pool, config.deployment as Incarnation, logger);
 
@@ -142,7 +142,7 @@ export class Gateway {
       account,
       chainId,
       escrow,
-      times: await this.#times(),
+      times: await readTimes(rpc, config),
       head,
       pipeline: this.pipeline,
       balances: this.balances,
@@ -218,61 +218,6 @@ export class Gateway {
         this.#runs.delete(over);
       });
     this.#runs.add(over);
-  }
-
-  async #checkChain(signer: `0x${string}`): Promise<void> {
-    const { contracts, chainId } = this.config.deployment;
-    const actual = await this.rpc.client.getChainId();
-    if (actual !== chainId) throw new Error(`RPC_URL is chain ${actual}, the deployment file is for chain ${chainId}.`);
-    const [id] = await this.rpc.client.readContract({
-      address: contracts.InferenceEscrow,
-      abi: inferenceEscrowAbi,
-      functionName: "gatewayOf",
-      args: [signer],
-    });
-    if (id === 0) {
-      throw new Error(
-        `The escrow does not know the gateway ${signer}: its owner must call addGateway, or set another GATEWAY_PRIVATE_KEY.`,
-      );
-    }
-  }
-
-  async #takeSigner(signer: `0x${string}`): Promise<void> {
-    if (!(await this.signerLock.acquire())) {
-      throw new Error(
-        `Another process sends transactions as ${signer}: stop it, or give this one a signer of its own.`,
-      );
-    }
-    this.signerLock.onLost(() => void this.#retakeSigner());
-  }
-
-  async #retakeSigner(): Promise<void> {
-    while (!this.#stopping && !this.signerLock.held) {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      try {
-        if (await this.signerLock.acquire()) this.logger.info("the signer lock is held again: sending goes on");
-        else this.logger.error("another process took the signer: this one cannot send");
-      } catch (error) {
-        this.logger.warn({ err: error }, "the signer lock cannot be taken yet");
-      }
-    }
-  }
-
-  async #times(): Promise<JobTimes> {
-    const windows = await this.rpc.client.readContract({
-      address: this.config.deployment.contracts.InferenceEscrow,
-      abi: inferenceEscrowAbi,
-      functionName: "windows",
-    });
-    return {
-      completion: windows.completion,
-      inclusion: windows.inclusion,
-      dispute: windows.dispute,
-      arbitration: windows.arbitration,
-      acknowledge: this.config.ACKNOWLEDGE_SECONDS,
-      firstToken: this.config.FIRST_TOKEN_SECONDS,
-      lock: this.config.LOCK_SECONDS,
-    };
   }
 }
 
