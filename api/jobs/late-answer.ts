@@ -37,7 +37,8 @@ export async function settleLateAnswer(context: JobContext, job: StoredJob, chai
     const asked = await ask(context, job, chain, { worker, workerEndpoint: endpoint, attempt, acknowledgeBy });
     if (asked !== "none") return asked;
   }
-  const next = { attempt: attempt + 1, acknowledgeBy: (acknowledgeBy ?? chain.lockedAt) + context.times.acknowledge };
+  // An Assignment that has run out shows who asks, and that is all: a host that never had the job cannot take it with this one.
+  const next = { attempt: attempt + 1, acknowledgeBy: chain.lockedAt };
   const others = hosts.filter(({ signer }) => signer !== worker);
   const all = await Promise.all(
     others.map(({ signer, endpoint }) =>
