@@ -74,7 +74,7 @@ async function answerOnce(
       const release = () => idempotency.release(wallet, key, jobId);
       return answer(dependencies, plan, body, response, jobId, release);
     }
-    const job = await earlierAnswer(jobs, claim.jobId);
+    const job = await earlierAnswer(jobs, claim, () => idempotency.isClaimed(wallet, key, claim.jobId));
     if (job !== null) return replayAnswer(jobs, job, body, response);
     await idempotency.release(wallet, key, claim.jobId);
   }

@@ -1,19 +1,22 @@
 import type { Request, Response } from "express";
-import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ApiError } from "../errors.ts";
 import { setServiceHeaders } from "../http/request.ts";
 import { Answer } from "../jobs/answer.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { readAnswer } from "../jobs/output.ts";
+import type { EarlierClaim } from "../store/idempotency.ts";
 import type { StoredJob } from "../store/jobs.ts";
 import type { ChatBody } from "./chat-request.ts";
 import { ChunkWriter, completionObject, usageOf } from "./completion-shapes.ts";
 import { streamAnswer } from "./stream.ts";
 
 const POLL_MS = 100;
-/** A claimed job without a row after this belongs to a process that ended in between. */
-const UNRECORDED_MS = 5_000;
+/**
+ * Seconds beyond the time a lock has, after which a claimed job without a row belongs to a process that ended in between. Its row is written
+ * with its lock's transaction: until then it waits for a batch, and balances are read before. Given up earlier, its answer would be paid twice.
+ */
+const UNRECORDED_SECONDS = 20;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
 
 /** The request's Idempotency-Key, null without one. */
@@ -28,13 +31,21 @@ export function idempotencyKey(request: Request): string | null {
   return key;
 }
 
-/** Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. */
-export async function earlierAnswer(context: JobContext, jobId: Hex): Promise<StoredJob | null> {
+/**
+ * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
+ * earlier request still has the key, which it gives free when it ends without an answer.
+ */
+export async function earlierAnswer(
+  context: JobContext,
+  { jobId, ageMs }: EarlierClaim,
+  isClaimed: () => Promise<boolean>,
+): Promise<StoredJob | null> {
   const { completion, inclusion, lock } = context.times;
   const started = Date.now();
+  const lost = started - ageMs + (lock + UNRECORDED_SECONDS) * 1000;
   for (;;) {
     const job = await context.store.find(jobId);
-    if (job === null && Date.now() - started > UNRECORDED_MS) return null;
+    if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
     if (job?.state === "settling" || job?.state === "settled") return job;
     if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
     if (Date.now() - started > (completion + inclusion + lock) * 1000) {

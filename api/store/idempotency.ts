@@ -6,8 +6,10 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 /** Whose request it is, under which key, and its body as it came. */
 export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
 
-/** `new`: this request runs it. `known`: an earlier one did, as this job. `mismatch`: the key was used for another body. */
-export type Claim = { status: "new" } | { status: "known"; jobId: Hex } | { status: "mismatch" };
+/** An earlier request's claim on a key, so many milliseconds ago, for this job. */
+export type EarlierClaim = { jobId: Hex; ageMs: number };
+/** `new`: this request runs it. `known`: an earlier one did. `mismatch`: the key was used for another body. */
+export type Claim = { status: "new" } | ({ status: "known" } & EarlierClaim) | { status: "mismatch" };
 
 /** Rows live as long as answers may be asked for again, and never shorter than this. */
 const LEAST_HOURS = 24;
@@ -29,15 +31,25 @@ export class IdempotencyStore {
       [owner, key, fingerprint, toApiJobId(jobId)],
     );
     if (inserted.rowCount === 1) return { status: "new" };
-    const found = await this.#pool.query<{ fingerprint: Buffer; job_id: string }>(
-      "SELECT fingerprint, job_id FROM idempotency WHERE wallet = $1 AND key = $2",
+    const found = await this.#pool.query<{ fingerprint: Buffer; job_id: string; age: number }>(
+      `SELECT fingerprint, job_id, (extract(epoch FROM now() - created_at) * 1000)::float8 AS age
+       FROM idempotency WHERE wallet = $1 AND key = $2`,
       [owner, key],
     );
     const [row] = found.rows;
     // Released between the two statements: the request before us failed, so this one is new.
     if (row === undefined) return this.claim({ wallet, key, body }, jobId);
     if (!row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
-    return { status: "known", jobId: fromApiJobId(row.job_id) as Hex };
+    return { status: "known", jobId: fromApiJobId(row.job_id) as Hex, ageMs: row.age };
+  }
+
+  /** Whether the key is still claimed for this job. */
+  async isClaimed(wallet: string, key: string, jobId: Hex): Promise<boolean> {
+    const { rowCount } = await this.#pool.query(
+      "SELECT 1 FROM idempotency WHERE wallet = $1 AND key = $2 AND job_id = $3",
+      [wallet.toLowerCase(), key, toApiJobId(jobId)],
+    );
+    return rowCount === 1;
   }
 
   /** Gives the key free again: the job came to nothing, a repetition may try anew. */

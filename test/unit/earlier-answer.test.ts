@@ -1,0 +1,38 @@
+/** A second request with an Idempotency-Key: it waits for the first one's job as long as that can still be paid. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { earlierAnswer } from "../../api/routes/replay.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+
+const jobId = newJobId();
+const settled = { jobId, state: "settled" };
+let row: object | null;
+let claimed: boolean;
+const context = {
+  times: { completion: 120, inclusion: 30, lock: 20 },
+  store: { find: async () => row },
+} as unknown as JobContext;
+const ask = (ageMs = 0) => earlierAnswer(context, { jobId, ageMs }, async () => claimed);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [row, claimed] = [null, true];
+});
+afterEach(() => void vi.useRealTimers());
+
+it("a lock that waits for its batch is not taken for a process that ended: the answer would be paid twice", async () => {
+  const asked = ask();
+  await vi.advanceTimersByTimeAsync(18_000);
+  row = settled;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await asked).toBe(settled);
+});
+
+it("a request that gave its key free is not waited for", async () => {
+  claimed = false;
+  expect(await ask()).toBeNull();
+});
+
+it("a claim that is older than any lock, and has no job, is nobody's any more", async () => {
+  expect(await ask(60_000)).toBeNull();
+});
