@@ -28,7 +28,7 @@ const uint32 = z.number().int().min(0).max(0xffffffff);
 export const messageSchema = z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
 /** The chat request as a backend gets it: validated by the gateway, limits resolved. */
-export const chatRequestSchema = z.object({
+const chatRequestSchema = z.object({
   messages: z.array(messageSchema).min(1),
   max_tokens: z.number().int().min(1),
   temperature: z.number().optional(),
@@ -69,7 +69,7 @@ export const completionSchema = z.object({
     .max(2 ** 40 - 1),
 });
 
-export const FINISH_REASONS = ["stop", "length"] as const;
+const FINISH_REASONS = ["stop", "length"] as const;
 export const finishReasonSchema = z.enum(FINISH_REASONS);
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
@@ -83,7 +83,7 @@ export const completedEvent = z.object({
 export const errorEvent = z.object({ code: z.string(), message: z.string() });
 
 /** Proof that the asker holds the gateway's key now; `expiresAt` in Unix seconds, at most `OUTPUT_ACCESS_SECONDS` ahead. */
-export const outputAccessSchema = z.object({ expiresAt: z.number().int().positive(), signature: hex(65) });
+const outputAccessSchema = z.object({ expiresAt: z.number().int().positive(), signature: hex(65) });
 /** What `access.signature` signs (EIP-712, domain of the escrow). */
 export const outputAccessTypes = {
   OutputAccess: [

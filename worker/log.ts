@@ -20,7 +20,7 @@ export function createLogger(level: string): Logger {
 }
 
 /** An error as it may be logged. */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: firstLine(String(error)) };
   // The parser of JSON quotes what it could not read, which may be a piece of an answer.
   if (error instanceof SyntaxError) return { name: error.name, message: "malformed" };

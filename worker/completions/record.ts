@@ -6,7 +6,7 @@ const hex = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]+$/.test(v
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
 
 /** The signatures under which a job was taken: with them anyone can record the acknowledgement on chain. */
-export const papersSchema = z.object({
+const papersSchema = z.object({
   assignment: assignmentSchema,
   /** The gateway's signing key. */
   gateway: address,

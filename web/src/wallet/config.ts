@@ -4,7 +4,7 @@ import { getConnection } from "wagmi/actions";
 import type { AppConfig } from "../data/types.ts";
 
 /** The settlement chain as viem and wallets describe one. */
-export function chainOf(app: AppConfig) {
+function chainOf(app: AppConfig) {
   return defineChain({
     id: app.chain_id,
     name: app.chain_name,
