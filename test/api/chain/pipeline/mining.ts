@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MAX_IN_FLIGHT } from "../../../../api/chain/gathering.ts";
 import { eventually } from "../../../support/api-client.ts";
-import { account, lock, sleep, type World } from "./world.ts";
+import { lock, sleep, type World } from "./world.ts";
 
 /** Transactions that wait, are dropped or get stuck, or lose their nonce. */
 export function mining(world: World): void {
@@ -62,15 +62,7 @@ export function mining(world: World): void {
     it("costs the operation a new nonce, not its life", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
-      const foreign = await account.signTransaction({
-        type: "eip1559",
-        chainId: world.stack.info.chain_id,
-        nonce: await world.node.getTransactionCount({ address: account.address }),
-        to: account.address,
-        gas: 21_000n,
-        maxFeePerGas: 100_000_000_000n,
-      });
-      await world.node.sendRawTransaction({ serializedTransaction: foreign });
+      await world.useNextNonce();
       const outcome = await pipeline.submit(lock(head)).mined;
       expect(outcome.status).toBe("mined");
     }, 20_000);

@@ -63,14 +63,7 @@ export function processes(world: World): void {
       const { outbox, head, pipeline } = await world.start();
       await pipeline.submit(lock(head)).mined;
       const nonce = (await outbox.lastNonce()) + 1;
-      const foreign = await account.signTransaction({
-        type: "eip1559",
-        chainId: world.stack.info.chain_id,
-        nonce,
-        to: account.address,
-        gas: 21_000n,
-        maxFeePerGas: 100_000_000_000n,
-      });
+      const foreign = await world.foreignTransaction(nonce);
       const variant = { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n };
       await outbox.insert({ nonce, gas: 21_000n, items: [] }, variant, []);
       await world.node.sendRawTransaction({ serializedTransaction: foreign });

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { describe, expect, it, vi } from "vitest";
 import { failOperation } from "../../../../api/chain/operations.ts";
 import { FailureReason } from "../../../../protocol/job-status.ts";
-import { account, lock, sleep, type World } from "./world.ts";
+import { lock, sleep, type World } from "./world.ts";
 
 /** What a reorganisation takes back or moves. */
 export function reorganisations(world: World): void {
@@ -79,24 +79,13 @@ export function reorganisations(world: World): void {
   });
 
   describe("a nonce used by a foreign transaction that a reorganisation takes back", () => {
-    const takeNonce = async () => {
-      const foreign = await account.signTransaction({
-        type: "eip1559",
-        chainId: world.stack.info.chain_id,
-        nonce: await world.node.getTransactionCount({ address: account.address }),
-        to: account.address,
-        gas: 21_000n,
-        maxFeePerGas: 100_000_000_000n,
-      });
-      await world.node.sendRawTransaction({ serializedTransaction: foreign });
-    };
     const reorganise = (depth: number) =>
       world.node.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
 
     it("before it is given up: the same bytes are sent again", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
-      await takeNonce();
+      await world.useNextNonce();
       const { sent, mined } = pipeline.submit(lock(head));
       const hash = await sent;
       // It was told that its nonce is used, and looks for who used it.
@@ -109,7 +98,7 @@ export function reorganisations(world: World): void {
     it("afterwards: no gap is left before what was sent with the next one", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
-      await takeNonce();
+      await world.useNextNonce();
       const { hash } = await pipeline.submit(lock(head)).mined;
       await reorganise(2);
       const mined = async () => expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");

@@ -67,6 +67,24 @@ export class World {
     );
   }
 
+  /** A signed transaction of the signer that is none of a pipeline's: somebody else has its key. */
+  foreignTransaction(nonce: number): Promise<Hex> {
+    return account.signTransaction({
+      type: "eip1559",
+      chainId: this.stack.info.chain_id,
+      nonce,
+      to: account.address,
+      gas: 21_000n,
+      maxFeePerGas: 100_000_000_000n,
+    });
+  }
+
+  /** Such a transaction is mined with the next nonce. */
+  async useNextNonce(): Promise<void> {
+    const nonce = await this.node.getTransactionCount({ address: account.address });
+    await this.node.sendRawTransaction({ serializedTransaction: await this.foreignTransaction(nonce) });
+  }
+
   /** A pipeline as a gateway process would have it. */
   async start({ replaceAfterMs = 15_000 } = {}) {
     const rpc = connectRpc(this.stack.info.rpc_url);
