@@ -1,4 +1,3 @@
-import { recover as recoverPoint, signRecoverable } from "tiny-secp256k1";
 import {
   type Address,
   bytesToHex,
@@ -12,10 +11,11 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { privateKeyToAccount, publicKeyToAddress, toAccount } from "viem/accounts";
+import { recoverPoint, signRecoverable } from "./libsecp256k1.ts";
 
 /**
- * Signing and recovery by libsecp256k1 (WebAssembly): several times faster than the pure JavaScript that viem brings, and every
- * request is signed for and recovered from half a dozen times on its way.
+ * Signing and recovery by libsecp256k1: many times faster than the pure JavaScript that viem brings, and every request is signed
+ * for and recovered from half a dozen times on its way.
  */
 
 /** Half the order of the curve: the largest "low" s. The contracts refuse signatures above it. */
@@ -58,7 +58,7 @@ export function recoverSigner(hash: Hex, signature: Hex): Address | null {
   if (v !== 27 && v !== 28) return null;
   if (BigInt(bytesToHex(bytes.subarray(32, 64))) > HALF_ORDER) return null;
   try {
-    const point = recoverPoint(hexToBytes(hash), bytes.subarray(0, 64), (v - 27) as 0 | 1, false);
+    const point = recoverPoint(hexToBytes(hash), bytes.subarray(0, 64), (v - 27) as 0 | 1);
     return point === null ? null : publicKeyToAddress(bytesToHex(point));
   } catch {
     // r or s is zero or beyond the order of the curve: nobody's signature.

@@ -86,6 +86,7 @@ export async function startWorker({ config, privateKey, chain, backend, log }: P
       await runner.drain(seconds);
       clearInterval(sweeper);
       await watcher.stop();
+      await store.close();
       await backend.close();
     },
   };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { bytesToHex, type Hex, hexToBytes, keccak256, parseSignature, recoverAddress, serializeSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
+import { compiled, webAssembly } from "../../protocol/libsecp256k1.ts";
 import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { recoverSigner, signingAccount } from "../../protocol/secp256k1.ts";
 
@@ -82,4 +83,26 @@ test("takes nothing for a signature that the contracts refuse", async () => {
 test("refuses a private key that is none, as viem does", () => {
   expect(() => signingAccount(`0x${"00".repeat(32)}`)).toThrow();
   expect(() => signingAccount("0x1234")).toThrow();
+});
+
+test.skipIf(compiled === null)("compiled and WebAssembly sign and recover alike, whatever the bytes", () => {
+  const outcome = (recover: () => Uint8Array | null): string | null => {
+    try {
+      const point = recover();
+      return point === null ? null : bytesToHex(point);
+    } catch {
+      return null;
+    }
+  };
+  fc.assert(
+    fc.property(bytes(32), bytes(32), bytes(64), fc.constantFrom(0 as const, 1 as const), (hash, key, junk, parity) => {
+      const made = compiled?.signRecoverable(hash, key);
+      expect(webAssembly.signRecoverable(hash, key)).toEqual(made);
+      for (const signature of [made?.signature ?? junk, junk]) {
+        const recovered = outcome(() => compiled?.recoverPoint(hash, signature, parity) ?? null);
+        expect(outcome(() => webAssembly.recoverPoint(hash, signature, parity))).toBe(recovered);
+      }
+    }),
+    { numRuns: 50 },
+  );
 });

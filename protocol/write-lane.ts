@@ -4,7 +4,7 @@ type Waiting<T> = { item: T; resolve: () => void; reject: (error: unknown) => vo
 const MOST = 200;
 
 /**
- * Group commit into the database: a write goes out at once when none is under way, and what arrives meanwhile goes out together
+ * Group commit: a write goes out at once when none is under way, and what arrives meanwhile goes out together
  * as the next statement. A crowd of jobs in one block costs a few statements, a single job waits for nobody.
  */
 export class WriteLane<T> {
