@@ -34,10 +34,11 @@ export class Terminal {
     if (!this.interactive) {
       throw new ConfigError(`${question}\nNobody is at the terminal to answer; use ${instead} instead.`);
     }
-    process.stderr.write(`${question} `);
     const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
     const output = hidden ? nowhere : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true });
+    // Only now, when the terminal no longer echoes by itself: whoever answers at once must not see the passphrase.
+    process.stderr.write(`${question} `);
     try {
       return await new Promise<string>((resolve, reject) => {
         lines.once("line", resolve);
