@@ -17,7 +17,7 @@ const COMPLETION = "completion/";
  * What a worker must not forget, in a LevelDB of its folder, which one process at a time can open:
  *
  *   taken/<job id>       Unix seconds; the job was taken here, so that no job is ever taken twice. Outlives a kill because the
- *                        system has it before anything is signed.
+ *                        system has it before the acknowledgement leaves.
  *   completion/<job id>  answer, Completion and signatures as JSON; forced to the disk before the Completion's signature leaves
  *                        the process. Erased when the chain has the end of the job.
  *
