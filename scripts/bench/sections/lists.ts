@@ -9,6 +9,15 @@ import { MODEL, type System, startSystem } from "../system.ts";
 const REQUESTS = 500;
 /** One wallet has this share of all jobs: the largest customer. */
 const LARGEST = 10;
+const CHUNK = 100_000;
+
+/** What differs from copy `n` to copy `n`; their positions are before every real one's. */
+const VARYING: Record<string, string> = {
+  id: "'0x' || lpad(to_hex(n), 32, '0')",
+  wallet: `CASE WHEN n % ${LARGEST} = 0 THEN template.wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END`,
+  status: "CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END",
+  position: "n",
+};
 
 /** Latency of `GET /v1/jobs` with a full index: rows are copies of a real job, placed before it in the chain's order. */
 export async function lists(jobs: number, progress: (line: string) => void): Promise<Section> {
@@ -18,7 +27,7 @@ export async function lists(jobs: number, progress: (line: string) => void): Pro
     await load(system.target, { concurrency: 1, stream: false, requests: 3 });
     const before = await firstPage(system);
     progress(`filling the index with ${jobs} jobs`);
-    await fill(system, jobs);
+    await fill(system, jobs, progress);
     const { next_cursor: cursor } = await page(system, "limit=100");
     const queries: [string, string][] = [
       ["first page", "limit=20"],
@@ -72,7 +81,7 @@ async function measure(system: System, query: string): Promise<number[]> {
   return times;
 }
 
-async function fill(system: System, jobs: number): Promise<void> {
+async function fill(system: System, jobs: number, progress: (line: string) => void): Promise<void> {
   const client = new pg.Client({ connectionString: system.stack.info.database_url as string });
   await client.connect();
   try {
@@ -80,18 +89,24 @@ async function fill(system: System, jobs: number): Promise<void> {
       `SELECT table_schema AS schema FROM information_schema.view_table_usage WHERE view_schema = 'index' AND view_name = 'job'`,
     );
     const table = `"${rows[0]?.schema}".job`;
+    const { rows: columns } = await client.query<{ name: string }>(
+      `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = $1 AND table_name = 'job' ORDER BY ordinal_position`,
+      [rows[0]?.schema],
+    );
+    // Column by column: a row built from JSON is built anew for each of its columns.
+    const values = columns.map(({ name }) => VARYING[name] ?? `template."${name}"`);
     // The index's own triggers keep an undo log for reorganisations, which these rows will never need.
     await client.query("SET session_replication_role = replica");
-    await client.query(
-      `INSERT INTO ${table}
-       SELECT (jsonb_populate_record(one.template, jsonb_build_object(
-         'id', '0x' || lpad(to_hex(n), 32, '0'),
-         'wallet', CASE WHEN n % ${LARGEST} = 0 THEN (one.template).wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END,
-         'status', CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END,
-         'position', n))).*
-       FROM generate_series(1, $1::int) n, (SELECT job AS template FROM ${table} AS job LIMIT 1) AS one`,
-      [jobs],
-    );
+    for (let from = 1; from <= jobs; from += CHUNK) {
+      const to = Math.min(from + CHUNK - 1, jobs);
+      await client.query(
+        `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join(", ")})
+         SELECT ${values.join(", ")}
+         FROM generate_series($1::int, $2::int) n, (SELECT * FROM ${table} WHERE position > 0 ORDER BY position DESC LIMIT 1) AS template`,
+        [from, to],
+      );
+      progress(`${to} jobs`);
+    }
     await client.query(`ANALYZE ${table}`);
   } finally {
     await client.end();
