@@ -62,6 +62,8 @@ const schema = z.object({
   /** Most TCP connections at once: each costs memory, also one that sends nothing. */
   MAX_CONNECTIONS: z.coerce.number().int().positive().default(10_000),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  /** How long requests are still taken after the signal to stop, while `/readyz` sends the load balancer elsewhere. */
+  STOP_DELAY_SECONDS: z.coerce.number().min(0).max(300).default(0),
   /** Requests a second from one address; more get 429. */
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
   /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */

@@ -17,6 +17,7 @@ import { type Config, endpointPolicy } from "./config.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext } from "./jobs/context.ts";
 import { WorkerClient } from "./jobs/dispatch-client.ts";
+import { OverdueJobs } from "./jobs/overdue.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import type { JobRun } from "./jobs/run.ts";
@@ -61,9 +62,11 @@ export class Gateway {
   readonly #incidents: IncidentStore;
   readonly #ciphers: { answers: Cipher; webhookSecrets: Cipher };
   #recovery: Recovery | undefined;
+  #overdue: OverdueJobs | undefined;
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
+  #accepting = true;
   #stopping = false;
 
   constructor(config: Config, pool: pg.Pool, logger: Logger) {
@@ -99,8 +102,14 @@ export class Gateway {
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
 
-  get stopping(): boolean {
-    return this.#stopping;
+  /** False once it is known that the process stops, which it may do a while before it refuses requests. */
+  get accepting(): boolean {
+    return this.#accepting;
+  }
+
+  /** `/readyz` says from now on that requests should go elsewhere; those that come are served until `stop`. */
+  announceStop(): void {
+    this.#accepting = false;
   }
 
   /** Brings everything up, or rejects with what is missing and what to do. */
@@ -166,6 +175,8 @@ export class Gateway {
     };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
     this.#recovery.start();
+    this.#overdue = new OverdueJobs(jobs, pool, () => this.index.indexedUntil === null);
+    this.#overdue.start();
     this.metrics.observe(this);
     const disputes = new DisputeStore(pool);
     this.#desk = new DisputeDesk({
@@ -190,11 +201,13 @@ export class Gateway {
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
   async stop(timeoutMs: number): Promise<void> {
+    this.#accepting = false;
     this.#stopping = true;
     const webhooksStopped = this.webhooks.stop(timeoutMs);
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
     this.#recovery?.stop();
+    this.#overdue?.stop();
     this.#desk?.stop();
     this.#stopHousekeeping();
     this.index.stop();

@@ -35,7 +35,10 @@ async function main(): Promise<void> {
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
-    logger.info({ signal }, "stopping: running answers are finished first");
+    gateway.announceStop();
+    const delay = config.STOP_DELAY_SECONDS;
+    logger.info({ signal, delay }, "stopping: running answers are finished first");
+    await new Promise((resolve) => setTimeout(resolve, delay * 1000));
     const closed = new Promise((resolve) => server.close(resolve));
     await gateway.stop(STOP_MS);
     // Every job is over; what remains is the last bytes to slow readers.

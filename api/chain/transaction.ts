@@ -7,6 +7,8 @@ import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
 import type { RawReceipt } from "./rpc.ts";
 
 const POLL_MS = 100;
+/** Pause where the fee is beyond the cap, or beyond what the signer has: only time or a person helps. */
+const UNAFFORDABLE_MS = 2_000;
 /** Polls for our receipts after the nonce moved, before we believe that another transaction took it. */
 const FOREIGN_POLLS = 30;
 
@@ -32,7 +34,21 @@ export type SigningContext = {
   stopping: () => boolean;
 };
 
-/** Signs one form of a transaction at the current fees, or above `previous` by the 12.5 % nodes ask of a replacement. */
+/**
+ * What to offer: room for the base fee to double, at most the cap; above `previous` by the 12.5 % nodes ask of a replacement, which alone
+ * can come out above the cap.
+ */
+function fees({ head, ...context }: SigningContext, previous?: Variant): Pick<Variant, "maxFee" | "priorityFee"> {
+  const max = (a: bigint, b: bigint) => (a > b ? a : b);
+  const min = (a: bigint, b: bigint) => (a < b ? a : b);
+  const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n;
+  const priorityFee = max(context.priorityFee, previous ? raise(previous.priorityFee) : 0n);
+  const wanted = min(head.block.baseFee * 2n + priorityFee, context.feeCap);
+  const maxFee = max(wanted, previous ? raise(previous.maxFee) : 0n);
+  return { maxFee, priorityFee: min(priorityFee, maxFee) };
+}
+
+/** Signs one form of a transaction at the current fees, or above `previous`. */
 export async function signVariant(
   context: SigningContext,
   nonce: number,
@@ -40,14 +56,7 @@ export async function signVariant(
   data: Hex,
   previous?: Variant,
 ): Promise<Variant> {
-  const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n;
-  let priorityFee = context.priorityFee;
-  let maxFee = context.head.block.baseFee * 2n + priorityFee;
-  if (previous) {
-    if (priorityFee < raise(previous.priorityFee)) priorityFee = raise(previous.priorityFee);
-    if (maxFee < raise(previous.maxFee)) maxFee = raise(previous.maxFee);
-    if (maxFee < priorityFee) maxFee = priorityFee;
-  }
+  const { maxFee, priorityFee } = fees(context, previous);
   const { account, chainId, escrow } = context;
   const raw = await account.signTransaction({
     type: "eip1559",
@@ -84,15 +93,15 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
       const result = await broadcaster.send(latest.raw);
       if (result.status === "mined") return { status: "mined", receipt: result.receipt };
       if (result.status === "underpriced") {
-        await replace(context, row, calldata, log);
+        const replaced = await replace(context, row, calldata, log);
         since = Date.now();
-        await sleep(POLL_MS);
+        await sleep(replaced ? POLL_MS : UNAFFORDABLE_MS);
       }
       if (result.status === "no-funds") {
         log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
         // Who cannot pay must not offer more.
         since = Date.now();
-        await sleep(2_000);
+        await sleep(UNAFFORDABLE_MS);
       }
       if (result.status === "unknown") {
         log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
@@ -133,8 +142,8 @@ export async function settleNonce(context: SigningContext, row: OutboxRow, calld
   return { status: "abandoned" };
 }
 
-/** Adds a variant at a higher fee, unless that would exceed the cap. */
-async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<void> {
+/** Adds a variant at a higher fee; false if that would exceed the cap. */
+async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<boolean> {
   await context.head.refresh().catch((error) => log.warn({ err: error }, "base fee not refreshed"));
   const variant = await signVariant(context, row.nonce, row.gas, calldata, row.variants.at(-1));
   if (variant.maxFee > context.feeCap) {
@@ -142,10 +151,11 @@ async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, l
       { maxFee: variant.maxFee, cap: context.feeCap },
       "the fee cap is reached: the transaction waits as it is",
     );
-    return;
+    return false;
   }
   await context.outbox.addVariant(row.nonce, variant);
   row.variants.push(variant);
+  return true;
 }
 
 async function findReceipt(

@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import { columns, type Reader, read, view } from "./query.ts";
@@ -101,6 +102,21 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<{ rows:
   const rows = await read<JobRow>(reader, ["jobs", ...parts.map((part) => part[0])].join("_"), text, values);
   const hasMore = rows.length > limit;
   return { rows: hasMore ? rows.slice(0, limit) : rows, hasMore };
+}
+
+/** Most overdue jobs at a time. */
+const OVERDUE_LIMIT = 100;
+
+/**
+ * Ids (bytes16) of jobs that were locked before a time, still hold credits, and have no proven answer. Only ids made `since` are looked
+ * at: they begin with their time, so that this is a range of the primary key. Times are Unix seconds.
+ */
+export async function listOverdueJobs(reader: Reader, since: number, lockedBefore: number): Promise<Hex[]> {
+  const text = `SELECT id FROM ${view("job")} WHERE id >= $1 AND status IN ('pending', 'processing') AND created_at < $2
+    ORDER BY id LIMIT ${OVERDUE_LIMIT}`;
+  const from = `0x${(since * 1000).toString(16).padStart(12, "0")}`;
+  const rows = await read<{ id: Hex }>(reader, "jobs_overdue", text, [from, lockedBefore]);
+  return rows.map(({ id }) => id);
 }
 
 async function cursor(reader: Reader, wallet: string, param: "before" | "after", jobId: string): Promise<number> {

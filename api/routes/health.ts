@@ -17,7 +17,7 @@ export function healthRoutes(gateway: Gateway): Router {
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,
-      accepting: !gateway.stopping,
+      accepting: gateway.accepting,
     };
     const ok = Object.values(checks).every(Boolean);
     response.status(ok ? 200 : 503).json({ status: ok ? "ready" : "not ready", checks });

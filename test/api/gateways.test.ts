@@ -71,7 +71,7 @@ async function environment(signer: string): Promise<NodeJS.ProcessEnv & { BASE_U
 }
 
 async function startSecond(): Promise<Stack> {
-  const env = await environment(SECOND_KEY);
+  const env = { ...(await environment(SECOND_KEY)), STOP_DELAY_SECONDS: "5" };
   const baseUrl = env.BASE_URL;
   second = spawn(process.execPath, ["api/main.ts"], { stdio: "ignore", env });
   const ready = () =>
@@ -191,5 +191,19 @@ describe("two gateways", () => {
       wallet: wallet(),
       credits_remaining: 10_000 - charged,
     });
+  });
+});
+
+describe("a gateway that is told to stop", () => {
+  it("says so to the load balancer first, serves whoever still comes, and ends", async () => {
+    const key = await keys.regenerate(wallet());
+    const ended = new Promise((resolve) => second.once("exit", resolve));
+    second.kill("SIGTERM");
+    const readiness = () => fetch(`${other.info.base_url}/readyz`);
+    const refusal = await eventually(readiness, ({ status }) => status === 503);
+    expect(await refusal.json()).toMatchObject({ status: "not ready", checks: { accepting: false, signer: true } });
+    const answer = await both(key)[1].post("/v1/chat/completions", chat(MODEL, "Are you still there?"));
+    expect(answer.status).toBe(200);
+    expect(await ended).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { chat, eventually } from "../../support/api-client.ts";
-import { HEALTHY, SLOW, type World } from "./world.ts";
+import { HEALTHY, MUTE, SLOW, type World } from "./world.ts";
 
 /** Gateways that are gone when an answer is finished. */
 export function silentGateways(world: World): void {
@@ -45,6 +45,29 @@ export function silentGateways(world: World): void {
     });
   });
 
+  describe("a gateway whose database has lost a job that nobody answers", () => {
+    it("returns its credits once its time is long over", async () => {
+      await world.isListed(MUTE);
+      const before = await world.account();
+      const asked = world.api.post("/v1/chat/completions", chat(MUTE, "Are you there?")).catch(() => null);
+      const newest = await eventually(
+        () => world.api.get(`/v1/jobs?model=${MUTE}&limit=1`),
+        ({ body }) => ["pending", "processing"].includes(body.data[0]?.status),
+      );
+      const jobId = newest.body.data[0].id as string;
+      await world.stack.kill("api");
+      await asked;
+      await loseJob(world, jobId);
+      await world.stack.restart("api");
+      await eventually(
+        async () => (await world.chain.job(jobId)).status,
+        (status) => status === ChainStatus.Refunded,
+        60_000,
+      );
+      expect(await world.account()).toEqual(before);
+    }, 90_000);
+  });
+
   describe("a gateway that is killed while a worker answers", () => {
     it.each([
       ["", async () => {}],
@@ -72,6 +95,14 @@ export function silentGateways(world: World): void {
       expect((await world.account()).escrowed).toBe(0);
     });
   });
+}
+
+/** The job as a database that was restored from an older backup knows it: not at all. */
+async function loseJob({ stack }: World, jobId: string): Promise<void> {
+  const client = new pg.Client(stack.info.database_url);
+  await client.connect();
+  await client.query("DELETE FROM gateway.job WHERE job_id = $1", [jobId]);
+  await client.end();
 }
 
 /** The job's row as it is between the mined lock and the note of the offer. */

@@ -38,6 +38,7 @@ export function processes(world: World): void {
         escrow: world.stack.info.contracts.InferenceEscrow as Hex,
         head,
         priorityFee: 1_000_000_000n,
+        feeCap: 500_000_000_000n,
       };
       const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
       await outbox.insert({ nonce, gas: batchGas(operations), items: operations }, variant, []);

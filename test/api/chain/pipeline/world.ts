@@ -59,6 +59,12 @@ export class World {
     await this.stack?.remove();
   }
 
+  /** Mines a block of this base fee, wei per gas. */
+  async raiseBaseFee(baseFeePerGas: bigint): Promise<void> {
+    await this.node.setNextBlockBaseFeePerGas({ baseFeePerGas });
+    await this.node.mine({ blocks: 1 });
+  }
+
   /** Waits until `count` transactions wait at the node. */
   async untilPending(count: number): Promise<void> {
     await eventually(
@@ -86,7 +92,7 @@ export class World {
   }
 
   /** A pipeline as a gateway process would have it. */
-  async start({ replaceAfterMs = 15_000 } = {}) {
+  async start({ replaceAfterMs = 15_000, feeCap = 500_000_000_000n } = {}) {
     const rpc = connectRpc(this.stack.info.rpc_url);
     const head = new Head(rpc, logger);
     await head.start(100);
@@ -100,7 +106,7 @@ export class World {
       priorityFee: 1_000_000_000n,
       logger,
       replaceAfterMs,
-      feeCap: 500_000_000_000n,
+      feeCap,
       metrics: new Metrics(),
       takenBack: async (jobIds: Hex[]) => void this.takenBack.push(...jobIds),
       maySend: () => true,
