@@ -26,6 +26,14 @@ const networks = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
+/** Libraries differ in what they make of a '%' that starts no escape, and the log could not tell which password it has to hide. */
+const databaseUrl = z
+  .string()
+  .min(1)
+  .refine(
+    isDecodable,
+    "a '%' in it (of the password?) starts no escape: write each '%' as %25, '@' as %40, '/' as %2F",
+  );
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 /** Of times on the chain, which counts in whole ones. */
 const wholeSeconds = (fallback: number) => z.coerce.number().int().positive().default(fallback);
@@ -34,7 +42,7 @@ const schema = z.object({
   API_PORT: port.default(4000),
   API_HOST: z.string().default("127.0.0.1"),
   /** PostgreSQL; the gateway's tables and the index live in it. */
-  DATABASE_URL: z.string().min(1),
+  DATABASE_URL: databaseUrl,
   RPC_URL: z.url(),
   WS_URL: z.url().optional(),
   DEPLOYMENT_FILE: z.string().min(1),
@@ -145,6 +153,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     DOCS_URL: values.DOCS_URL ?? `${BASE_URL}/docs`,
     deployment,
   };
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Which endpoints of workers and webhooks this gateway may ask. */

@@ -8,13 +8,13 @@ import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
-import { IndexWatch } from "./chain/index-pace.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
 import { type Config, endpointPolicy } from "./config.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
+import { IndexWatch } from "./index/watch.ts";
 import type { JobContext } from "./jobs/context.ts";
 import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { OverdueJobs } from "./jobs/overdue.ts";
@@ -66,14 +66,18 @@ export class Gateway {
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
   #runs = new Set<Promise<unknown>>();
+  readonly #fatal: (error: unknown, message: string) => void;
   #accepting = true;
   #stopping = false;
+  #takenUp = false;
 
-  constructor(config: Config, pool: pg.Pool, logger: Logger) {
+  /** `fatal` ends the process after a defect that it must not outlive. */
+  constructor(config: Config, pool: pg.Pool, logger: Logger, fatal: (error: unknown, message: string) => void) {
     const { contracts, chainId } = config.deployment;
     this.config = config;
     this.pool = pool;
     this.logger = logger;
+    this.#fatal = fatal;
     this.rpc = connectRpc(config.RPC_URL);
     this.head = new Head(this.rpc, logger);
     this.index = new IndexWatch(pool, this.head, logger);
@@ -112,7 +116,12 @@ export class Gateway {
     this.#accepting = false;
   }
 
-  /** Brings everything up, or rejects with what is missing and what to do. */
+  /** Whether every transaction that an earlier process left open has come to its end; before, no job is taken. */
+  get takenUp(): boolean {
+    return this.#takenUp;
+  }
+
+  /** Brings everything up, or rejects with what is missing and what to do. Does not wait for the chain to mine anything. */
   async start(): Promise<void> {
     const { config, logger, rpc, head, pool } = this;
     const { contracts, chainId } = config.deployment;
@@ -139,12 +148,13 @@ export class Gateway {
       logger,
       takenBack: (jobIds: Hex[]) => store.reopen(jobIds),
       maySend: () => this.signerLock.held,
+      fatal: this.#fatal,
       stopping: () => this.pipeline.stopping,
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onMined((batch) => this.balances.observe(batch));
     this.index.start(config.SENDS_PER_SECOND, (perSecond) => this.pipeline.setSendRate(perSecond));
-    await Promise.all([this.directory.start(), this.pipeline.start()]);
+    const [{ takenUp }] = await Promise.all([this.pipeline.start(), this.directory.start()]);
     await this.workers.start();
 
     const jobs: JobContext = {
@@ -172,11 +182,10 @@ export class Gateway {
       docsUrl: config.DOCS_URL,
       track: (run) => this.#track(run),
       stopping: () => this.#stopping,
+      takenUp: () => this.#takenUp,
     };
     this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
-    this.#recovery.start();
     this.#overdue = new OverdueJobs(jobs, pool, () => this.index.indexedUntil === null);
-    this.#overdue.start();
     this.metrics.observe(this);
     const disputes = new DisputeStore(pool);
     this.#desk = new DisputeDesk({
@@ -187,7 +196,7 @@ export class Gateway {
       waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
       proofTx: (jobId) => this.jobReader.proofTx(jobId),
     });
-    this.#desk.start();
+    void takenUp.then(() => this.#goOn());
     this.#stopHousekeeping = startHousekeeping(
       { jobs: store, idempotency, disputes, incidents: this.#incidents },
       config.OUTPUT_RETENTION_HOURS,
@@ -197,6 +206,15 @@ export class Gateway {
     this.dispute = disputeRoute(this.jobReader, this.#desk, jobs.times.arbitration);
     this.webhooks.start();
     if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, this.#ciphers, logger, () => this.#stopping);
+  }
+
+  /** What the chain shows of this gateway's jobs and disputes is all there is now. */
+  #goOn(): void {
+    this.#takenUp = true;
+    if (this.#stopping) return;
+    this.#recovery?.start();
+    this.#overdue?.start();
+    this.#desk?.start();
   }
 
   /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */

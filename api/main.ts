@@ -26,7 +26,7 @@ const logger = createLogger(config.LOG_LEVEL, config);
 async function main(): Promise<void> {
   await migrate(config.DATABASE_URL, logger);
   const pool = openDatabase(config.DATABASE_URL, logger);
-  const gateway = new Gateway(config, pool, logger);
+  const gateway = new Gateway(config, pool, logger, fatal);
   await gateway.start();
   const server = await listen(gateway);
   logger.info({ url: config.BASE_URL }, "the gateway is ready");
@@ -69,6 +69,12 @@ function listen(gateway: Gateway): Promise<Server> {
     // An Expect that nobody knows is no reason not to answer.
     server.on("checkExpectation", app);
   });
+}
+
+/** Ends the process, which its supervisor starts again. Requests that failed with it are answered first. */
+function fatal(error: unknown, message: string): void {
+  logger.fatal({ err: error }, message);
+  setTimeout(() => process.exit(1), FLUSH_MS);
 }
 
 main().catch((error) => {

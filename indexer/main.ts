@@ -21,6 +21,9 @@ import { startHeadFeed } from "./launch/head-feed.ts";
 import { connect, lock } from "./launch/lock.ts";
 import { dropEverything, dropOldBuilds, dropSchema, isReady, shownSchemas, takeOver } from "./launch/schemas.ts";
 
+/** EX_TEMPFAIL: start it again. */
+const LOST_DATABASE = 75;
+
 const started = Date.now();
 const log = (line: string): void => console.log(`indexer: ${line}`);
 const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
@@ -69,8 +72,12 @@ async function requireFreePort({ host, port }: Environment): Promise<void> {
 function stopWithoutLock(client: pg.Client): void {
   const stop = (): void => {
     log("lost the connection to PostgreSQL, and with it the lock on the schema: stopping");
+    // Ponder ends a stop in order with 0, which a restart policy may take for the end of its work.
+    process.on("exit", () => {
+      process.exitCode = LOST_DATABASE;
+    });
     process.kill(process.pid, "SIGINT");
-    setTimeout(() => process.exit(75), 6_000).unref();
+    setTimeout(() => process.exit(), 6_000).unref();
   };
   client.once("error", stop);
 }

@@ -83,6 +83,16 @@ export class JsonRpc {
   }
 }
 
+/** A read, once more if it had no answer: the node may have closed a kept connection in the moment it was used. */
+export async function twice<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof RpcUnreachable)) throw error;
+    return read();
+  }
+}
+
 function resultOf(method: string, reply: Reply): unknown {
   if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
   if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, reply.error.data);

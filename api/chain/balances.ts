@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { logPosition, type MinedBatch } from "./outcome.ts";
-import type { Rpc } from "./rpc.ts";
+import { type Rpc, twice } from "./rpc.ts";
 
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
@@ -82,16 +82,11 @@ export class Balances {
 
   /** Balance from the chain. */
   async read(wallet: string): Promise<Balance> {
-    // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
-    const block = await this.#rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS);
-    const question = { abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
-    const data = encodeFunctionData({ ...question, args: [wallet as Address] });
-    const answer = await this.#rpc.request<Hex>("eth_call", [{ to: this.#escrow, data }, "latest"], READ_TIMEOUT_MS);
-    const account = decodeFunctionResult({ ...question, data: answer });
+    const { block, account } = await twice(() => this.#ask(wallet));
     const entry = {
       free: account.free,
       escrowed: account.escrowed,
-      position: logPosition(Number(block), 0),
+      position: logPosition(block, 0),
       readAt: Date.now(),
       limits: {
         frozen: (account.flags & FROZEN) !== 0,
@@ -107,6 +102,15 @@ export class Balances {
     }
     this.#set(wallet.toLowerCase(), entry);
     return this.#withReturns(wallet, entry);
+  }
+
+  async #ask(wallet: string) {
+    // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
+    const block = await this.#rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS);
+    const question = { abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
+    const data = encodeFunctionData({ ...question, args: [wallet as Address] });
+    const answer = await this.#rpc.request<Hex>("eth_call", [{ to: this.#escrow, data }, "latest"], READ_TIMEOUT_MS);
+    return { block: Number(block), account: decodeFunctionResult({ ...question, data: answer }) };
   }
 
   #withReturns(wallet: string, entry: Entry): Balance {

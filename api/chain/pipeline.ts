@@ -55,20 +55,26 @@ export class Pipeline {
     this.#finisher = new Finisher(context, rpc, (item) => this.#queue.push(item));
   }
 
-  /** Takes up the signer's nonce and brings every transaction that an earlier process left open to its end. */
-  async start(): Promise<void> {
+  /**
+   * Takes up the signer's nonce, then brings every transaction that an earlier process left open to its end: `takenUp` resolves when
+   * the last one is. Until then what becomes of their jobs is open.
+   */
+  async start(): Promise<{ takenUp: Promise<void> }> {
     const { account, outbox } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     const mined = Number(count);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
-    for (const row of await this.#reorgs.lost()) await takeBack(this.#context, row);
+    for (const row of await this.#reorgs.lostMeanwhile()) await takeBack(this.#context, row);
     const open = await outbox.open();
     this.#nextNonce = Math.max(mined, (await outbox.lastNonce()) + 1);
     if (open.length > 0) {
       this.#logger.info({ count: open.length }, "transactions of an earlier process are taken up");
     }
-    await Promise.all(open.map((row) => this.#finish(row, batchCalldata(row.items), [])));
-    this.#reorgs.start((row) => this.#finish(row, batchCalldata(row.items), []));
+    const again = (row: OutboxRow) => this.#finish(row, batchCalldata(row.items), []);
+    const takenUp = Promise.all(open.map(again)).then(() => {
+      if (!this.#stopping) this.#reorgs.start(again);
+    });
+    return { takenUp };
   }
 
   /** Calls `observer` for each mined batch, before the promises of its operations resolve. */
@@ -111,10 +117,7 @@ export class Pipeline {
     this.#pump();
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([idle, deadline]);
-    this.#stopping = true;
-    this.#reorgs.stop();
-    clearTimeout(this.#timer);
-    for (const item of this.#queue.drain()) item.reject(new NotSent("the gateway stopped"));
+    this.#halt("the gateway stopped");
   }
 
   /** Sends a batch if one may go now, or comes back when one may. */
@@ -137,9 +140,19 @@ export class Pipeline {
         this.#pump();
       },
       // Signing is local and recording ends by itself: this is a defect, and going on could leave a gap in the nonces.
-      (error) =>
-        this.#logger.fatal({ err: error }, "a batch could not be signed: nothing more is sent by this process"),
+      (error) => {
+        this.#halt("the gateway has to start anew");
+        this.#context.fatal(error, "a batch could not be signed: the next process takes up what is recorded");
+      },
     );
+  }
+
+  /** Sends nothing more. */
+  #halt(reason: string): void {
+    this.#stopping = true;
+    this.#reorgs.stop();
+    clearTimeout(this.#timer);
+    for (const item of this.#queue.drain()) item.reject(new NotSent(reason));
   }
 
   #later(ms: number): void {
@@ -153,7 +166,10 @@ export class Pipeline {
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(): Promise<void> {
     const items = this.#queue.take(this.#options.batchGas);
-    const { row, calldata } = await this.#sign(items);
+    const { row, calldata } = await this.#sign(items).catch((error) => {
+      for (const item of items) item.reject(new NotSent("its batch could not be signed", error));
+      throw error;
+    });
     const { nonce } = row;
     const variant = row.variants[0] as Variant;
     const jobs = items.flatMap(({ job }) => job ?? []);

@@ -4,6 +4,8 @@ import type { Rpc } from "./rpc.ts";
 import type { SigningContext } from "./transaction.ts";
 
 const LOOK_MS = 2_000;
+/** So many looks must miss a transaction: behind a load balancer, one node can be a block or two behind the one asked before. */
+const LOOKS = 3;
 /** Deepest reorganisation after which transactions that are mined again elsewhere are noticed. */
 const DEPTH = 64;
 const READS_AT_ONCE = 20;
@@ -19,7 +21,8 @@ export async function takeBack({ outbox, takenBack }: SigningContext, row: Outbo
 /**
  * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined, or the block in which we
  * saw one is another one now. The second matters where nodes have mined it again already: in a later block an item can fail that had
- * succeeded (an answer that is older than its lock). The very same bytes are then brought to their end once more.
+ * succeeded (an answer that is older than its lock). The very same bytes are then brought to their end once more. What one look alone
+ * misses may be a node that is behind.
  */
 export class ReorgWatch {
   readonly #context: SigningContext;
@@ -27,6 +30,8 @@ export class ReorgWatch {
   /** Blocks with transactions of ours that were seen to be the chain's, while `#newest` is: they need not be asked for again. */
   readonly #sure = new Map<number, Hex>();
   #newest: Block | undefined;
+  /** Nonces that were missed at the last look, and by how many looks in a row. */
+  #missed = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -35,8 +40,37 @@ export class ReorgWatch {
     this.#rpc = rpc;
   }
 
-  /** Transactions that are not where they were seen mined. */
-  async lost(): Promise<OutboxRow[]> {
+  /** Transactions that are not where an earlier process saw them mined. Takes a few seconds if it seems that there are some. */
+  async lostMeanwhile(): Promise<OutboxRow[]> {
+    let lost = await this.#lost();
+    while (this.#missed.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      lost = [...lost, ...(await this.#lost())];
+    }
+    return lost;
+  }
+
+  /** Transactions that are not where they were seen mined, by this look and those before it. */
+  async #lost(): Promise<OutboxRow[]> {
+    const before = this.#missed;
+    this.#missed = new Map();
+    const lost: OutboxRow[] = [];
+    for (const row of await this.#missing()) {
+      const looks = (before.get(row.nonce) ?? 0) + 1;
+      if (looks < LOOKS) this.#missed.set(row.nonce, looks);
+      else lost.push(row);
+    }
+    if (lost.length > 0) {
+      this.#context.logger.warn(
+        { nonces: lost.map((row) => row.nonce) },
+        "a reorganisation took transactions of ours out of their blocks: the same bytes are brought to their end again",
+      );
+    }
+    return lost;
+  }
+
+  /** Transactions that are not where they were seen mined, as one node sees it now. */
+  async #missing(): Promise<OutboxRow[]> {
     const { account, outbox } = this.#context;
     await this.#followHead();
     const moved = await this.#moved();
@@ -44,14 +78,7 @@ export class ReorgWatch {
     const last = await outbox.lastMined();
     const count = Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
     if (moved.length === 0 && count > last) return [];
-    const rows = await outbox.mined(moved, count, last);
-    if (rows.length > 0) {
-      this.#context.logger.warn(
-        { nonces: rows.map((row) => row.nonce) },
-        "a reorganisation took transactions of ours out of their blocks: the same bytes are brought to their end again",
-      );
-    }
-    return rows;
+    return outbox.mined(moved, count, last);
   }
 
   /** Looks every two seconds; `again` brings a transaction to its end. */
@@ -74,7 +101,7 @@ export class ReorgWatch {
   }
 
   async #look(again: (row: OutboxRow) => Promise<void>): Promise<void> {
-    for (const row of await this.lost()) {
+    for (const row of await this.#lost()) {
       await takeBack(this.#context, row);
       // Its row is open from here on: should this fail, the next process takes it up.
       again(row).catch((error) =>
@@ -102,7 +129,10 @@ export class ReorgWatch {
       // A node that does not have the block yet says nothing about it; the nonce does, if the chain became shorter.
       for (const block of blocks) if (block !== null) this.#sure.set(Number(block.number), block.hash);
     }
-    return placed.filter(({ block, hash }) => (this.#sure.get(block) ?? hash) !== hash).map(({ nonce }) => nonce);
+    const moved = placed.filter(({ block, hash }) => (this.#sure.get(block) ?? hash) !== hash);
+    // The next look asks again, perhaps another node.
+    for (const { block } of moved) this.#sure.delete(block);
+    return moved.map(({ nonce }) => nonce);
   }
 
   #block(tag: string): Promise<Block | null> {

@@ -1,7 +1,7 @@
 import { createPublicClient, type Hex, http, type PublicClient, type RpcTransactionReceipt } from "viem";
 import { JsonRpc } from "../../protocol/json-rpc.ts";
 
-export { RpcError, RpcUnreachable } from "../../protocol/json-rpc.ts";
+export { RpcError, RpcUnreachable, twice } from "../../protocol/json-rpc.ts";
 
 /** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
 export type Rpc = {

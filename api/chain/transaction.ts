@@ -30,6 +30,8 @@ export type SigningContext = {
   maySend: () => boolean;
   /** Told which jobs' operations the chain took back: what was known of their end is not true any more. */
   takenBack: (jobIds: Hex[]) => Promise<void>;
+  /** Told of a defect after which this process must not go on: ends it, for the next one to start clean. */
+  fatal: (error: unknown, message: string) => void;
   /** True once this process stops: what is open is left to the next one. */
   stopping: () => boolean;
 };

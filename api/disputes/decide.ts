@@ -53,7 +53,9 @@ export class Decider {
     for (;;) {
       const [job, stored] = await Promise.all([this.#jobOf(jobId), this.#context.jobs.store.find(jobId)]);
       const open = job.status === ChainStatus.Settled || job.status === ChainStatus.Proven;
-      if (job.status === ChainStatus.Disputed || stored?.disputeTx) return refused("already_open");
+      if (job.status === ChainStatus.Disputed) return refused("already_open");
+      // Its transaction may be gone: a reorganisation can take a dispute back.
+      if (stored?.disputeTx && (await this.#wasDisputed(jobId))) return refused("already_open");
       if (job.status === ChainStatus.Failed) return refused("not_charged");
       if (job.status === ChainStatus.Refunded) {
         return refused((await this.#wasDisputed(jobId)) ? "already_open" : "not_charged");

@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import type { IndexWatch } from "../chain/index-pace.ts";
+import type { IndexWatch } from "../index/watch.ts";
 
 /**
  * Says on answers that come from the index what they lack: `indexed-until` is there while the index is behind, with the time

@@ -57,10 +57,13 @@ export async function listDisputes(
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
 }
 
-/** What was taken from a worker's stake, newest first. */
-export async function listSlashes(reader: Reader, signer: string, limit: number): Promise<SlashRow[]> {
-  const text = `SELECT ${SLASH} FROM ${view("slash")} WHERE worker = $1 ORDER BY position DESC LIMIT $2`;
+/** What was taken from the stakes of these workers, newest first, at most `each` of one worker. */
+export async function listSlashes(reader: Reader, signers: readonly string[], each: number): Promise<SlashRow[]> {
+  const text = `SELECT ${SLASH} FROM (
+      SELECT *, row_number() OVER (PARTITION BY worker ORDER BY position DESC) AS place
+      FROM ${view("slash")} WHERE worker = ANY($1)
+    ) s WHERE place <= $2 ORDER BY position DESC`;
   type Raw = Omit<SlashRow, "amount" | "stake"> & { amount: string; stake: string };
-  const rows = await read<Raw>(reader, "slashes", text, [signer.toLowerCase(), limit]);
+  const rows = await read<Raw>(reader, "slashes", text, [signers.map((signer) => signer.toLowerCase()), each]);
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount), stake: BigInt(row.stake) }));
 }

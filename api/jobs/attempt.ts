@@ -35,12 +35,28 @@ export type AttemptResult =
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
 export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {
-  const { jobId, attempt, worker, answer } = input;
+  const { jobId, attempt, worker } = input;
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
   // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
   const outstanding = context.workers.begin(worker, input.model.number);
-  const signature = await signAssignment(context, assignment);
+  try {
+    const signature = await signAssignment(context, assignment);
+    return await follow(context, input, { assignment, signature, firstToken: outstanding.firstToken });
+  } finally {
+    outstanding.end();
+  }
+}
+
+type SignedOffer = { assignment: Assignment; signature: Hex; firstToken: () => void };
+
+async function follow(
+  context: JobContext,
+  input: AttemptInput,
+  { assignment, signature, firstToken }: SignedOffer,
+): Promise<AttemptResult> {
+  const { jobId, attempt, worker, answer } = input;
+  const { acknowledgeBy } = assignment;
   const recorded = input.record({ attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint });
 
   const startedAt = performance.now();
@@ -62,7 +78,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
         delta: (content) => {
           if (answer.pieces === 0) {
             clearTimeout(timer);
-            outstanding.firstToken();
+            firstToken();
             relay.firstToken();
             input.onFirstToken();
           }
@@ -84,7 +100,6 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   } finally {
     clearTimeout(timer);
     relay.cancel();
-    outstanding.end();
   }
 }
 

@@ -18,6 +18,8 @@ import { judge } from "./verdict.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
+/** An attempt's number is a uint8 in the Assignment and on chain. */
+const LAST_ATTEMPT = 255;
 
 export type JobInput = {
   jobId: Hex;
@@ -95,7 +97,7 @@ export class JobRun {
     const excluded = new Set<string>();
     const row = new OfferRecord(this.#context, jobId, lock);
     for (let attempt = 1; !signal.aborted; attempt++) {
-      const worker = this.#context.workers.choose(model.number, excluded);
+      const worker = attempt > LAST_ATTEMPT ? undefined : this.#context.workers.choose(model.number, excluded);
       if (worker === undefined) {
         void row.write(null);
         throw await this.#uncharged(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));

@@ -27,6 +27,8 @@ export type ChatDependencies = {
   track: (run: JobRun) => void;
   /** True once the process stops: running jobs are finished, new ones go elsewhere. */
   stopping: () => boolean;
+  /** False while transactions of an earlier process are brought to their end. */
+  takenUp: () => boolean;
 };
 
 /** `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent. */
@@ -37,6 +39,11 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     if (dependencies.stopping()) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
+      });
+    }
+    if (!dependencies.takenUp()) {
+      throw new ApiError("service_unavailable", "This gateway has just started and takes no jobs yet; retry soon.", {
+        details: { retry_after: 5 },
       });
     }
     if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {

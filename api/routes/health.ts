@@ -17,6 +17,7 @@ export function healthRoutes(gateway: Gateway): Router {
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,
+      recovery: gateway.takenUp,
       accepting: gateway.accepting,
     };
     const ok = Object.values(checks).every(Boolean);

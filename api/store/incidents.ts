@@ -18,13 +18,19 @@ export type WorkerIncident = {
   detail: string;
 };
 
-/** Latest incidents of a worker (its signing key), newest first. `limit` at most 200. */
-export async function listWorkerIncidents(pool: pg.Pool, worker: string, limit = 50): Promise<WorkerIncident[]> {
-  const { rows } = await pool.query({
+/** Latest incidents of these workers (their signing keys), newest first, at most `each` of one worker. */
+export async function listWorkerIncidents(
+  reader: Pick<pg.Pool, "query">,
+  workers: readonly string[],
+  each: number,
+): Promise<WorkerIncident[]> {
+  const { rows } = await reader.query({
     name: "worker-incidents",
     text: `SELECT worker, code, occurrences, first_at AS "firstAt", last_at AS "lastAt", job_id AS "jobId", detail
-           FROM worker_incident WHERE worker = $1 ORDER BY last_at DESC, code LIMIT $2`,
-    values: [worker.toLowerCase(), Math.min(limit, 200)],
+           FROM (SELECT *, row_number() OVER (PARTITION BY worker ORDER BY last_at DESC, code) AS place
+                 FROM worker_incident WHERE worker = ANY($1)) i
+           WHERE place <= $2 ORDER BY last_at DESC, code`,
+    values: [workers.map((worker) => worker.toLowerCase()), each],
   });
   return rows.map((row) => {
     const code = incidentCode(row.code);

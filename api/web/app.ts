@@ -22,6 +22,8 @@ import { deliveryRoutes, settingsRoutes } from "./webhook-routes.ts";
 const BODY_LIMIT = 64 * 1024;
 /** Requests a second from one address that lead to questions to the node; nodes are metered. */
 const NODE_PER_SECOND = 50;
+/** The same for what is read of all workers and models, on the connections that jobs need. */
+const DIRECTORY_PER_SECOND = 50;
 
 /** Everything below `/app`: the application's files, and below `/app/api` the routes only it uses (docs/web.md). */
 export function webApp(gateway: Gateway): Router {
@@ -51,6 +53,7 @@ function webApi(gateway: Gateway): Router {
   );
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
   api.get("/config", configRoute(config));
   api.use(sessionRoutes(sessions));
   api.use(explorerRoutes({ rpc, reader: pool, jobs: new JobStore(pool) }));

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
-import type pg from "pg";
 import { showAddress } from "../http/request.ts";
 import { listModels, listSlashes, listWorkers } from "../index/index.ts";
+import type { Reader } from "../index/query.ts";
 import { isoTime } from "../jobs/view.ts";
 import { listWorkerIncidents } from "../store/incidents.ts";
 
@@ -9,7 +9,7 @@ const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
 
 /** What everyone may see of the catalog and the pool: `GET /models`, `GET /workers`. Stakes are in millionths of an SVC. */
-export function directoryRoutes(reader: pg.Pool): Router {
+export function directoryRoutes(reader: Reader): Router {
   const models: RequestHandler = async (_request, response) => {
     const rows = await listModels(reader);
     const data = rows.map((row) => ({
@@ -33,12 +33,14 @@ export function directoryRoutes(reader: pg.Pool): Router {
 
   const workers: RequestHandler = async (_request, response) => {
     const [rows, catalog] = await Promise.all([listWorkers(reader), listModels(reader)]);
+    // One question for all workers: this page is open to everyone, and shares its connections with jobs.
+    const signers = rows.map((row) => row.signer);
     const [slashes, incidents] = await Promise.all([
-      Promise.all(rows.map((row) => listSlashes(reader, row.signer, SLASHES_SHOWN))),
-      Promise.all(rows.map((row) => listWorkerIncidents(reader, row.signer, INCIDENTS_SHOWN))),
+      listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
     ]);
     const names = new Map(catalog.map((model) => [model.number, model.id]));
-    const data = rows.map((row, index) => ({
+    const data = rows.map((row) => ({
       number: row.number,
       address: showAddress(row.signer),
       owner: showAddress(row.owner),
@@ -49,7 +51,7 @@ export function directoryRoutes(reader: pg.Pool): Router {
       unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
       registered_at: isoTime(row.registeredAt),
       models: row.models.map((number) => names.get(number) ?? `model ${number}`),
-      slashes: (slashes[index] ?? []).map((slash) => ({
+      slashes: (slashes.get(row.signer) ?? []).map((slash) => ({
         job_id: slash.jobId,
         amount: slash.amount.toString(),
         slashed_at: isoTime(slash.blockTime),
@@ -57,7 +59,7 @@ export function directoryRoutes(reader: pg.Pool): Router {
         tx: slash.txHash,
       })),
       // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
-      incidents: (incidents[index] ?? []).map((incident) => ({
+      incidents: (incidents.get(row.signer) ?? []).map((incident) => ({
         code: incident.code,
         severity: incident.severity,
         title: incident.title,

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { endWhenInterrupted } from "../local-stack/interrupted.ts";
 import { PARTS } from "../local-stack/options.ts";
 import { freePorts } from "../local-stack/ports.ts";
 import { removeDataDir } from "../local-stack/postgres-home.ts";
@@ -39,7 +40,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
   // The database runs as another user when this runs as root.
   chmodSync(dataDir, 0o711);
-  const stack = await startStack({
+  const starting = startStack({
     dataDir,
     ports: await freePorts(2),
     parts: PARTS,
@@ -58,7 +59,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     },
     baseEnv: process.env,
     write: () => {},
-  }).ready;
+  });
+  const letBe = endWhenInterrupted(starting, dataDir);
+  const stack = await starting.ready;
   const keys = await openAccounts(stack, options.accounts, options.credits);
   let turn = 0;
   return {
@@ -72,6 +75,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     memory: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, residentMegabytes(pid)])),
     processor: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, processorMilliseconds(pid)])),
     stop: async () => {
+      letBe();
       await stack.stop();
       removeDataDir(dataDir);
     },

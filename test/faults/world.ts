@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
 import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
+import { endWhenInterrupted } from "../../scripts/local-stack/interrupted.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
 import { rpc } from "../../scripts/local-stack/rpc.ts";
 import { Client, openStore } from "../support/client.ts";
@@ -75,6 +76,7 @@ export async function openWorld(options: {
     // A process manager starts what has died again; here `revive` does.
     onDeath: (error, part) => revive(part, error),
   });
+  const letBe = endWhenInterrupted(running, running.options.dataDir);
   const stopKeeping =
     options.keep === undefined ? () => {} : keepLogs(join(running.options.dataDir, "logs"), options.keep);
   const reviving = new Set<Promise<void>>();
@@ -133,6 +135,7 @@ export async function openWorld(options: {
       await second.kill();
       if (options.keep !== undefined) writeFileSync(join(options.keep, "second-gateway.log"), second.output);
       await pool.end();
+      letBe();
       await running.stop();
       stopKeeping();
       await running.remove();

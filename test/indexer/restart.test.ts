@@ -54,6 +54,14 @@ test("after kill -9 it does not wait for the lock of the dead process", async ()
   expect(indexer.readyAfter).toBeLessThan(clean + 8_000);
 });
 
+test("without its database it ends with a status that says: start me again", async () => {
+  await stage.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher'");
+  expect(await indexer.part.exited).toBe(75);
+  expect(indexer.log).toContain("lost the connection to PostgreSQL");
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+});
+
 test("a second indexer of one build stands by, and takes over; an earlier build's schema is dropped then", async () => {
   await stage.sql("CREATE SCHEMA index_earlier_build");
   await stage.sql("CREATE TABLE index_earlier_build._ponder_checkpoint (finalized_checkpoint text)");

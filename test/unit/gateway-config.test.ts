@@ -59,6 +59,16 @@ describe("the gateway's settings", () => {
     expect(read).toThrow("docs/operations.md");
   });
 
+  it("says of a database's URL with a bare % in its password what to do, before anything has to decode it", () => {
+    const read = (password: string) =>
+      readConfig(environment(1, { DATABASE_URL: `postgres://gateway:${password}@db.example.com/x` }));
+    for (const wrong of ["50%", "half%off", "%zz"]) {
+      expect(() => read(wrong)).toThrow(/DATABASE_URL: .*%25/);
+      expect(() => read(wrong)).not.toThrow("db.example.com");
+    }
+    expect(read("50%25").DATABASE_URL).toContain("50%25");
+  });
+
   it.each(["OUTPUT_RETENTION_HOURS", "ACKNOWLEDGE_SECONDS", "LOCK_SECONDS"])(
     "refuses half a unit of %s, with which every job would fail in the database or at the contract",
     (name) => {

@@ -7,7 +7,7 @@ import {
   zeroAddress,
 } from "viem";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { JsonRpc, RpcUnreachable } from "../../protocol/json-rpc.ts";
+import { JsonRpc, twice } from "../../protocol/json-rpc.ts";
 import type { Chain } from "./connect.ts";
 
 /** A job as the escrow stores it. */
@@ -49,7 +49,7 @@ export class ChainReader {
       { method: "eth_call", params: [{ to: this.#escrow.address, data }, "latest"] },
       { method: "eth_getBlockByNumber", params: ["latest", false] },
     ];
-    const [answer, block] = await this.#twice(() => this.#rpc.batch<[Hex, { timestamp: Hex }]>(calls, READ_MS));
+    const [answer, block] = await twice(() => this.#rpc.batch<[Hex, { timestamp: Hex }]>(calls, READ_MS));
     const job = decodeFunctionResult({ ...question, data: answer });
     return { job, blockTime: Number(block.timestamp), at: performance.now() };
   }
@@ -129,16 +129,6 @@ export class ChainReader {
       const signer = await this.#client.readContract({ ...this.#escrow, functionName: "gatewaySigner", args: [id] });
       if (signer === zeroAddress) return;
       this.#gateways.set(signer.toLowerCase(), id);
-    }
-  }
-
-  /** A kept connection may have been closed by the node in the moment it was used. */
-  async #twice<T>(read: () => Promise<T>): Promise<T> {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof RpcUnreachable)) throw error;
-      return read();
     }
   }
 

@@ -1,10 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { ClassicLevel } from "classic-level";
 import type { Hex } from "viem";
 import { WriteLane } from "../../protocol/write-lane.ts";
-import { ConfigError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { isDamage, unusable } from "./damage.ts";
+import { readFormer, removeFormer } from "./import.ts";
 import { type CompletionHead, type CompletionRecord, recordSchema } from "./record.ts";
 
 /** A change of one key: `value` null erases it. `durable`: on the disk before the writer goes on, not only with the system. */
@@ -12,6 +14,7 @@ type Change = { key: string; value: string | null; durable: boolean };
 
 const TAKEN = "taken/";
 const COMPLETION = "completion/";
+const REPAIRED = "repaired";
 
 /**
  * What a worker must not forget, in a LevelDB of its folder, which one process at a time can open:
@@ -20,6 +23,7 @@ const COMPLETION = "completion/";
  *                        system has it before the acknowledgement leaves.
  *   completion/<job id>  answer, Completion and signatures as JSON; forced to the disk before the Completion's signature leaves
  *                        the process. Erased when the chain has the end of the job.
+ *   repaired             Unix milliseconds; marks of jobs from before may be lost, so all of them count as taken.
  *
  * What comes while a write is under way goes out together as the next one: a crowd of jobs waits for the disk once.
  */
@@ -29,6 +33,9 @@ export class CompletionStore {
   readonly #lane: WriteLane<Change>;
   /** Job ids under `taken/`. */
   readonly #known = new Set<string>();
+  /** Jobs whose Completion is being stored. */
+  readonly #saving = new Set<Hex>();
+  #repairedAt = 0;
 
   private constructor(db: ClassicLevel<string, string>, log: Logger) {
     this.#db = db;
@@ -36,26 +43,51 @@ export class CompletionStore {
     this.#lane = new WriteLane((changes) => this.#write(changes));
   }
 
-  /** Opens or makes the store. Answers are private: nobody else on the machine can read the folder. */
+  /**
+   * Opens or makes the store, taking over what an earlier version kept in files. Answers are private: nobody else on the machine
+   * can read the folder. What the disk has damaged is repaired once.
+   */
   static async open(folder: string, log: Logger): Promise<CompletionStore> {
     const path = join(folder, "jobs");
     await mkdir(path, { recursive: true, mode: 0o700 });
-    const db = new ClassicLevel<string, string>(path);
     try {
-      await db.open();
+      return await CompletionStore.#open(path, folder, log);
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      const why = hasCode(cause, "LEVEL_LOCKED") ? "another process has it open" : String(cause);
-      throw new ConfigError(`the worker's memory of its jobs, ${path}, cannot be opened: ${why}`, { cause: error });
+      if (!isDamage(error)) throw unusable(path, error);
+      log.warn(
+        { path, err: error },
+        "the worker's memory of its jobs is damaged: it is repaired, and jobs from before are not taken (again)",
+      );
     }
+    try {
+      await ClassicLevel.repair(path);
+      const store = await CompletionStore.#open(path, folder, log);
+      store.#repairedAt = Date.now();
+      await store.#lane.add({ key: REPAIRED, value: String(store.#repairedAt), durable: true });
+      return store;
+    } catch (error) {
+      throw unusable(path, error);
+    }
+  }
+
+  static async #open(path: string, folder: string, log: Logger): Promise<CompletionStore> {
+    const db = new ClassicLevel<string, string>(path);
+    await db.open();
     const store = new CompletionStore(db, log);
-    for await (const key of db.keys(range(TAKEN))) store.#known.add(key.slice(TAKEN.length));
-    return store;
+    try {
+      store.#repairedAt = Number((await db.get(REPAIRED)) ?? 0);
+      for await (const key of db.keys(range(TAKEN))) store.#known.add(key.slice(TAKEN.length));
+      await store.#takeOver(folder);
+      return store;
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
   }
 
   /** Marks a job as taken; false if it was before. */
   async take(jobId: Hex): Promise<boolean> {
-    if (this.#known.has(jobId)) return false;
+    if (this.isTaken(jobId)) return false;
     this.#known.add(jobId);
     try {
       const seconds = Math.floor(Date.now() / 1000);
@@ -67,15 +99,25 @@ export class CompletionStore {
     }
   }
 
-  /** Whether the job was taken here before. */
+  /** Whether the job was taken here before, or may have been. */
   isTaken(jobId: Hex): boolean {
-    return this.#known.has(jobId);
+    return this.#known.has(jobId) || createdAt(jobId) < this.#repairedAt;
   }
 
-  /** Stores a job's Completion; it is on the disk when this returns. */
-  save(record: CompletionRecord): Promise<void> {
+  /** Stores a job's Completion; it is on the disk when this returns. Throws if the job has another one: two cost the stake. */
+  async save(record: CompletionRecord): Promise<void> {
     const { jobId } = record.completion;
-    return this.#lane.add({ key: COMPLETION + jobId, value: JSON.stringify(record), durable: true });
+    if (this.#saving.has(jobId)) throw new Error(`a completion of job ${jobId} is being stored already`);
+    this.#saving.add(jobId);
+    try {
+      const known = await this.read(jobId);
+      if (known !== null && !isDeepStrictEqual(known.completion, record.completion)) {
+        throw new Error(`job ${jobId} has another completion already: a second one is never signed`);
+      }
+      await this.#lane.add({ key: COMPLETION + jobId, value: JSON.stringify(record), durable: true });
+    } finally {
+      this.#saving.delete(jobId);
+    }
   }
 
   /** A stored job with its answer; null if there is none. */
@@ -121,6 +163,24 @@ export class CompletionStore {
     return this.#db.close();
   }
 
+  /** Imports the files of an earlier version and removes them. Broken off, it is done again: what is here already stays. */
+  async #takeOver(folder: string): Promise<void> {
+    const former = await readFormer(folder, this.#log);
+    if (former === null) return;
+    const changes: Change[] = former.taken
+      .filter(({ jobId }) => !this.#known.has(jobId))
+      .map(({ jobId, at }) => ({ key: TAKEN + jobId, value: String(at), durable: true }));
+    for (const record of former.records) {
+      const key = COMPLETION + record.completion.jobId;
+      if (!(await this.#db.has(key))) changes.push({ key, value: JSON.stringify(record), durable: true });
+    }
+    if (changes.length > 0) await this.#write(changes);
+    for (const { jobId } of former.taken) this.#known.add(jobId);
+    await removeFormer(folder);
+    const [taken, completions] = [former.taken.length, former.records.length];
+    this.#log.info({ taken, completions }, "took over the jobs that an earlier version kept in files");
+  }
+
   #write(changes: readonly Change[]): Promise<void> {
     const operations = changes.map(({ key, value }) =>
       value === null ? ({ type: "del", key } as const) : ({ type: "put", key, value } as const),
@@ -132,6 +192,5 @@ export class CompletionStore {
 /** The keys that begin with `prefix`, which ends with a slash: "0" comes right after it. */
 const range = (prefix: string) => ({ gte: prefix, lt: `${prefix.slice(0, -1)}0` });
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
+/** Milliseconds in a job's id, a UUIDv7. */
+const createdAt = (jobId: Hex): number => Number.parseInt(jobId.slice(2, 14), 16);

@@ -5,11 +5,16 @@ import { p50, p99, shown } from "../statistics.ts";
 const CONCURRENCY = [1, 16, 64];
 /** Each server is asked in turn, in rounds, so that a busy moment of the machine meets all of them. */
 const ROUNDS = 4;
+/** Connections, compiled code and caches are warm in a service that runs: so many requests of each kind go to every server first. */
+const WARM_UP = 400;
 
 /** Time to first byte that each gateway adds to the upstream's own, in the same run. */
 export async function overhead(targets: readonly Target[], requests: number, blocks: string): Promise<Section> {
   const rows: string[][] = [];
   const json: object[] = [];
+  for (const target of targets) {
+    for (const stream of [false, true]) await load(target, { concurrency: 16, stream, requests: WARM_UP });
+  }
   for (const stream of [false, true]) {
     for (const concurrency of CONCURRENCY) {
       const measured = await inTurns(targets, concurrency, stream, Math.max(requests, concurrency * 8));
@@ -73,7 +78,6 @@ async function inTurns(
   requests: number,
 ): Promise<Measured[]> {
   const measured = targets.map((target): Measured => ({ target, samples: [] }));
-  // Connections, compiled code and caches are warm in a service that runs.
   for (const { target } of measured) await load(target, { concurrency, stream, requests: concurrency * 2 });
   for (let round = 0; round < ROUNDS; round++) {
     for (const { target, samples } of measured) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sendRate } from "../../../api/chain/index-pace.ts";
 import { Pacer } from "../../../api/chain/pacer.ts";
+import { sendRate } from "../../../api/index/watch.ts";
 
 test("a burst goes out at once, the rest at the rate", () => {
   const pacer = new Pacer(125, 2, 0);

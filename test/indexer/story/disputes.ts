@@ -128,14 +128,15 @@ export function disputes(live: Live): void {
       (["contested", "expired", "rejected", "indebted", "guilty"] as const).map(id),
     );
     expect(await listDisputes(pool, { limit: 10, before: all[3]?.position })).toEqual(all.slice(4));
-    expect(
-      (await listSlashes(pool, world.worker.address, 10)).map((row) => [row.jobId, row.amount, row.reason]),
-    ).toEqual([
+    const slashes = await listSlashes(pool, [world.worker.address, world.client.address], 10);
+    expect(slashes.map((row) => [row.jobId, row.amount, row.reason])).toEqual([
       [id("equivocatedSettled"), 500_000_000n, "equivocation"],
       [id("equivocatedProven"), 500_000_000n, "equivocation"],
       [id("equivocatedOpen"), 500_000_000n, "equivocation"],
       [id("guilty"), 500_000_000n, "fraudulent_proof"],
     ]);
+    expect(await listSlashes(pool, [world.worker.address], 3)).toEqual(slashes.slice(0, 3));
+    expect(await listSlashes(pool, [world.client.address], 3)).toEqual([]);
     const disputed = await listJobs(pool, { wallet: world.client.address, limit: 10, status: "disputed" });
     expect(disputed.rows.map((row) => row.id)).toEqual([id("contested")]);
   });

@@ -83,7 +83,7 @@ export function streams(world: World): void {
         );
         return world.spoiled();
       });
-      const [latest] = await listWorkerIncidents(world.database, world.evil.address, 1);
+      const [latest] = await listWorkerIncidents(world.database, [world.evil.address], 1);
       expect(latest).toMatchObject({ code: "other", detail: "a b", severity: "failure" });
     });
   });

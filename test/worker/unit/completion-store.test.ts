@@ -1,13 +1,16 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import type { Hex } from "viem";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { newJobId } from "../../../protocol/job-id.ts";
 import { CompletionStore } from "../../../worker/completions/store.ts";
 
 const log = pino({ level: "silent" });
 const jobId = (n: number): Hex => `0x${n.toString(16).padStart(32, "0")}`;
+/** A job made at this time. */
+const jobOf = (milliseconds: number): Hex => newJobId(milliseconds);
 const hash: Hex = `0x${"ab".repeat(32)}`;
 const record = (n: number, text: string) => ({
   version: 1 as const,
@@ -76,4 +79,76 @@ it("forgets what was taken long ago, and nothing else", async () => {
 it("is nobody else's to read, and of one process at a time", async () => {
   expect(statSync(join(folder, "jobs")).mode & 0o077).toBe(0);
   await expect(CompletionStore.open(folder, log)).rejects.toThrow(/another process has it open/);
+});
+
+it("refuses a second Completion of a job, at once or after a restart, and takes the same one again", async () => {
+  const other = { ...record(1, "other"), completion: { ...record(1, "").completion, completionTokens: 3 } };
+  await store.save(record(1, "first"));
+  await expect(store.save(other)).rejects.toThrow(/another completion/);
+  await reopen();
+  await expect(store.save(other)).rejects.toThrow(/another completion/);
+  await store.save(record(1, "first"));
+  expect(await store.read(jobId(1))).toEqual(record(1, "first"));
+  const second = { ...other, completion: { ...other.completion, jobId: jobId(2) } };
+  const both = await Promise.allSettled([store.save(record(2, "one")), store.save(second)]);
+  expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(await store.read(jobId(2))).toEqual(record(2, "one"));
+});
+
+describe("the files of an earlier version", () => {
+  const write = () => {
+    for (const name of ["taken", "completions"]) mkdirSync(join(folder, name));
+    for (const n of [1, 2, 3]) writeFileSync(join(folder, "taken", jobId(n)), "");
+    utimesSync(join(folder, "taken", jobId(3)), 1_000, 1_000);
+    writeFileSync(join(folder, "completions", `${jobId(1)}.json`), JSON.stringify(record(1, "answer 🎈")));
+    writeFileSync(join(folder, "completions", `${jobId(2)}.json`), '{"version":1,"pap');
+  };
+
+  it("are taken over once, with their times; one that was cut short is dropped and its job stays taken", async () => {
+    write();
+    await reopen();
+    expect(readdirSync(folder)).toEqual(["jobs"]);
+    expect(await Promise.all([1, 2, 3].map((n) => store.take(jobId(n))))).toEqual([false, false, false]);
+    await reopen();
+    expect(await Promise.all([1, 2, 4].map((n) => store.take(jobId(n))))).toEqual([false, false, true]);
+    expect((await store.heads()).map(({ completion }) => completion.jobId)).toEqual([jobId(1)]);
+    expect(await store.read(jobId(1))).toEqual(record(1, "answer 🎈"));
+    await store.sweep(3_600);
+    expect([1, 2, 3].map((n) => store.isTaken(jobId(n)))).toEqual([true, true, false]);
+  });
+
+  it("do not replace what is here already, when the first take-over was broken off", async () => {
+    await store.save({ ...record(1, "here"), completion: { ...record(1, "").completion, completedAt: 8 } });
+    write();
+    await reopen();
+    expect(existsSync(join(folder, "completions"))).toBe(false);
+    expect((await store.read(jobId(1)))?.text).toBe("here");
+  });
+});
+
+describe("a damaged store", () => {
+  const manifest = () =>
+    join(folder, "jobs", readdirSync(join(folder, "jobs")).find((name) => name.startsWith("MANIFEST")) ?? "");
+
+  it("is repaired; jobs from before are not taken again, also after another restart", async () => {
+    const [before, after] = [jobOf(Date.now() - 1_000), jobOf(Date.now() + 60_000)];
+    await store.save(record(1, "kept"));
+    await store.close();
+    writeFileSync(manifest(), "garbage");
+    store = await CompletionStore.open(folder, log);
+    expect(await store.read(jobId(1))).toEqual(record(1, "kept"));
+    expect([await store.take(before), await store.take(after)]).toEqual([false, true]);
+    await reopen();
+    expect(await store.take(before)).toBe(false);
+  });
+
+  it("that cannot be repaired says what to do", async () => {
+    await store.close();
+    rmSync(manifest());
+    await expect(CompletionStore.open(folder, log)).rejects.toThrow(
+      /cannot be opened: .*MANIFEST.* What to do: .*move it away/,
+    );
+    rmSync(join(folder, "jobs"), { recursive: true });
+    store = await CompletionStore.open(folder, log);
+  });
 });

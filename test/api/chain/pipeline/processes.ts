@@ -26,6 +26,27 @@ export function processes(world: World): void {
       expect(again).toMatchObject({ status: "reverted", revert: { name: "Job_AlreadyExists" } });
     });
 
+    it("does not keep the next one from starting while the chain mines nothing", async () => {
+      const first = await world.start();
+      await world.node.setAutomine(false);
+      const hash = await first.pipeline.submit(lock(first.head)).sent;
+      await world.untilPending(1);
+      await first.pipeline.stop(0);
+
+      let mined = false;
+      const second = await world.startOnly();
+      const takenUp = second.takenUp.then(() => {
+        expect(mined).toBe(true);
+      });
+      expect(await second.outbox.open()).toHaveLength(1);
+      mined = true;
+      await world.node.setAutomine(true);
+      await world.node.mine({ blocks: 1 });
+      await takenUp;
+      expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
+      expect(await second.outbox.open()).toEqual([]);
+    });
+
     it("that never broadcast it: the next one does", async () => {
       const first = await world.start();
       const { head, outbox } = first;

@@ -91,8 +91,15 @@ export class World {
     await this.node.sendRawTransaction({ serializedTransaction: await this.foreignTransaction(nonce) });
   }
 
-  /** A pipeline as a gateway process would have it. */
-  async start({ replaceAfterMs = 15_000, feeCap = 500_000_000_000n } = {}) {
+  /** A pipeline as a gateway process would have it, when it has taken up what an earlier one left. */
+  async start(options: { replaceAfterMs?: number; feeCap?: bigint } = {}) {
+    const started = await this.startOnly(options);
+    await started.takenUp;
+    return started;
+  }
+
+  /** The same, while that is still under way. */
+  async startOnly({ replaceAfterMs = 15_000, feeCap = 500_000_000_000n } = {}) {
     const rpc = connectRpc(this.stack.info.rpc_url);
     const head = new Head(rpc, logger);
     await head.start(100);
@@ -110,12 +117,15 @@ export class World {
       metrics: new Metrics(),
       takenBack: async (jobIds: Hex[]) => void this.takenBack.push(...jobIds),
       maySend: () => true,
+      fatal: (error: unknown) => {
+        throw error;
+      },
       stopping: () => pipeline.stopping,
     };
     const pipeline: Pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 1_000 });
     this.#open.push({ pipeline, head });
-    await pipeline.start();
-    return { pipeline, head, outbox: context.outbox };
+    const { takenUp } = await pipeline.start();
+    return { pipeline, head, outbox: context.outbox, takenUp };
   }
 }
 

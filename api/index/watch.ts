@@ -1,7 +1,8 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import { getHead, type IndexHead } from "../index/index.ts";
-import type { Head } from "./head.ts";
+import type { Head } from "../chain/head.ts";
+import { getHead } from "./head.ts";
+import type { IndexHead } from "./rows.ts";
 
 const LOOK_MS = 250;
 /** While the index is close behind, nothing is held back. */

@@ -1,0 +1,92 @@
+/** How workers are asked one after the other, and what stays of it when the gateway itself fails. */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { expect, it } from "vitest";
+import { Answer } from "../../api/jobs/answer.ts";
+import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { JobRun } from "../../api/jobs/run.ts";
+import { Stages } from "../../api/jobs/stages.ts";
+import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { signingAccount } from "../../protocol/secp256k1.ts";
+
+const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
+const request = { messages: [], max_tokens: 100 };
+const jobId = newJobId();
+
+/** A gateway with a worker for each attempt, all of which refuse; and what it told them, and of them. */
+function gateway() {
+  const asked: number[] = [];
+  const reports: string[] = [];
+  let outstanding = 0;
+  const now = Math.floor(Date.now() / 1000);
+  const lock = {
+    status: "mined",
+    hash: "0x10",
+    blockNumber: 1,
+    blockTime: now,
+    events: [{ name: "JobLocked", args: { credits: 8, free: 0 }, position: 1 }],
+  };
+  const submit = ({ kind }: { kind: string }) => ({
+    sent: Promise.resolve("0x10"),
+    mined: Promise.resolve(kind === "lock" ? lock : { ...lock, events: [] }),
+  });
+  const context = {
+    account: signingAccount(generatePrivateKey()),
+    chainId: 1,
+    escrow: `0x${"e5".repeat(20)}`,
+    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
+    head: { time: now, refresh: async () => {} },
+    pipeline: { congested: false, submit },
+    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    workers: {
+      choose: (_model: number, excluded: Set<string>) => ({
+        signer: `0x${excluded.size.toString(16).padStart(40, "0")}`,
+      }),
+      begin: () => {
+        outstanding += 1;
+        const end = () => {
+          outstanding -= 1;
+        };
+        return { firstToken: () => {}, end };
+      },
+      report: (_worker: string, { code }: { code: string }) => void reports.push(code),
+    },
+    client: {
+      dispatch: async (_endpoint: string, { assignment }: { assignment: { attempt: number } }) => {
+        asked.push(assignment.attempt);
+        throw new WorkerFailure("busy", "full", false);
+      },
+    },
+    store: { update: async () => {}, locked: async () => {} },
+    refused: new Map(),
+    logger: pino({ level: "silent" }),
+  };
+  return { context, asked, reports, outstanding: () => outstanding };
+}
+
+it("a job that could not be signed for does not stay with its worker, nor is the worker to blame", async () => {
+  const { context, asked, reports, outstanding } = gateway();
+  const sign = () => Promise.reject(new Error("no key"));
+  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
+  const rest = {
+    answer: new Answer(),
+    signal: new AbortController().signal,
+    onFirstToken() {},
+    record: async () => {},
+  };
+  const signless = { ...context, account: { ...context.account, sign } } as unknown as JobContext;
+  await expect(runAttempt(signless, { ...input, ...rest } as unknown as AttemptInput)).rejects.toThrow("no key");
+  expect([outstanding(), asked, reports]).toEqual([0, [], []]);
+});
+
+it("a job is offered 255 times at most: there is no number for another attempt", async () => {
+  const { context, asked, outstanding } = gateway();
+  const input = { jobId, wallet: context.account.address, model, request, credits: 8, stages: new Stages() };
+  const { completed } = new JobRun(context as unknown as JobContext, input as never);
+  await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+  expect(asked).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
+  expect(outstanding()).toBe(0);
+});

@@ -1,0 +1,47 @@
+/** A dispute's transaction in the gateway's own row proves nothing: the chain can have taken it back. */
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { Decider, type DecisionContext } from "../../api/disputes/decide.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+
+const jobId = newJobId();
+const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
+
+/** Decides a request of a settled job whose row names a dispute's transaction, where the chain has that dispute or not. */
+function decide(openedAt: number) {
+  const completion = { jobId, proofHash: hash("a"), promptTokens: 1, completionTokens: 2, completedAt: 7 };
+  const stored = {
+    disputeTx: hash("d"),
+    finalTokenAt: null,
+    completion: { completion, signature: `0x${"11".repeat(64)}1b`, finish_reason: "stop" },
+  };
+  const chain: Record<string, unknown> = {
+    jobOf: { status: ChainStatus.Settled, lockedAt: 1, deadline: 2 },
+    disputeOf: { openedAt },
+    accountOf: { openDisputes: 0 },
+    DISPUTE_LIMIT: 8,
+  };
+  const mined = Promise.resolve({ status: "mined", hash: hash("e") });
+  const context = {
+    jobs: {
+      escrow: `0x${"e5".repeat(20)}`,
+      times: { dispute: 60 },
+      store: { find: async () => stored, update: async () => {} },
+      pipeline: { submit: () => ({ mined }) },
+      logger: pino({ level: "silent" }),
+    },
+    rpc: { client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] } },
+    waitMs: 0,
+  } as unknown as DecisionContext;
+  const request = { jobId, receivedHash: hash("b"), wallet: `0x${"11".repeat(20)}`, arrivedAt: new Date() };
+  return new Decider(context).decide(request as never);
+}
+
+it("is refused as open while the chain has it", async () => {
+  expect(await decide(1_700_000_000)).toEqual({ kind: "refused", reason: "already_open" });
+});
+
+it("is opened again when the chain has none", async () => {
+  expect(await decide(0)).toEqual({ kind: "opened", tx: hash("e"), workerHash: hash("a") });
+});

@@ -1,0 +1,50 @@
+/** A process that cannot sign must not live on: its operations would wait for ever. */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { expect, it, vi } from "vitest";
+import { lockOperation } from "../../api/chain/operations.ts";
+import { Pipeline } from "../../api/chain/pipeline.ts";
+import type { Rpc } from "../../api/chain/rpc.ts";
+import { NotSent } from "../../api/chain/submission.ts";
+import type { SigningContext } from "../../api/chain/transaction.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+
+const address: Hex = `0x${"11".repeat(20)}`;
+const lock = () =>
+  lockOperation({ jobId: newJobId(), wallet: address, model: 1, maxTokens: 1, maxCredits: 1, validUntil: 9 });
+
+it("when signing throws, everybody who waits is told, and the process ends", async () => {
+  const outbox = {
+    open: async () => [],
+    lastNonce: async () => -1,
+    lastMined: async () => -1,
+    minedAbove: async () => [],
+    insert: () => expect.unreachable(),
+  };
+  const fatal = vi.fn();
+  const broken = new Error("the key is gone");
+  const context = {
+    account: { address, signTransaction: () => Promise.reject(broken) },
+    chainId: 1,
+    escrow: address,
+    head: { block: { baseFee: 1n } },
+    outbox,
+    priorityFee: 1n,
+    maySend: () => true,
+    fatal,
+    logger: pino({ level: "silent" }),
+  } as unknown as SigningContext;
+  const node: Record<string, unknown> = { eth_getTransactionCount: "0x0", eth_getBlockByNumber: null };
+  const rpc = { request: async (method: string) => node[method] } as unknown as Rpc;
+  const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 100 });
+  await (await pipeline.start()).takenUp;
+
+  // The second waits behind the batch that fails.
+  const submissions = [pipeline.submit(lock()), pipeline.submit(lock())];
+  for (const { sent, mined } of submissions) {
+    await expect(mined).rejects.toBeInstanceOf(NotSent);
+    await expect(sent).rejects.toBeInstanceOf(NotSent);
+  }
+  expect(fatal).toHaveBeenCalledExactlyOnceWith(broken, expect.stringContaining("could not be signed"));
+  await expect(pipeline.submit(lock()).mined).rejects.toBeInstanceOf(NotSent);
+});
