@@ -30,6 +30,7 @@ it("when signing throws, everybody who waits is told, and the process ends", asy
     head: { block: { baseFee: 1n } },
     outbox,
     priorityFee: 1n,
+    feeCap: 100n,
     maySend: () => true,
     fatal,
     logger: pino({ level: "silent" }),

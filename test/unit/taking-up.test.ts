@@ -21,7 +21,7 @@ async function health(path: string, takenUp: boolean): Promise<Response> {
     signerLock: { held: true },
     pipeline: { congested: false },
     takenUp,
-    stopping: false,
+    accepting: true,
   };
   server = express()
     .use(healthRoutes(gateway as unknown as Gateway))
