@@ -17,6 +17,8 @@ const AWAY_MS = Number(process.env["INDEX_AWAY_SECONDS"] ?? 10) * 1000;
 const CREDITS = 100_000;
 const LAG = "indexed-until";
 const MODEL = "qwen3-1.7b";
+/** Blocks whose events are asked for at once: an answer has a largest size. */
+const RANGE = 500n;
 
 let stack: TestStack;
 let pool: pg.Pool;
@@ -70,7 +72,13 @@ async function listed(): Promise<string[]> {
 async function told(): Promise<string[]> {
   const reader = createPublicClient({ transport: http(stack.info.rpc_url) });
   const address = stack.info.contracts["InferenceEscrow"] as Address;
-  const events = await reader.getContractEvents({ address, abi: inferenceEscrowAbi, fromBlock: 0n });
+  const newest = await reader.getBlockNumber();
+  const from = Array.from({ length: Number(newest / RANGE) + 1 }, (_, n) => BigInt(n) * RANGE);
+  const ranges = from.map((fromBlock) => ({ fromBlock, toBlock: fromBlock + RANGE - 1n }));
+  const parts = await Promise.all(
+    ranges.map((range) => reader.getContractEvents({ address, abi: inferenceEscrowAbi, ...range })),
+  );
+  const events = parts.flat();
   const names: Record<string, string> = { JobLocked: "job.submitted", JobSettled: "job.completed" };
   return events.flatMap(({ eventName, args }) => {
     const name = names[eventName];
