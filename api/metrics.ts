@@ -76,6 +76,11 @@ export class Metrics {
     const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
       scrapedGauge(this.registry, name, help, read);
     gauge("gateway_operations_queued", "Operations waiting for a batch", () => gateway.pipeline.queued);
+    gauge(
+      "gateway_oldest_transaction_seconds",
+      "Since the oldest transaction in flight was sent, 0 without any",
+      () => gateway.pipeline.oldestMs / 1000,
+    );
     gauge("gateway_jobs_running", "Jobs that this process runs", () => gateway.running.size);
     gauge("gateway_chain_head", "Newest block seen", () => gateway.head.block.number);
     gauge("gateway_chain_silent_seconds", "Since the node last answered", () => gateway.head.silentMs / 1000);

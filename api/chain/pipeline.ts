@@ -39,7 +39,8 @@ export class Pipeline {
   readonly #gathering = new Gathering();
   readonly #reorgs: ReorgWatch;
   #nextNonce = -1;
-  #inFlight = 0;
+  /** Transactions that are not mined yet; `since`: when they were recorded or taken up, `performance.now()`. */
+  readonly #inFlight = new Set<{ since: number }>();
   #sending = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
@@ -96,6 +97,12 @@ export class Pipeline {
     return this.#queue.size;
   }
 
+  /** How long the oldest transaction in flight has waited to be mined, ms; 0 when none does. */
+  get oldestMs(): number {
+    const [oldest] = this.#inFlight;
+    return oldest === undefined ? 0 : performance.now() - oldest.since;
+  }
+
   get stopping(): boolean {
     return this.#stopping;
   }
@@ -122,15 +129,15 @@ export class Pipeline {
 
   /** Sends a batch if one may go now, or comes back when one may. */
   #pump(): void {
-    if (this.#queue.size === 0 && this.#inFlight === 0 && !this.#sending) {
+    if (this.#queue.size === 0 && this.#inFlight.size === 0 && !this.#sending) {
       for (const resolve of this.#idle.splice(0)) resolve();
     }
     if (this.#sending || this.#stopping || this.#nextNonce < 0 || this.#queue.size === 0) return;
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
-    if (this.#inFlight >= MAX_IN_FLIGHT) return;
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
     const age = this.#queue.age(Date.now());
     const gather = this.#gathering.ms;
-    if (this.#inFlight >= AT_ONCE && age < gather) return this.#later(gather - age);
+    if (this.#inFlight.size >= AT_ONCE && age < gather) return this.#later(gather - age);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#sending = true;
@@ -229,13 +236,13 @@ export class Pipeline {
   }
 
   async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
-    this.#inFlight += 1;
-    const startedAt = performance.now();
+    const one = { since: performance.now() };
+    this.#inFlight.add(one);
     try {
       await this.#finisher.finish(row, calldata, items);
-      this.#gathering.observe(performance.now() - startedAt);
+      this.#gathering.observe(performance.now() - one.since);
     } finally {
-      this.#inFlight -= 1;
+      this.#inFlight.delete(one);
       this.#pump();
     }
   }

@@ -22,7 +22,7 @@ export type Story = {
 
 const END_MS = 240_000;
 /** Blocks whose events are asked for at once. */
-const SPAN = 1_000n;
+const SPAN = 100n;
 /** What is still under way in a gateway (a late lock, a settlement) has arrived after some blocks of silence. */
 const SILENCE_MS = 3_000;
 

@@ -9,6 +9,8 @@ import { watchIndexLag } from "./index-lag.ts";
 const SETTLE_WAIT_MS = 60_000;
 /** One client, before the load: the index as it is when little happens. */
 const IDLE_SECONDS = 8;
+/** Sustained is what comes after connections are open and code is compiled. */
+const WARM_UP_SECONDS = 5;
 
 /** Jobs settled a second over `seconds`, and what is left unsettled at the end: counted on the chain, not by the clients. */
 export async function throughput(
@@ -18,13 +20,16 @@ export async function throughput(
   blocks: string,
   progress: (line: string) => void,
 ): Promise<Section> {
-  const chain = createPublicClient({ transport: http(system.stack.info.rpc_url), pollingInterval: 100 });
+  // The events of a minute are more than the client takes in one answer otherwise.
+  const transport = http(system.stack.info.rpc_url, { maxResponseBodySize: false });
+  const chain = createPublicClient({ transport, pollingInterval: 100 });
   const address = system.stack.info.contracts["InferenceEscrow"] as Address;
   const count = async (eventName: "JobLocked" | "JobSettled", fromBlock: bigint) =>
     (await chain.getContractEvents({ address, abi: inferenceEscrowAbi, eventName, fromBlock })).length;
   const idleLag = await watchIndexLag(system.stack);
   await load(system.target, { concurrency: 1, stream: true, seconds: IDLE_SECONDS });
   const idleLags = await idleLag.stop();
+  await load(system.target, { concurrency, stream: true, seconds: WARM_UP_SECONDS });
   const fromBlock = (await chain.getBlockNumber({ cacheTime: 0 })) + 1n;
   const lag = await watchIndexLag(system.stack);
   const startedAt = performance.now();
