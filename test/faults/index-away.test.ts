@@ -128,7 +128,7 @@ it(
     await eventually(
       async () => ofJobs().length,
       (count) => count >= expected.length,
-      60_000,
+      60_000 + AWAY_MS,
     );
     console.log(
       `away ${AWAY_MS} ms: ${asked.length} answers, index complete ${caughtUp} ms after its start, webhooks ${Date.now() - backSince} ms; ` +
@@ -137,5 +137,5 @@ it(
     expect(ofJobs()).toEqual(expected);
     expect(receiver.names("/jobs").filter((name) => name === "credit.topup")).toHaveLength(1);
   },
-  180_000 + AWAY_MS,
+  180_000 + 2 * AWAY_MS,
 );
