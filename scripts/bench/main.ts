@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import type { Target } from "./load.ts";
 import { type Peer, startPortkey, startUpstream } from "./peers.ts";
 import { markdown, type Section, writeReport } from "./report.ts";
+import { indexCaughtUp } from "./sections/index-lag.ts";
 import { lists } from "./sections/lists.ts";
 import { memory } from "./sections/memory.ts";
 import { nextBlock } from "./sections/next-block.ts";
@@ -84,7 +85,7 @@ try {
       if (wanted.has("overhead")) {
         progress(`time to first byte, ${named(blocks)}`);
         const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
-        done(await overhead(targets, requests, named(blocks)));
+        done(await overhead(targets, requests, named(blocks), () => indexCaughtUp(system.stack)));
         if (blocks !== "instant") done(await nextBlock(system, Number(blocks), progress));
       }
       if (wanted.has("throughput")) done(await throughput(system, clients, seconds, named(blocks), progress));

@@ -62,7 +62,18 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   });
   const letBe = endWhenInterrupted(starting, dataDir);
   const stack = await starting.ready;
-  const keys = await openAccounts(stack, options.accounts, options.credits);
+  const stop = async (): Promise<void> => {
+    letBe();
+    await stack.stop();
+    removeDataDir(dataDir);
+  };
+  let keys: string[];
+  try {
+    keys = await openAccounts(stack, options.accounts, options.credits);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   let turn = 0;
   return {
     stack,
@@ -74,10 +85,6 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     },
     memory: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, residentMegabytes(pid)])),
     processor: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, processorMilliseconds(pid)])),
-    stop: async () => {
-      letBe();
-      await stack.stop();
-      removeDataDir(dataDir);
-    },
+    stop,
   };
 }

@@ -8,8 +8,13 @@ const ROUNDS = 4;
 /** Connections, compiled code and caches are warm in a service that runs: so many requests of each kind go to every server first. */
 const WARM_UP = 400;
 
-/** Time to first byte that each gateway adds to the upstream's own, in the same run. */
-export async function overhead(targets: readonly Target[], requests: number, blocks: string): Promise<Section> {
+/** Time to first byte that each gateway adds to the upstream's own, in the same run; `quiet` waits for what earlier requests left to do. */
+export async function overhead(
+  targets: readonly Target[],
+  requests: number,
+  blocks: string,
+  quiet: () => Promise<void>,
+): Promise<Section> {
   const rows: string[][] = [];
   const json: object[] = [];
   for (const target of targets) {
@@ -17,6 +22,7 @@ export async function overhead(targets: readonly Target[], requests: number, blo
   }
   for (const stream of [false, true]) {
     for (const concurrency of CONCURRENCY) {
+      await quiet();
       const measured = await inTurns(targets, concurrency, stream, Math.max(requests, concurrency * 8));
       const direct = measured[0] as Measured;
       for (const { target, samples } of measured) {

@@ -4,7 +4,7 @@ import { load } from "../load.ts";
 import type { Section } from "../report.ts";
 import { p50, p99, shown } from "../statistics.ts";
 import type { System } from "../system.ts";
-import { watchIndexLag } from "./index-lag.ts";
+import { indexCaughtUp, watchIndexLag } from "./index-lag.ts";
 
 const SETTLE_WAIT_MS = 60_000;
 /** One client, before the load: the index as it is when little happens. */
@@ -26,12 +26,13 @@ export async function throughput(
   const address = system.stack.info.contracts["InferenceEscrow"] as Address;
   const count = async (eventName: "JobLocked" | "JobSettled", fromBlock: bigint) =>
     (await chain.getContractEvents({ address, abi: inferenceEscrowAbi, eventName, fromBlock })).length;
+  await indexCaughtUp(system.stack);
   const idleLag = await watchIndexLag(system.stack);
   await load(system.target, { concurrency: 1, stream: true, seconds: IDLE_SECONDS });
   const idleLags = await idleLag.stop();
   await load(system.target, { concurrency, stream: true, seconds: WARM_UP_SECONDS });
   const fromBlock = (await chain.getBlockNumber({ cacheTime: 0 })) + 1n;
-  const lag = await watchIndexLag(system.stack);
+  const lag = await watchIndexLag(system.stack, 25);
   const startedAt = performance.now();
   let answered = 0;
   const ticker = setInterval(
