@@ -50,6 +50,21 @@ export async function waitGone(identity: Identity, milliseconds: number): Promis
   return true;
 }
 
+/** Waits until nothing is left of a process, not even an unread exit status; false when something is at the deadline. */
+export async function waitReaped(pid: number, milliseconds: number): Promise<boolean> {
+  const deadline = Date.now() + milliseconds;
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch (error) {
+      if (codeOf(error) === "ESRCH") return true;
+      if (codeOf(error) !== "EPERM") throw error;
+    }
+    if (Date.now() > deadline) return false;
+    await sleep(25);
+  }
+}
+
 /** Sends a signal; a process (or group) that is gone already is what we wanted. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {

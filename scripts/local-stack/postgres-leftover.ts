@@ -3,7 +3,9 @@ import { readlinkSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StackError } from "./errors.ts";
 import { readText } from "./files.ts";
-import { identify, signal, waitGone } from "./identity.ts";
+import { identify, signal, waitGone, waitReaped } from "./identity.ts";
+
+const REAP_MS = 2_000;
 
 /**
  * Deals with a postmaster.pid that is still there: stops the server it names if that really runs on this folder, and
@@ -14,7 +16,11 @@ export async function clearPostmaster(data: string, report: (line: string) => vo
   const pid = Number(readText(file)?.split("\n")[0]);
   if (!Number.isInteger(pid) || pid <= 1) return;
   const server = identify(pid);
-  if (server === null) return;
+  if (server === null) {
+    // Killed, but its parent has not read its exit status yet: PostgreSQL would take the number for a running server.
+    if (!(await waitReaped(pid, REAP_MS))) rmSync(file, { force: true });
+    return;
+  }
   if (!runsOn(pid, data)) {
     rmSync(file, { force: true });
     return;

@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { clearPostmaster } from "../../scripts/local-stack/postgres-leftover.ts";
+
+let folder: string;
+const file = () => join(folder, "postmaster.pid");
+const leftBy = (pid: number) => writeFileSync(file(), `${pid}\n${folder}\n`);
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "postmaster-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+it("a server whose exit status nobody has read does not keep the next one from starting", async () => {
+  // The shell becomes `sleep`, which never asks what became of its child.
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 30"], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (data) => resolve(Number(data))));
+    leftBy(pid);
+    await clearPostmaster(folder, () => {});
+    expect(existsSync(file())).toBe(false);
+  } finally {
+    parent.kill("SIGKILL");
+  }
+});
+
+it("a number that belongs to another program now does not either, and that program lives on", async () => {
+  const other = spawn("sleep", ["30"], { stdio: "ignore" });
+  try {
+    leftBy(other.pid as number);
+    await clearPostmaster(folder, () => {});
+    expect(existsSync(file())).toBe(false);
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+  } finally {
+    other.kill("SIGKILL");
+  }
+});
