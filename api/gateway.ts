@@ -196,7 +196,9 @@ export class Gateway {
       waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
       proofTx: (jobId) => this.jobReader.proofTx(jobId),
     });
-    void takenUp.then(() => this.#goOn());
+    takenUp
+      .then(() => this.#goOn())
+      .catch((error) => this.#fatal(error, "what an earlier process left open could not be taken up"));
     this.#stopHousekeeping = startHousekeeping(
       { jobs: store, idempotency, disputes, incidents: this.#incidents },
       config.OUTPUT_RETENTION_HOURS,

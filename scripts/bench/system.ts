@@ -28,7 +28,7 @@ export type SystemOptions = {
   blockTime?: number;
   accounts: number;
   credits: number;
-  /** Folder for CPU profiles of the gateway and its workers, written when they stop. */
+  /** Folder for CPU profiles of gateway, workers and indexer, written when they stop. */
   profile?: string | undefined;
 };
 
@@ -55,6 +55,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
         WORKER_LOG_LEVEL: "warn",
         ...profile,
       },
+      indexer: profile,
       api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", ...profile },
     },
     baseEnv: process.env,

@@ -33,8 +33,8 @@ export class CompletionStore {
   readonly #lane: WriteLane<Change>;
   /** Job ids under `taken/`. */
   readonly #known = new Set<string>();
-  /** Jobs whose Completion is being stored. */
-  readonly #saving = new Set<Hex>();
+  /** Job ids under `completion/`. */
+  readonly #completed = new Set<string>();
   #repairedAt = 0;
 
   private constructor(db: ClassicLevel<string, string>, log: Logger) {
@@ -78,6 +78,7 @@ export class CompletionStore {
       store.#repairedAt = Number((await db.get(REPAIRED)) ?? 0);
       for await (const key of db.keys(range(TAKEN))) store.#known.add(key.slice(TAKEN.length));
       await store.#takeOver(folder);
+      for await (const key of db.keys(range(COMPLETION))) store.#completed.add(key.slice(COMPLETION.length));
       return store;
     } catch (error) {
       await db.close();
@@ -107,16 +108,16 @@ export class CompletionStore {
   /** Stores a job's Completion; it is on the disk when this returns. Throws if the job has another one: two cost the stake. */
   async save(record: CompletionRecord): Promise<void> {
     const { jobId } = record.completion;
-    if (this.#saving.has(jobId)) throw new Error(`a completion of job ${jobId} is being stored already`);
-    this.#saving.add(jobId);
+    if (this.#completed.has(jobId)) {
+      if (isDeepStrictEqual((await this.read(jobId))?.completion, record.completion)) return;
+      throw new Error(`job ${jobId} has another completion already: a second one is never signed`);
+    }
+    this.#completed.add(jobId);
     try {
-      const known = await this.read(jobId);
-      if (known !== null && !isDeepStrictEqual(known.completion, record.completion)) {
-        throw new Error(`job ${jobId} has another completion already: a second one is never signed`);
-      }
       await this.#lane.add({ key: COMPLETION + jobId, value: JSON.stringify(record), durable: true });
-    } finally {
-      this.#saving.delete(jobId);
+    } catch (error) {
+      this.#completed.delete(jobId);
+      throw error;
     }
   }
 
@@ -145,8 +146,9 @@ export class CompletionStore {
   }
 
   /** Erases a job's answer and Completion. */
-  erase(jobId: Hex): Promise<void> {
-    return this.#lane.add({ key: COMPLETION + jobId, value: null, durable: false });
+  async erase(jobId: Hex): Promise<void> {
+    await this.#lane.add({ key: COMPLETION + jobId, value: null, durable: false });
+    this.#completed.delete(jobId);
   }
 
   /** Forgets that jobs were taken more than `seconds` ago: long past the time in which the chain would take a Completion. */

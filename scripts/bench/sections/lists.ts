@@ -102,7 +102,7 @@ async function fill(system: System, jobs: number, progress: (line: string) => vo
       await client.query(
         `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join(", ")})
          SELECT ${values.join(", ")}
-         FROM generate_series($1::int, $2::int) n, (SELECT * FROM ${table} WHERE position > 0 ORDER BY position DESC LIMIT 1) AS template`,
+         FROM generate_series($1::int, $2::int) n, (SELECT * FROM ${table} ORDER BY position DESC LIMIT 1) AS template`,
         [from, to],
       );
       progress(`${to} jobs`);
