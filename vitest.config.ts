@@ -9,7 +9,8 @@ export default defineConfig({
       test: {
         name,
         include: folders.map((folder) => `${folder}/**/*.test.ts`),
-        testTimeout: 30_000,
+        // One for all: a test that waits for processes ends when they are ready, and a machine that is held up is no failure.
+        testTimeout: 120_000,
         // The first start of a stack deploys the contracts and fills the index.
         hookTimeout: 180_000,
       },

@@ -52,6 +52,8 @@ async function main() {
     ...process.env,
     // Children that say "node" must get this one, not the older one npm was started with.
     PATH: [dirname(node), join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter),
+    // A stack is eight Node processes of the same modules: what one has compiled, the next need not.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, "node_modules", ".cache", "compiled"),
   };
   await ensureInstalled(root, node, env);
   for (const program of programs(command, args)) {

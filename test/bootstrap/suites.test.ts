@@ -71,6 +71,8 @@ describe("the test runner", () => {
       passed: 1,
       failed: 1,
       skipped: 3,
+      files: ["test/some.test.ts", "test/some.test.ts"],
+      others: { passed: 0, failed: 0, skipped: 3 },
       failures: [
         { title: "test/some.test.ts: outside of its tests", message: "hook timed out" },
         { title: "test/some.test.ts: a job is paid", message: "expected 1 to be 2" },

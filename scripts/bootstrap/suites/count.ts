@@ -1,12 +1,24 @@
 import { readText } from "../../local-stack/files.ts";
-import { type Failure, mochaFailures, plainText, tail, type VitestReport, vitestFailures } from "./failures.ts";
+import {
+  type Failure,
+  failedFiles,
+  mochaFailures,
+  plainText,
+  tail,
+  type VitestReport,
+  vitestFailures,
+} from "./failures.ts";
 import type { Outcome } from "./program.ts";
 import type { Counting } from "./table.ts";
 
 export type Counts = { passed: number; failed: number; skipped: number };
 
-/** @property failures What failed and why; at least one where `failed` is not 0. */
-export type Result = Counts & { failures: Failure[] };
+/**
+ * @property failures What failed and why; at least one where `failed` is not 0.
+ * @property files The test files that failed, from the project's root; empty where the program does not name them.
+ * @property others What was counted in all other files.
+ */
+export type Result = Counts & { failures: Failure[]; files: string[]; others: Counts };
 
 /** Passed and failed checks of a program that has ended. A failure that names no check still counts as one. */
 export function count(how: Counting, outcome: Outcome, reportFile: string): Result {
@@ -17,7 +29,8 @@ export function count(how: Counting, outcome: Outcome, reportFile: string): Resu
   return { ...result, failed: Math.max(result.failed, 1), failures };
 }
 
-const none = (): Result => ({ passed: 0, failed: 0, skipped: 0, failures: [] });
+const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 };
+const none = (): Result => ({ ...NOTHING, failures: [], files: [], others: NOTHING });
 
 /** A program that failed without naming a check: its last words say more than its exit code. */
 function unnamed(outcome: Outcome): Failure {
@@ -30,11 +43,23 @@ function vitest(reportFile: string): Result {
   // Killed before it could write one.
   if (text === null) return none();
   const report = JSON.parse(text) as VitestReport;
+  const inFailed = report.testResults
+    .filter((file) => file.status === "failed")
+    .flatMap((file) => file.assertionResults);
+  const passedThere = inFailed.filter((test) => test.status === "passed").length;
+  const failedThere = inFailed.filter((test) => test.status === "failed").length;
+  const skipped = report.numPendingTests + report.numTodoTests;
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
-    skipped: report.numPendingTests + report.numTodoTests,
+    skipped,
     failures: vitestFailures(report),
+    files: failedFiles(report),
+    others: {
+      passed: report.numPassedTests - passedThere,
+      failed: report.numFailedTests - failedThere,
+      skipped: skipped - (inFailed.length - passedThere - failedThere),
+    },
   };
 }
 
@@ -44,6 +69,7 @@ function mocha(output: string): Result {
   const last = (word: string): number =>
     Number([...plain.matchAll(new RegExp(`^(\\d+) ${word}`, "gm"))].at(-1)?.[1] ?? 0);
   return {
+    ...none(),
     passed: last("passing"),
     failed: last("failing"),
     skipped: last("skipped") + last("pending"),

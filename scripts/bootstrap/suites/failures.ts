@@ -45,6 +45,11 @@ export function vitestFailures(report: VitestReport): Failure[] {
   });
 }
 
+/** Files with a failure, from the project's root. */
+export function failedFiles(report: VitestReport): string[] {
+  return report.testResults.filter(({ status }) => status === "failed").map(({ name }) => relative(ROOT, name));
+}
+
 /** Mocha lists what failed after its sum: `1) contract`, the test below it, then the error up to an empty line and the stack. */
 export function mochaFailures(plain: string): Failure[] {
   const from = plain.search(/^ *\d+ failing/m);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { networkHelpers } from "../support/chain.ts";
+import { freshly } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { deployCrowd } from "./crowd.ts";
 import { gasOfDisputes } from "./dispute-gas.ts";
@@ -20,7 +20,7 @@ describe("Gas", () => {
   for (const flow of ["fused", "shared", "acknowledged"] as Flow[]) {
     it(`of a whole job, ${flow}`, async () => {
       for (const size of SIZES) {
-        const world = await networkHelpers.loadFixture(deployCrowd);
+        const world = await freshly(deployCrowd);
         const gas = await gasPerJob(world, world.pairs.slice(0, size), flow);
         put(`job, ${flow}`, size, gas.total);
         if (flow === "shared") continue;
@@ -39,7 +39,7 @@ describe("Gas", () => {
   for (const ending of Object.keys(endings) as Ending[]) {
     it(`of ${ending} in batches`, async () => {
       for (const size of [8, 32, 64]) {
-        const world = await networkHelpers.loadFixture(deployCrowd);
+        const world = await freshly(deployCrowd);
         put(ending, size, await gasPerEnding(world, world.pairs.slice(0, size), ending));
       }
     });

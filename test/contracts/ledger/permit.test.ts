@@ -1,7 +1,7 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { getAddress } from "viem";
-import { ethers, networkHelpers, now } from "../support/chain.ts";
+import { ethers, freshly, now } from "../support/chain.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
 import { type BareWorld, CHAIN_ID, deployBare } from "../support/world.ts";
 
@@ -28,7 +28,7 @@ describe("depositWithPermit", () => {
     await world.token.mint(world.client.address, 100n * UNITS);
     return world;
   }
-  const start = () => networkHelpers.loadFixture(withTokens);
+  const start = () => freshly(withTokens);
 
   it("buys credits with one transaction and no allowance", async () => {
     const world = await start();

@@ -1,7 +1,7 @@
 /** A worker that runs: no stake leaves before the last second in which a job of it can be punished. */
 import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
-import { ethers, mineAt, networkHelpers, nextBlockAt, now } from "../support/chain.ts";
+import { ethers, freshly, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { OTHER_HASH, Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, completionOf, lockJob, sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
@@ -73,7 +73,7 @@ describe("A worker that unbonds ahead of a slash", () => {
   });
 
   it("cannot leave, and no new terms of stake arrive, before the last slashable second even where unbonding is as short as it can be", async () => {
-    const world = await networkHelpers.loadFixture(tightWorld);
+    const world = await freshly(tightWorld);
     const { escrow, registry, worker, workerOwner, gateway, stranger, client, arbiters } = world;
     // Lock, acknowledgement and unbonding in one block: the earliest second in which a job holder can start to leave.
     const at = (await now()) + 10;

@@ -1,9 +1,9 @@
 /** A new state for each test: each kind of world is deployed once and then restored from a snapshot. */
-import { networkHelpers } from "./chain.ts";
+import { freshly } from "./chain.ts";
 import { deployHostileWorld } from "./hostile.ts";
 import { deployBare, deployWorld } from "./world.ts";
 
-// `loadFixture` recognises a fixture by its function, so these have names and no arguments.
+// `freshly` recognises a fixture by its function, so these have names and no arguments.
 async function bare() {
   return await deployBare();
 }
@@ -11,6 +11,6 @@ async function world() {
   return await deployWorld();
 }
 
-export const freshBare = () => networkHelpers.loadFixture(bare);
-export const freshWorld = () => networkHelpers.loadFixture(world);
-export const freshHostileWorld = () => networkHelpers.loadFixture(deployHostileWorld);
+export const freshBare = () => freshly(bare);
+export const freshWorld = () => freshly(world);
+export const freshHostileWorld = () => freshly(deployHostileWorld);

@@ -1,7 +1,7 @@
 /** The protocol as it is deployed where money is real: the timelock owns it, and only a vote moves the timelock. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { DEFAULT_GOVERNANCE } from "../../../contracts/ignition/settings.ts";
-import { ethers, mineAt, networkHelpers, nextBlockAt, now } from "./chain.ts";
+import { ethers, freshly, mineAt, nextBlockAt, now } from "./chain.ts";
 import { type BareWorld, deployWorld } from "./world.ts";
 
 export const { votingDelay, votingPeriod, timelockDelay, proposalThreshold } = DEFAULT_GOVERNANCE;
@@ -26,7 +26,7 @@ async function governed() {
 }
 
 /** A world owned by its timelock. `owner` is the holder of nearly all SVC, and nothing else. */
-export const freshGovernedWorld = () => networkHelpers.loadFixture(governed);
+export const freshGovernedWorld = () => freshly(governed);
 
 export type Call = readonly [target: { getAddress(): Promise<string> }, data: string];
 /** The arguments that name a proposal to the governor. */
