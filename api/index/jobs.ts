@@ -58,6 +58,13 @@ export async function getJob(reader: Reader, jobId: string): Promise<JobRow | nu
   return rows[0] ?? null;
 }
 
+/** Those of the jobs that the index knows, in any order, whosever they are. */
+export async function getJobs(reader: Reader, jobIds: readonly string[]): Promise<JobRow[]> {
+  const ids = jobIds.map(fromApiJobId).filter((id) => id !== null);
+  if (ids.length === 0) return [];
+  return read<JobRow>(reader, "jobs_named", `SELECT ${COLUMNS} FROM ${view("job")} WHERE id = ANY($1)`, [ids]);
+}
+
 export type JobQuery = {
   wallet: string;
   limit: number;

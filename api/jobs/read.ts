@@ -2,7 +2,15 @@ import type pg from "pg";
 import type { Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ApiError } from "../errors.ts";
-import { getJob, IndexUnavailable, type JobQuery, type JobRow, listJobs, UnknownCursor } from "../index/index.ts";
+import {
+  getJob,
+  getJobs,
+  IndexUnavailable,
+  type JobQuery,
+  type JobRow,
+  listJobs,
+  UnknownCursor,
+} from "../index/index.ts";
 import type { JobStore, StoredJob } from "../store/jobs.ts";
 import { type JobObject, jobObject } from "./view.ts";
 
@@ -47,15 +55,23 @@ export class JobReader {
    * status filter a page can be short: rows whose state this service knows better are left out, and the cursor goes on.
    */
   async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
-    const own = await this.#store.newest(query, OVERLAY_LIMIT);
     const page = await this.#page(query);
+    // What was locked, and had come to its state, before the newest indexed row was locked is in the index as well.
+    const own = await this.#store.newest(query, page.rows[0]?.createdAt ?? 0, OVERLAY_LIMIT);
     const known = new Map(
       (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
     );
-    const indexed = page.rows.map((row) => jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject);
-    const fresh = await this.#notIndexed(query, own, page.rows);
-    const matching = [...fresh, ...indexed].filter((job) => query.status === undefined || job.status === query.status);
-    const floor = await this.#floor(own);
+    const indexed = page.rows.map((row) => ({
+      job: jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject,
+      position: row.position,
+    }));
+    const fresh = await this.#notIndexed(query, own.jobs, page);
+    const matching = [...fresh, ...indexed]
+      .filter(({ job }) => query.status === undefined || job.status === query.status)
+      // What is not mined for the index yet is newest; ids order it. The sort is stable: own jobs come newest first.
+      .sort((a, b) => (a.position === b.position ? 0 : b.position - a.position))
+      .map(({ job }) => job);
+    const floor = await this.#floor(own.end);
     if (floor !== null) return cutAt(floor, matching, query.limit);
     const data = matching.slice(0, query.limit);
     if (matching.length > query.limit) return { data, cursor: data.at(-1)?.id ?? null };
@@ -66,11 +82,9 @@ export class JobReader {
    * The oldest of the own jobs that were looked at, if there may be more that the index does not have: what is older can be told
    * only by a later page.
    */
-  async #floor(own: readonly StoredJob[]): Promise<string | null> {
-    const oldest = own.at(-1);
-    if (oldest === undefined || own.length < OVERLAY_LIMIT) return null;
-    const id = toApiJobId(oldest.jobId);
-    return (await this.#indexed(() => getJob(this.#pool, id), null)) === null ? id : null;
+  async #floor(end: string | null): Promise<string | null> {
+    if (end === null) return null;
+    return (await this.#indexed(() => getJob(this.#pool, end), null)) === null ? end : null;
   }
 
   async #page(query: JobQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
@@ -94,26 +108,32 @@ export class JobReader {
     }
   }
 
-  /** Own jobs whose lock the index has not seen, or that it knows in another state than the query asks for. */
-  async #notIndexed(query: JobQuery, own: readonly StoredJob[], rows: readonly JobRow[]): Promise<JobObject[]> {
+  /**
+   * Own jobs whose lock the index has not seen, or that it knows in another state than the query asks for, with their place in the
+   * chain's order; infinite where the index has none.
+   */
+  async #notIndexed(
+    { before, after }: JobQuery,
+    own: readonly StoredJob[],
+    { rows, hasMore }: { rows: readonly JobRow[]; hasMore: boolean },
+  ): Promise<{ job: JobObject; position: number }[]> {
     const listed = new Set(rows.map((row) => row.id));
-    const { createdAt: newestIndexed, position: newestPosition } = rows[0] ?? { createdAt: 0, position: -1 };
-    const { before } = query;
-    const cursor = before === undefined ? null : await this.#indexed(() => getJob(this.#pool, before), null);
-    const jobs: JobObject[] = [];
-    for (const stored of own) {
-      const id = toApiJobId(stored.jobId);
-      if (listed.has(id) || (stored.lockedAt ?? 0) < newestIndexed) continue;
-      const row = await this.#indexed(() => getJob(this.#pool, id), null);
-      const admitted = row !== null && (query.status === undefined || row.status === query.status);
-      // Older than the page's first: the limit cut it. Newer: the index has got it since the page was read.
-      if (admitted && row.position <= newestPosition) continue;
-      // On the page before this one: the chain's order of two jobs can be another than that of their ids.
-      if (admitted && cursor !== null && row.position > cursor.position) continue;
+    const unlisted = own
+      .map((stored) => ({ stored, id: toApiJobId(stored.jobId) }))
+      .filter(({ id }) => !listed.has(id));
+    if (unlisted.length === 0) return [];
+    const asked = [...unlisted.map(({ id }) => id), before, after].filter((id) => id !== undefined);
+    const indexed = new Map((await this.#indexed(() => getJobs(this.#pool, asked), [])).map((row) => [row.id, row]));
+    // The chain's order of two jobs can be another than that of their ids: what has a position is on the page that it belongs to.
+    const last = hasMore ? (rows.at(-1)?.position ?? -1) : -1;
+    const from = Math.max(last, positionIn(indexed, after) ?? -1);
+    const to = positionIn(indexed, before) ?? Number.POSITIVE_INFINITY;
+    return unlisted.flatMap(({ stored, id }) => {
+      const row = indexed.get(id) ?? null;
+      if (row !== null && (row.position <= from || row.position >= to)) return [];
       const job = jobObject(row, stored, this.#escrow);
-      if (job) jobs.push(job);
-    }
-    return jobs;
+      return job === null ? [] : [{ job, position: row?.position ?? Number.POSITIVE_INFINITY }];
+    });
   }
 
   /** An index that is being rebuilt lacks jobs; what the gateway knows itself is still shown. */
@@ -133,3 +153,6 @@ function cutAt(floor: string, jobs: readonly JobObject[], limit: number): { data
   const data = above.slice(0, limit);
   return { data, cursor: above.length > limit ? (data.at(-1)?.id ?? floor) : floor };
 }
+
+const positionIn = (rows: ReadonlyMap<string, JobRow>, id: string | undefined): number | undefined =>
+  id === undefined ? undefined : rows.get(id)?.position;

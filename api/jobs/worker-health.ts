@@ -18,11 +18,11 @@ type Outstanding = { since: number; firstToken: boolean };
 
 /** What one gateway knows of one worker. Times are milliseconds since the epoch. */
 export class WorkerHealth {
-  /** Answered the last probe. */
+  /** Answered the last probe, or was late with it for the first time. */
   healthy = false;
   probing = false;
   checkedAt = 0;
-  /** Failed probes in a row. */
+  /** Failed and late probes in a row. */
   missed = 0;
   /** Jobs it says it runs at once; null before it said so. */
   capacity: number | null = null;

@@ -9,7 +9,7 @@ import type { WorkerClient } from "./dispatch-client.ts";
 import { INCIDENTS, incidentCode, oneLine } from "./incident.ts";
 import { WorkerHealth } from "./worker-health.ts";
 
-/** A healthy worker is asked this often; one that was just lost at every tick, one that stays away this rarely. */
+/** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
 const PROBE_MS = 5_000;
 const TICK_MS = 1_000;
 const PROBE_TIMEOUT_MS = 2_000;
@@ -147,7 +147,7 @@ export class WorkerPool {
     for (const worker of this.#parts.directory.workers()) {
       if (this.#probes >= PROBES) return;
       const { healthy, checkedAt, probing, missed } = this.#of(worker.signer);
-      const interval = healthy ? PROBE_MS : Math.min(PROBE_MS, missed * TICK_MS);
+      const interval = healthy && missed === 0 ? PROBE_MS : Math.min(PROBE_MS, missed * TICK_MS);
       if (!probing && now - checkedAt >= interval) void this.#probe(worker);
     }
   }
@@ -158,21 +158,25 @@ export class WorkerPool {
     health.probing = true;
     this.#probes += 1;
     let reason = "";
+    let late = false;
     try {
       const { status, worker: name, capacity } = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
     } catch (error) {
+      late = error instanceof Error && error.name === "TimeoutError";
       reason = oneLine(error instanceof Error ? error.message : String(error)) || "no answer";
     }
-    const healthy = reason === "";
+    // A starved machine is late with one probe now and then, a starved gateway with those of all its workers: two in a row count.
+    const overlooked = late && health.healthy && health.missed === 0;
+    const healthy = reason === "" || overlooked;
     if (healthy !== health.healthy) {
       const { endpoint, signer } = worker;
       this.#parts.logger.info({ worker: signer, endpoint, healthy, reason }, "worker health changed");
     }
     health.healthy = healthy;
-    health.missed = healthy ? 0 : health.missed + 1;
+    health.missed = reason === "" ? 0 : health.missed + 1;
     health.checkedAt = Date.now();
     health.probing = false;
     this.#probes -= 1;

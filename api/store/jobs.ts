@@ -77,9 +77,10 @@ const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
   failure: "failure",
 };
 
-const SELECT = `SELECT job_id, ${Object.entries(COLUMNS)
-  .map(([name, column]) => `${column} AS "${name}"`)
-  .join(", ")} FROM job`;
+const SELECTED = ["job.job_id", ...Object.entries(COLUMNS).map(([name, column]) => `job.${column} AS "${name}"`)].join(
+  ", ",
+);
+const SELECT = `SELECT ${SELECTED} FROM job`;
 
 export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
 
@@ -156,20 +157,33 @@ export class JobStore {
   }
 
   /**
-   * The wallet's newest locked jobs that the query admits, newest first: what the index may not show yet. Ids are UUIDv7: their order
-   * is the order of creation.
+   * What an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones that the query admits, those that were
+   * locked at `since` (Unix seconds) or later. Where a status is asked for: those that are in it, as far as this service knows, and were
+   * locked or written since. Newest first; ids are UUIDv7, so their order is the order of creation. `end`: the oldest job looked at, null
+   * if all were.
    */
   async newest(
-    { wallet, model, before, after }: Pick<JobQuery, "wallet" | "model" | "before" | "after">,
+    { wallet, model, before, after, status }: Omit<JobQuery, "limit">,
+    since: number,
     limit: number,
-  ): Promise<StoredJob[]> {
+  ): Promise<{ jobs: StoredJob[]; end: string | null }> {
     const result = await this.#pool.query({
       name: "job-newest",
-      text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL AND ($3::text IS NULL OR model = $3)
-             AND ($4::text IS NULL OR job_id < $4) AND ($5::text IS NULL OR job_id > $5) ORDER BY job_id DESC LIMIT $2`,
-      values: [wallet.toLowerCase(), limit, model ?? null, before ?? null, after ?? null],
+      // The limit is on what is looked at, not on what is found: rare states would cost a walk through all of a wallet's rows.
+      text: `WITH looked_at AS (
+               SELECT * FROM job WHERE wallet = $1 AND escrow_tx IS NOT NULL AND ($3::text IS NULL OR model = $3)
+               AND ($4::text IS NULL OR job_id < $4) AND ($5::text IS NULL OR job_id > $5) ORDER BY job_id DESC LIMIT $2)
+             SELECT ${SELECTED}, reach.looked, reach.end_id
+             FROM (SELECT count(*)::integer AS looked, min(job_id) AS end_id FROM looked_at) AS reach
+             LEFT JOIN looked_at AS job
+               ON (job.locked_at IS NULL OR job.locked_at >= $6 OR ($7::text IS NOT NULL AND job.updated_at >= to_timestamp($6)))
+               AND ($7::text IS NULL OR job.state = $7 OR ($7 = 'disputed' AND job.dispute_tx IS NOT NULL))
+             ORDER BY job.job_id DESC`,
+      values: [wallet.toLowerCase(), limit, model ?? null, before ?? null, after ?? null, since, status ?? null],
     });
-    return result.rows.map(read);
+    const { looked, end_id } = result.rows[0] as { looked: number; end_id: string | null };
+    const jobs = result.rows.filter((row) => row.job_id !== null).map(({ looked: _, end_id: __, ...row }) => read(row));
+    return { jobs, end: looked < limit ? null : end_id };
   }
 
   /**
