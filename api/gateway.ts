@@ -20,7 +20,7 @@ import { WorkerClient } from "./jobs/dispatch-client.ts";
 import { OverdueJobs } from "./jobs/overdue.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
-import type { JobRun } from "./jobs/run.ts";
+import { Runs } from "./jobs/runs.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
@@ -31,11 +31,12 @@ import { Cipher } from "./store/cipher.ts";
 import { DisputeStore } from "./store/disputes.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
 import { IdempotencyStore } from "./store/idempotency.ts";
-import { type Incarnation, incarnationName, recognizeChain } from "./store/incarnation.ts";
+import { type Incarnation, recognizeChain } from "./store/incarnation.ts";
 import { IncidentStore } from "./store/incidents.ts";
 import { JobStore } from "./store/jobs.ts";
 import { reencrypt } from "./store/reencrypt.ts";
 import { WebhookService } from "./webhooks/service.ts";
+import { webhookSettings } from "./webhooks/service-settings.ts";
 
 /** Every part of one gateway process, and the order in which they start and stop. */
 export class Gateway {
@@ -51,7 +52,7 @@ export class Gateway {
   readonly workers: WorkerPool;
   readonly workerClient: WorkerClient;
   readonly signerLock: SignerLock;
-  readonly running = new Set<Hex>();
+  readonly runs = new Runs();
   readonly metrics = new Metrics();
   readonly webhooks: WebhookService;
   pipeline!: Pipeline;
@@ -65,7 +66,6 @@ export class Gateway {
   #overdue: OverdueJobs | undefined;
   #desk: DisputeDesk | undefined;
   #stopHousekeeping: () => void = () => {};
-  #runs = new Set<Promise<unknown>>();
   readonly #fatal: (error: unknown, message: string) => void;
   #accepting = true;
   #stopping = false;
@@ -180,11 +180,11 @@ export class Gateway {
       directory: this.directory,
       idempotency,
       docsUrl: config.DOCS_URL,
-      track: (run) => this.#track(run),
+      track: (run) => this.runs.track(run),
       stopping: () => this.#stopping,
       takenUp: () => this.#takenUp,
     };
-    this.#recovery = new Recovery(jobs, rpc, (jobId) => this.running.has(jobId));
+    this.#recovery = new Recovery(jobs, rpc, (jobId) => this.runs.has(jobId));
     this.#overdue = new OverdueJobs(jobs, pool, () => this.index.indexedUntil === null);
     this.metrics.observe(this);
     const disputes = new DisputeStore(pool);
@@ -224,8 +224,7 @@ export class Gateway {
     this.#accepting = false;
     this.#stopping = true;
     const webhooksStopped = this.webhooks.stop(timeoutMs);
-    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([Promise.allSettled([...this.#runs]), deadline]);
+    await this.runs.ended(timeoutMs);
     this.#recovery?.stop();
     this.#overdue?.stop();
     this.#desk?.stop();
@@ -239,33 +238,4 @@ export class Gateway {
     await this.signerLock.release();
     await webhooksStopped;
   }
-
-  #track(run: JobRun): void {
-    const { jobId } = run.input;
-    this.running.add(jobId);
-    const over = run.completed
-      .then((job) => job.settling.done)
-      .catch(() => {}) // the run has logged it; here only the end counts
-      .finally(() => {
-        this.running.delete(jobId);
-        this.#runs.delete(over);
-      });
-    this.#runs.add(over);
-  }
-}
-
-function webhookSettings(config: Config, cipher: Cipher) {
-  return {
-    databaseUrl: config.DATABASE_URL,
-    cipher,
-    deployment: incarnationName(config.deployment as Incarnation),
-    policy: endpointPolicy(config),
-    confirmations: config.WEBHOOK_CONFIRMATIONS,
-    reorgDepth: config.WEBHOOK_REORG_DEPTH,
-    concurrency: config.WEBHOOK_CONCURRENCY,
-    perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
-    timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,
-    delaysMs: config.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
-    logDays: config.WEBHOOK_LOG_DAYS,
-  };
 }

@@ -81,7 +81,7 @@ export class Metrics {
       "Since the oldest transaction in flight was sent, 0 without any",
       () => gateway.pipeline.oldestMs / 1000,
     );
-    gauge("gateway_jobs_running", "Jobs that this process runs", () => gateway.running.size);
+    gauge("gateway_jobs_running", "Jobs that this process runs", () => gateway.runs.size);
     gauge("gateway_chain_head", "Newest block seen", () => gateway.head.block.number);
     gauge("gateway_chain_silent_seconds", "Since the node last answered", () => gateway.head.silentMs / 1000);
     gauge("gateway_signer_lock_held", "1 while this process may send", () => Number(gateway.signerLock.held));

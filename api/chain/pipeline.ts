@@ -3,22 +3,20 @@ import type { Hex } from "viem";
 import type { NewJob } from "../store/new-jobs.ts";
 import { type BatchObserver, Finisher } from "./finisher.ts";
 import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
-import { batchCalldata, batchGas, type Operation } from "./operations.ts";
-import type { OutboxRow, Variant } from "./outbox.ts";
+import { recordBatch, signBatch } from "./new-batch.ts";
+import { batchCalldata, type Operation } from "./operations.ts";
+import type { OutboxRow } from "./outbox.ts";
 import { Pacer } from "./pacer.ts";
 import { OperationQueue } from "./queue.ts";
 import { ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
-import { type SigningContext, signVariant } from "./transaction.ts";
+import type { SigningContext } from "./transaction.ts";
 
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
-/** Pauses while the signer lock is lost, and after a batch could not be recorded. */
+/** Pause while the signer lock is lost. */
 const LOCKLESS_MS = 250;
-const UNRECORDED_MS = 500;
-/** PostgreSQL's code for a row that exists already. */
-const UNIQUE_VIOLATION = "23505";
 /** Transactions that may go out at once before pacing sets in. */
 const BURST = 5;
 
@@ -173,66 +171,24 @@ export class Pipeline {
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(): Promise<void> {
     const items = this.#queue.take(this.#options.batchGas);
-    const { row, calldata } = await this.#sign(items).catch((error) => {
+    const { row, calldata } = await signBatch(this.#context, this.#nextNonce, items).catch((error) => {
       for (const item of items) item.reject(new NotSent("its batch could not be signed", error));
       throw error;
     });
-    const { nonce } = row;
-    const variant = row.variants[0] as Variant;
+    const [{ hash }] = row.variants;
     const jobs = items.flatMap(({ job }) => job ?? []);
-    const recorded = await this.#record(row, variant, jobs);
+    const recorded = await recordBatch(this.#context, row, jobs);
     if (recorded === "stopping") {
       for (const item of items) item.reject(new NotSent("the gateway stopped"));
       return;
     }
-    this.#nextNonce = nonce + 1;
+    this.#nextNonce = row.nonce + 1;
     if (recorded === "taken") {
       for (const item of items) this.#queue.push(item);
       return;
     }
-    for (const item of items) item.sent(variant.hash);
+    for (const item of items) item.sent(hash);
     void this.#finish(row, calldata, items);
-  }
-
-  /** A batch as the next transaction. */
-  async #sign(items: readonly Waiting[]): Promise<{ row: OutboxRow; calldata: Hex }> {
-    const operations = items.map((item) => item.operation);
-    const calldata = batchCalldata(operations);
-    // A batch that ran out of gas as a whole is repeated with more.
-    const factor = 2n ** BigInt(Math.max(...items.map((item) => item.tries)));
-    const gas = batchGas(operations) * factor;
-    const nonce = this.#nextNonce;
-    const variant = await signVariant(this.#context, nonce, gas, calldata);
-    return { row: { nonce, gas, items: operations, variants: [variant] }, calldata };
-  }
-
-  /**
-   * Writes the row before anything is broadcast. A write whose answer is lost may have happened, so the very same row is tried
-   * until the database says. `taken`: another process recorded this nonce.
-   */
-  async #record(row: OutboxRow, variant: Variant, jobs: NewJob[]): Promise<"recorded" | "taken" | "stopping"> {
-    const { outbox } = this.#context;
-    while (!this.#stopping) {
-      try {
-        await outbox.insert(row, variant, jobs);
-        return "recorded";
-      } catch (error) {
-        if ((error as { code?: string }).code === UNIQUE_VIOLATION) {
-          const known = await outbox.variants(row.nonce).catch(() => null);
-          if (known?.some(({ hash }) => hash === variant.hash)) return "recorded";
-          if (known !== null) {
-            this.#logger.error(
-              { nonce: row.nonce },
-              "another process recorded this nonce: does it have the same signer?",
-            );
-            return "taken";
-          }
-        }
-        this.#logger.error({ err: error }, "a batch could not be recorded yet; nothing is sent before it is");
-        await new Promise((resolve) => setTimeout(resolve, UNRECORDED_MS));
-      }
-    }
-    return "stopping";
   }
 
   async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
