@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { accessibilityTests } from "./cases/accessibility.ts";
+import { contractWalletTests } from "./cases/contract-wallet.ts";
 import { journeyTests } from "./cases/journey.ts";
 import { mishapTests } from "./cases/mishaps.ts";
 import { sessionTests } from "./cases/session.ts";
@@ -28,5 +29,6 @@ describe.skipIf(!hasBrowser())("in a browser", { timeout: 60_000 }, () => {
 
   describe("a person's way through", () => journeyTests(() => ({ stack, browser })));
   describe("what goes wrong", () => mishapTests(() => ({ stack, browser })));
+  describe("a wallet that is a contract", () => contractWalletTests(() => ({ stack, browser })));
   describe("for everyone", () => accessibilityTests(() => ({ stack, browser })));
 });

@@ -16,7 +16,12 @@ export type Suite = {
 };
 
 const bin = (file: string): string => `node_modules/${file}`;
-const SOLIDITY = ["contracts/**/*.sol", "test/contracts/**/*.sol", "test/verify/contracts/*.sol"];
+const SOLIDITY = [
+  "contracts/**/*.sol",
+  "test/contracts/**/*.sol",
+  "test/verify/contracts/*.sol",
+  "test/web/contracts/*.sol",
+];
 
 const lint: Suite = {
   name: "lint",

@@ -21,6 +21,8 @@ export class TestWallet {
   readonly refuses = new Set<string>();
   /** What it was asked to sign or send, in order. */
   readonly asked: Request[] = [];
+  /** Sends the account's transactions, where it cannot itself: a contract's owner does. */
+  sender: ((call: { to: Hex; data: Hex }) => Promise<Hex>) | null = null;
   /** Runs before a transaction is sent: what others do meanwhile. */
   beforeSending: () => Promise<void> = async () => {};
   readonly #rpcUrl: string;
@@ -105,6 +107,7 @@ export class TestWallet {
 
   async #send({ to, data, value, gas }: { to: Hex; data?: Hex; value?: Hex; gas?: Hex }): Promise<Hex> {
     await this.beforeSending();
+    if (this.sender !== null) return await this.sender({ to, data: data ?? "0x" });
     const client = createWalletClient({ account: this.account, transport: http(this.#rpcUrl) });
     return await client.sendTransaction({
       to,

@@ -1,5 +1,5 @@
 import { type Address, domainSeparator, type Hex, parseSignature, type TypedDataDomain } from "viem";
-import { readContract, signTypedData } from "wagmi/actions";
+import { getBytecode, readContract, signTypedData } from "wagmi/actions";
 import { testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import type { WalletConfig } from "./config.ts";
 
@@ -25,6 +25,8 @@ export async function signPermit(
   onAsk: () => void,
 ): Promise<Permit | null> {
   const { token, owner, spender, value } = request;
+  // Tokens check permits against ordinary accounts only: a contract wallet's owners are not asked in vain.
+  if (await isContract(wallet, owner)) return null;
   const domain = await permitDomain(wallet, token);
   if (domain === null) return null;
   const nonce = await readContract(wallet, {
@@ -37,10 +39,16 @@ export async function signPermit(
   const message = { owner, spender, value, nonce, deadline };
   onAsk();
   const signature = await signTypedData(wallet, { account: owner, types, primaryType: "Permit", domain, message });
-  // A contract wallet's signature has another form; tokens check permits against ordinary accounts only.
+  // A contract wallet that is not deployed yet has no code, and its signature another form.
   if (signature.length !== 132) return null;
   const { r, s, yParity } = parseSignature(signature);
   return { deadline, v: 27 + yParity, r, s };
+}
+
+/** An ordinary account that acts as a contract for a while (EIP-7702) has code too, and signs as it always did. */
+async function isContract(wallet: WalletConfig, account: Address): Promise<boolean> {
+  const code = await getBytecode(wallet, { address: account });
+  return code !== undefined && !code.startsWith("0xef0100");
 }
 
 /** The domain a token's permits are signed for: the usual names, held against the separator the token itself tells. */
