@@ -152,6 +152,7 @@ export class Gateway {
       stopping: () => this.pipeline.stopping,
     };
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
+    this.pipeline.onSent((nonce, operations) => this.balances.sent(nonce, operations));
     this.pipeline.onMined((batch) => this.balances.observe(batch));
     this.index.start(config.SENDS_PER_SECOND, (perSecond) => this.pipeline.setSendRate(perSecond));
     const [{ takenUp }] = await Promise.all([this.pipeline.start(), this.directory.start()]);

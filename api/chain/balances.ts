@@ -1,78 +1,98 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { logPosition, type MinedBatch } from "./outcome.ts";
-import { type Rpc, twice } from "./rpc.ts";
+import type { Address, Hex } from "viem";
+import { type AccountAtBlock, AccountReader, type SpendingLimits } from "./account-reader.ts";
+import { ExpectedReturns } from "./expected-returns.ts";
+import type { Operation } from "./operations.ts";
+import { endOfBlock, type MinedBatch } from "./outcome.ts";
+import type { Rpc } from "./rpc.ts";
+
+export type { SpendingLimits } from "./account-reader.ts";
 
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
 
-/** What a wallet allows gateways to lock, and what they locked on the UTC day `spentDay` (days since 1970). */
-export type SpendingLimits = { frozen: boolean; dailyLimit: number | null; spentToday: number; spentDay: number };
-
-type Entry = Balance & { position: number; readAt: number; limits: SpendingLimits | null };
-/** Bits of an account's flags. */
-const FROZEN = 1;
-const LIMITED = 2;
+/** A balance as the chain has it at `position`. */
+type Entry = Balance & {
+  position: number;
+  limits: SpendingLimits | null;
+  /** Jobs whose return is in this balance already, although their settlement is not yet seen mined. */
+  returned: ReadonlySet<Hex>;
+  /** When it was last seen, and when the chain was asked for it; never asked for what events told. `performance.now()`. */
+  seenAt: number;
+  askedAt: number;
+};
 
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
-const READ_TIMEOUT_MS = 3_000;
 const MAX_ENTRIES = 10_000;
 
 /**
- * Balances as the chain shows them, kept current by the events of our own transactions, plus what settlements that are sent
- * and not yet mined will return: a client reads its own writes.
+ * Balances as the chain shows them, kept current by the events of our own transactions, plus what settlements that the chain does not
+ * have yet will return: a client reads its own writes.
  */
 export class Balances {
-  readonly #rpc: Rpc;
-  readonly #escrow: Address;
+  readonly #reader: AccountReader;
   readonly #entries = new Map<string, Entry>();
-  readonly #returns = new Map<string, Map<Hex, number>>();
+  readonly #returns = new ExpectedReturns();
+  /** Reads under way, one a wallet at most. */
+  readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
   constructor(rpc: Rpc, escrow: Address) {
-    this.#rpc = rpc;
-    this.#escrow = escrow;
+    this.#reader = new AccountReader(rpc, escrow);
+  }
+
+  /** Takes note of the transaction in which operations have left. */
+  sent(nonce: number, operations: readonly Operation[]): void {
+    for (const { kind, jobId } of operations) if (kind === "complete") this.#returns.sent(jobId, nonce);
   }
 
   /** Takes the balances out of a mined batch. */
   observe(batch: MinedBatch): void {
     for (const [jobId, events] of batch.eventsByJob) {
-      for (const { name, args, position } of events) {
-        if (typeof args.free !== "number" || typeof args.escrowed !== "number") continue;
-        const wallet = (args.wallet as string).toLowerCase();
-        if (name !== "JobLocked") this.#forget(wallet, jobId);
-        const known = this.#entries.get(wallet);
-        if (known && known.position > position) continue;
-        // Events tell balances, not limits: those stay as the chain last told them.
-        const limits = known?.limits ?? null;
-        this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, readAt: Date.now(), limits });
-      }
+      const ended = events.some(({ name, args }) => name !== "JobLocked" && typeof args.free === "number");
+      if (ended) this.#returns.drop(jobId);
+    }
+    for (const { args, position } of [...batch.eventsByJob.values()].flat()) {
+      if (typeof args.free !== "number" || typeof args.escrowed !== "number") continue;
+      const wallet = (args.wallet as string).toLowerCase();
+      const known = this.#entries.get(wallet);
+      if (known && known.position > position) continue;
+      // A signer's transactions are mined in their order: this batch's balances have what those before it returned, even where
+      // their receipts are seen later.
+      const returned = this.#returns.jobsOf(
+        wallet,
+        (jobId, nonce) => nonce <= batch.nonce || known?.returned.has(jobId),
+      );
+      // Events tell balances, not limits: those stay as the chain last told them.
+      const limits = known?.limits ?? null;
+      const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
+      this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, limits, returned, ...seen });
     }
   }
 
-  /** A settlement that will give `credits` back has been sent. */
+  /** A settlement that will give `credits` back is about to be sent. */
   expectReturn(wallet: string, jobId: Hex, credits: number): void {
-    const key = wallet.toLowerCase();
-    const returns = this.#returns.get(key) ?? new Map<Hex, number>();
-    this.#returns.set(key, returns.set(jobId, credits));
+    this.#returns.add(wallet.toLowerCase(), jobId, credits);
   }
 
-  /** The settlement came to nothing. */
-  dropReturn(wallet: string, jobId: Hex): void {
-    this.#forget(wallet.toLowerCase(), jobId);
+  /** The settlement came to nothing, or is mined. */
+  dropReturn(jobId: Hex): void {
+    this.#returns.drop(jobId);
   }
 
   /** Balance now: from the chain unless it was seen within the last second. */
   async current(wallet: string): Promise<Balance> {
-    const known = this.#entries.get(wallet.toLowerCase());
-    if (known && Date.now() - known.readAt < FRESH_MS) return this.#withReturns(wallet, known);
-    return this.read(wallet);
+    const key = wallet.toLowerCase();
+    const entry = this.#entries.get(key);
+    if (entry && performance.now() - entry.seenAt < FRESH_MS) return this.#withReturns(key, entry);
+    // A read that began a moment ago tells no older state than an entry of that age would.
+    return await (this.#reading.get(key)?.done ?? this.#read(key));
   }
 
   /** The last balance seen, without asking the chain; null if none was. */
   known(wallet: string): Balance | null {
-    const entry = this.#entries.get(wallet.toLowerCase());
-    return entry ? this.#withReturns(wallet, entry) : null;
+    const key = wallet.toLowerCase();
+    const entry = this.#entries.get(key);
+    return entry ? this.#withReturns(key, entry) : null;
   }
 
   /** Limits as the chain last told them; null if it was not asked. */
@@ -80,42 +100,46 @@ export class Balances {
     return this.#entries.get(wallet.toLowerCase())?.limits ?? null;
   }
 
-  /** Balance from the chain. */
-  async read(wallet: string): Promise<Balance> {
-    const { block, account } = await twice(() => this.#ask(wallet));
-    const entry = {
-      free: account.free,
-      escrowed: account.escrowed,
-      position: logPosition(block, 0),
-      readAt: Date.now(),
-      limits: {
-        frozen: (account.flags & FROZEN) !== 0,
-        dailyLimit: (account.flags & LIMITED) !== 0 ? account.dailyLimit : null,
-        spentToday: account.spentToday,
-        spentDay: account.spentDay,
-      },
-    };
-    const known = this.#entries.get(wallet.toLowerCase());
-    if (known && known.position > entry.position) {
-      known.limits = entry.limits;
+  /**
+   * Balance from the chain, asked for at `since` (`performance.now()`) or later: whatever was mined before that is in it. Calls that
+   * come while an older read is under way wait for it and share the next one. Rejects with RpcUnreachable or RpcError.
+   */
+  async read(wallet: string, since = performance.now()): Promise<Balance> {
+    const key = wallet.toLowerCase();
+    for (;;) {
+      const entry = this.#entries.get(key);
+      if (entry && entry.askedAt >= since) return this.#withReturns(key, entry);
+      const reading = this.#reading.get(key);
+      const balance = await (reading?.done ?? this.#read(key));
+      if (reading === undefined || reading.startedAt >= since) return balance;
+    }
+  }
+
+  #read(wallet: string): Promise<Balance> {
+    const startedAt = performance.now();
+    const done = this.#reader
+      .read(wallet as Address, () => this.#returns.jobsOf(wallet))
+      .then((account) => this.#take(wallet, account, startedAt))
+      .finally(() => this.#reading.delete(wallet));
+    this.#reading.set(wallet, { startedAt, done });
+    return done;
+  }
+
+  #take(wallet: string, { block, free, escrowed, limits, ended }: AccountAtBlock, askedAt: number): Balance {
+    const position = endOfBlock(block);
+    const known = this.#entries.get(wallet);
+    if (known && known.position > position) {
+      // A node behind the one that told of our own transactions: its balance is older than ours.
+      known.limits = limits;
       return this.#withReturns(wallet, known);
     }
-    this.#set(wallet.toLowerCase(), entry);
+    const entry = { free, escrowed, position, limits, returned: ended, seenAt: performance.now(), askedAt };
+    this.#set(wallet, entry);
     return this.#withReturns(wallet, entry);
   }
 
-  async #ask(wallet: string) {
-    // The block number is read first: the balance is at least that new, so a later event is never overwritten by it.
-    const block = await this.#rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS);
-    const question = { abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
-    const data = encodeFunctionData({ ...question, args: [wallet as Address] });
-    const answer = await this.#rpc.request<Hex>("eth_call", [{ to: this.#escrow, data }, "latest"], READ_TIMEOUT_MS);
-    return { block: Number(block), account: decodeFunctionResult({ ...question, data: answer }) };
-  }
-
   #withReturns(wallet: string, entry: Entry): Balance {
-    let returning = 0;
-    for (const credits of this.#returns.get(wallet.toLowerCase())?.values() ?? []) returning += credits;
+    const returning = this.#returns.sum(wallet, entry.returned);
     return { free: entry.free + returning, escrowed: entry.escrowed - returning };
   }
 
@@ -125,11 +149,5 @@ export class Balances {
     if (this.#entries.size <= MAX_ENTRIES) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
-  }
-
-  #forget(wallet: string, jobId: Hex): void {
-    const returns = this.#returns.get(wallet);
-    if (!returns?.delete(jobId) || returns.size > 0) return;
-    this.#returns.delete(wallet);
   }
 }

@@ -44,7 +44,7 @@ export class Finisher {
     try {
       const outcome = await settleNonce(this.#context, row, calldata);
       if (outcome.status === "abandoned") return true;
-      if (outcome.status === "mined") await this.#resolve(row, readReceipt(outcome.receipt), items);
+      if (outcome.status === "mined") await this.#resolve(row, readReceipt(outcome.receipt, row.nonce), items);
       else await this.#giveNonceUp(row, items);
       return true;
     } catch (error) {

@@ -15,9 +15,15 @@ export function logPosition(blockNumber: number, logIndex: number): number {
   return blockNumber * 1_000_000 + logIndex;
 }
 
-/** A mined batch: its place, every event by job, every failed item by index. */
+/** Position of a block's end: every log of it is before. */
+export function endOfBlock(blockNumber: number): number {
+  return logPosition(blockNumber + 1, 0) - 1;
+}
+
+/** A mined batch: its place and its signer's nonce, every event by job, every failed item by index. */
 export type MinedBatch = {
   hash: Hex;
+  nonce: number;
   blockNumber: number;
   blockHash: Hex;
   blockTime: number | null;
@@ -26,8 +32,8 @@ export type MinedBatch = {
   failures: Map<number, DecodedRevert>;
 };
 
-/** Reads a receipt of `execute`. `blockTime` is null where the node's logs carry no time. */
-export function readReceipt(receipt: RawReceipt): MinedBatch {
+/** Reads a receipt of `execute`, a transaction of this nonce. `blockTime` is null where the node's logs carry no time. */
+export function readReceipt(receipt: RawReceipt, nonce: number): MinedBatch {
   const blockNumber = hexToNumber(receipt.blockNumber);
   const eventsByJob = new Map<Hex, PlacedEvent[]>();
   const failures = new Map<number, DecodedRevert>();
@@ -49,7 +55,7 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   }
   const success = receipt.status === "0x1";
   const { transactionHash: hash, blockHash } = receipt;
-  return { hash, blockNumber, blockHash, blockTime, success, eventsByJob, failures };
+  return { hash, nonce, blockNumber, blockHash, blockTime, success, eventsByJob, failures };
 }
 
 /** The event of that name in a mined outcome. */

@@ -20,6 +20,8 @@ const LOCKLESS_MS = 250;
 /** Transactions that may go out at once before pacing sets in. */
 const BURST = 5;
 
+/** Called with the nonce of a batch's transaction and its operations. */
+type SentObserver = (nonce: number, operations: readonly Operation[]) => void;
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
 /**
@@ -36,6 +38,7 @@ export class Pipeline {
   readonly #finisher: Finisher;
   readonly #gathering = new Gathering();
   readonly #reorgs: ReorgWatch;
+  readonly #sentObservers: SentObserver[] = [];
   #nextNonce = -1;
   /** Transactions that are not mined yet; `since`: when they were recorded or taken up, `performance.now()`. */
   readonly #inFlight = new Set<{ since: number }>();
@@ -84,6 +87,11 @@ export class Pipeline {
   /** True when new locks must be refused: they would wait too long. */
   get congested(): boolean {
     return this.#queue.age(Date.now()) > BACKLOG_LIMIT_MS;
+  }
+
+  /** Calls `observer` for each batch that is on record, before it is broadcast. */
+  onSent(observer: SentObserver): void {
+    this.#sentObservers.push(observer);
   }
 
   /** Transactions a second that may go out from now on. */
@@ -187,6 +195,7 @@ export class Pipeline {
       for (const item of items) this.#queue.push(item);
       return;
     }
+    for (const observer of this.#sentObservers) observer(row.nonce, row.items);
     for (const item of items) item.sent(hash);
     void this.#finish(row, calldata, items);
   }

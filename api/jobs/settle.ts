@@ -63,21 +63,16 @@ export function submitSettlement(
   );
   const done = submission.mined.then((outcome) => finish(context, job, outcome));
   done.catch((error) => {
-    context.balances.dropReturn(wallet, jobId);
+    context.balances.dropReturn(jobId);
     context.logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; a restart takes it up again");
   });
   const billedTokens = Math.min(job.countedTokens, signed.completion.completionTokens);
   return { credits, billedTokens, sent: submission.sent, done };
 }
 
-async function finish(
-  context: JobContext,
-  job: Pick<Finished, "jobId" | "wallet">,
-  outcome: Outcome,
-): Promise<boolean> {
-  const { jobId, wallet } = job;
+async function finish(context: JobContext, { jobId }: Pick<Finished, "jobId">, outcome: Outcome): Promise<boolean> {
   if (outcome.status === "reverted") {
-    context.balances.dropReturn(wallet, jobId);
+    context.balances.dropReturn(jobId);
     context.logger.error(
       { jobId: toApiJobId(jobId), revert: outcome.revert },
       "the chain refused a settlement: the job is failed",
@@ -86,7 +81,7 @@ async function finish(
     return false;
   }
   const settled = outcome.events.find((event) => event.name === "JobSettled");
-  context.balances.dropReturn(wallet, jobId);
+  context.balances.dropReturn(jobId);
   // A repetition is a no-op without an event: the first one settled it, and the row says so or the index will.
   if (settled === undefined) await context.store.update(jobId, { state: "settled" });
   else {

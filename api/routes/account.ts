@@ -1,7 +1,7 @@
 import type { RequestHandler } from "express";
 import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
-import type { Balances } from "../chain/balances.ts";
+import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
@@ -13,7 +13,7 @@ export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler 
   return async (request, response) => {
     const { wallet, keyCreatedAt } = clientOf(request);
     const account = await indexedAccount(pool, wallet);
-    const credits = await currentCredits(balances, wallet, account);
+    const credits = await currentCredits(() => balances.read(wallet, request.receivedAt), account);
     setServiceHeaders(response, { creditsRemaining: credits });
     response.json({
       wallet,
@@ -25,9 +25,10 @@ export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler 
   };
 }
 
-async function currentCredits(balances: Balances, wallet: string, account: AccountRow | null): Promise<number> {
+/** What authentication read for this very request is not read again. */
+async function currentCredits(read: () => Promise<Balance>, account: AccountRow | null): Promise<number> {
   try {
-    return (await balances.read(wallet)).free;
+    return (await read()).free;
   } catch (error) {
     if (account === null) {
       throw new ApiError(
