@@ -188,14 +188,15 @@ export class JobStore {
 
   /**
    * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else: jobs that were
-   * over are unfinished again, for recovery to see how they stand, and a dispute may be none. `failure` stays: a job that its client was
-   * refused is never charged.
+   * over are unfinished again, for recovery to see how they stand, and a dispute may be none. Where and when they had ended is no longer
+   * so. `failure` stays: a job that its client was refused is never charged; so does the charge of an answer that is to be settled again.
    */
   async reopen(jobIds: readonly Hex[]): Promise<void> {
     await this.#pool.query(
       `UPDATE job SET state = CASE WHEN state = 'settled' THEN 'settling' WHEN state = 'unlocked' THEN 'locking'
                                    WHEN state IN ('failed', 'refunded') THEN 'pending' ELSE state END,
-                      dispute_tx = NULL, updated_at = now()
+                      settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL, dispute_tx = NULL,
+                      updated_at = now()
        WHERE job_id = ANY($1) AND (state IN ('settled', 'unlocked', 'failed', 'refunded') OR dispute_tx IS NOT NULL)`,
       [jobIds.map(toApiJobId)],
     );

@@ -54,3 +54,19 @@ test("what a reorganisation takes back is open again: how jobs ended, and the di
     ["settled", dispute],
   ]);
 });
+
+test("a job that is open again says nothing of the end it had; what it will be charged stays", async () => {
+  const settled = await add("settled");
+  const refunded = await add("refunded");
+  await store.update(settled, {
+    settlementTx: `0x${"ee".repeat(32)}`,
+    settlementBlock: 77,
+    settledAt: 1_800_000_000,
+    creditsCharged: 8,
+  });
+  await store.update(refunded, { refundTx: `0x${"ff".repeat(32)}`, failure: "job_timeout" });
+  await store.reopen([settled, refunded]);
+  const nowhere = { settlementTx: null, settlementBlock: null, settledAt: null, refundTx: null };
+  expect(await store.find(settled)).toMatchObject({ ...nowhere, state: "settling", creditsCharged: 8 });
+  expect(await store.find(refunded)).toMatchObject({ ...nowhere, state: "pending", failure: "job_timeout" });
+});
