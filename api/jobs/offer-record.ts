@@ -4,11 +4,15 @@ import type { JobContext } from "./context.ts";
 import type { Lock } from "./lock.ts";
 import { untilStored } from "./stored.ts";
 
+/** A client hears of its job this much later at most, where the write of the lock is held up. */
+const RECORD_MS = 1_000;
+
 /** What a job's row says of its lock and of the worker that has its newest offer: one write after the other, in their order. */
 export class OfferRecord {
   readonly #context: JobContext;
   readonly #jobId: Hex;
   readonly #lock: Lock;
+  #first: Promise<void> | null = null;
   #last: Promise<void> | null = null;
 
   constructor(context: JobContext, jobId: Hex, lock: Lock) {
@@ -27,7 +31,17 @@ export class OfferRecord {
       .then(() => untilStored(this.#context, this.#jobId, until, () => this.#write(offer, first)));
     // Whether anybody waits for it or not: a failure is logged, and it is not the end of the process.
     this.#last.catch(() => {});
+    this.#first ??= this.#last;
     return this.#last;
+  }
+
+  /** Resolves once the lock is in the row, where reads of the job find it, or after a second. Never rejects. */
+  async lockRecorded(): Promise<void> {
+    if (this.#first === null) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, RECORD_MS).unref();
+    await Promise.race([this.#first.catch(() => {}), late]);
+    clearTimeout(timer);
   }
 
   #write(offer: Offer | null, first: boolean): Promise<void> {

@@ -35,8 +35,8 @@ export type JobInput = {
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
 
 /**
- * A job from its lock to its settlement. `locked`, then `firstToken`, then `completed`; each rejects with the ApiError of
- * the client's answer. It runs to its end whether or not anybody still listens: proof and bill must be right.
+ * A job from its lock to its settlement. `locked`, then `firstToken`, then `completed`, the last two once the lock is in the job's row
+ * or after a second; each rejects with the ApiError of the client's answer. It runs to its end whether or not anybody still listens: proof and bill must be right.
  */
 export class JobRun {
   readonly input: JobInput;
@@ -81,21 +81,23 @@ export class JobRun {
     const timeout = new AbortController();
     const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
     const timer = setTimeout(() => timeout.abort(), Math.max(0, left));
+    const row = new OfferRecord(this.#context, this.input.jobId, lock);
     try {
-      const result = await this.#attempts(lock, timeout.signal);
+      const result = await this.#attempts(lock, row, timeout.signal);
       if (result !== "timeout") return result;
     } finally {
       clearTimeout(timer);
+      // Whatever the client hears now names the job: it must be there when it is asked for.
+      await row.lockRecorded();
     }
     head.refresh().catch((error) => this.#context.logger.warn({ err: error }, "head not refreshed"));
     throw await timedOut(this.#context, { jobId: this.input.jobId, worker: this.worker }, lock.credits);
   }
 
   /** Worker after worker until one answers; from the first token on there is no other. */
-  async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
+  async #attempts(lock: Lock, row: OfferRecord, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { jobId, model } = this.input;
     const excluded = new Set<string>();
-    const row = new OfferRecord(this.#context, jobId, lock);
     for (let attempt = 1; !signal.aborted; attempt++) {
       const worker = attempt > LAST_ATTEMPT ? undefined : this.#context.workers.choose(model.number, excluded);
       if (worker === undefined) {
@@ -113,7 +115,7 @@ export class JobRun {
         record: (offer) => row.write(offer),
         onFirstToken: () => {
           this.input.stages.end("first-token");
-          this.#firstToken(worker.signer);
+          void row.lockRecorded().then(() => this.#firstToken(worker.signer));
         },
       });
       if (result.ok) return this.#complete(lock, attempt, worker, result.completed);
