@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { pino } from "pino";
-import { createTestClient, type Hex, http, publicActions } from "viem";
+import { createTestClient, type Hex, http, type PublicClient, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { Broadcaster } from "../../../../api/chain/broadcast.ts";
 import { Head } from "../../../../api/chain/head.ts";
@@ -14,6 +14,7 @@ import { newJobId } from "../../../../protocol/job-id.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../../../scripts/local-stack/accounts.ts";
 import { provideCredits } from "../../../../scripts/local-stack/funding.ts";
 import { eventually } from "../../../support/api-client.ts";
+import { mined } from "../../../support/mined.ts";
 import { startTestStack, type TestStack } from "../../../support/stack.ts";
 
 export const logger = pino({ level: "silent" });
@@ -85,10 +86,11 @@ export class World {
     });
   }
 
-  /** Such a transaction is mined with the next nonce. */
+  /** Such a transaction with the next nonce; resolves when it is mined. */
   async useNextNonce(): Promise<void> {
     const nonce = await this.node.getTransactionCount({ address: account.address });
-    await this.node.sendRawTransaction({ serializedTransaction: await this.foreignTransaction(nonce) });
+    const serializedTransaction = await this.foreignTransaction(nonce);
+    await mined(this.node as unknown as PublicClient, await this.node.sendRawTransaction({ serializedTransaction }));
   }
 
   /** A pipeline as a gateway process would have it, when it has taken up what an earlier one left. */
