@@ -10,6 +10,7 @@ import {
 } from "viem";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { toUnits } from "../../protocol/money.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import type { StackFile } from "./stack-file.ts";
 
 type Chain = Pick<StackFile, "rpc_url" | "contracts">;
@@ -39,7 +40,7 @@ export async function provideCredits(chain: Chain, funding: Funding): Promise<vo
 }
 
 async function mined({ rpc_url }: Chain, hash: Hex): Promise<void> {
-  const client = createPublicClient({ transport: http(rpc_url), pollingInterval: 50 });
-  const { status } = await client.waitForTransactionReceipt({ hash });
+  const client = createPublicClient({ transport: http(rpc_url) });
+  const { status } = await receiptOf(client, hash, { interval: 50 });
   if (status !== "success") throw new Error(`transaction ${hash} reverted while a wallet was funded`);
 }

@@ -1,5 +1,6 @@
 import { type Abi, type Address, BaseError, decodeErrorResult, encodeFunctionData, type Hex } from "viem";
 import * as abis from "../../protocol/generated/abi.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import { firstLine } from "../verify/errors.ts";
 import type { Operator, Output } from "./context.ts";
 import { OperatorError } from "./errors.ts";
@@ -28,7 +29,7 @@ export async function submit(operator: Operator, call: Call, what: string): Prom
     return { text: [...lines, "Not sent. Repeat with --yes to send it."].join("\n"), json: { sent: false, ...shown } };
   }
   const hash = await signer.sendTransaction({ to, data });
-  const receipt = await operator.client.waitForTransactionReceipt({ hash, timeout: 120_000 });
+  const receipt = await receiptOf(operator.client, hash);
   if (receipt.status !== "success")
     throw new Error(`${what}: transaction ${hash} reverted in block ${receipt.blockNumber}`);
   return {

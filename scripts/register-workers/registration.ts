@@ -2,6 +2,7 @@ import type { Account, Chain, Hex, PublicClient, Transport, WalletClient } from 
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import { ConfigError } from "../../worker/errors.ts";
 import { readRegistration, STAKE_UNIT } from "../../worker/registration/state.ts";
 import { missingStake, registrationSteps, type Step } from "../../worker/registration/steps.ts";
@@ -67,7 +68,7 @@ export class Registration {
   /** Waits until everything that was sent is mined; returns its number. Throws for one that reverted. */
   async confirm(): Promise<number> {
     for (const { hash, what } of this.#sent) {
-      const receipt = await this.#reader.waitForTransactionReceipt({ hash, timeout: 60_000 });
+      const receipt = await receiptOf(this.#reader, hash, { timeout: 60_000 });
       if (receipt.status !== "success") {
         throw new ConfigError(
           `cannot ${what}: ${hash} reverted. Has ${this.#wallet.account.address} enough SVC for the stake of all workers?`,

@@ -2,17 +2,18 @@
 import { type Address, createPublicClient, erc20Abi, type Hex, http, type Log, parseEventLogs } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import type { Stack } from "./stack.ts";
 
 export function chainReader(stack: Stack) {
-  const client = createPublicClient({ transport: http(stack.info.rpc_url), pollingInterval: 50 });
+  const client = createPublicClient({ transport: http(stack.info.rpc_url) });
   const escrow = stack.info.contracts.InferenceEscrow as Address;
   const stablecoin = stack.info.contracts.Stablecoin as Address;
   const contract = { address: escrow, abi: inferenceEscrowAbi } as const;
 
   /** Escrow events and token transfers of one transaction that concern one job. */
   async function transaction(hash: Hex, jobId: string) {
-    const receipt = await client.waitForTransactionReceipt({ hash, timeout: 10_000 });
+    const receipt = await receiptOf(client, hash, { timeout: 60_000, interval: 50 });
     const ours = parseEventLogs({ abi: inferenceEscrowAbi, logs: receipt.logs as Log[] }).filter(
       (event) => "jobId" in event.args && event.args.jobId === fromApiJobId(jobId),
     );

@@ -10,6 +10,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../scripts/local-stack/accounts.ts";
 import { provideTokens } from "../../scripts/local-stack/funding.ts";
 import { type ApiClient, apiClient } from "./api-client.ts";
+import { mined } from "./mined.ts";
 import type { Stack } from "./stack.ts";
 
 /** The gateway's database as a test looks into it. */
@@ -35,7 +36,7 @@ export class Client {
     this.account = account;
     this.#stack = stack;
     const transport = http(stack.info.rpc_url);
-    this.#reader = createPublicClient({ transport, pollingInterval: 20 });
+    this.#reader = createPublicClient({ transport });
     this.#sender = createWalletClient({ account, transport });
     this.api = apiClient(stack, apiKey);
     this.apiKey = apiKey;
@@ -73,8 +74,7 @@ export class Client {
   }
 
   async mined(hash: Hex): Promise<Hex> {
-    const { status } = await this.#reader.waitForTransactionReceipt({ hash });
-    if (status !== "success") throw new Error(`transaction ${hash} reverted`);
+    await mined(this.#reader, hash);
     return hash;
   }
 

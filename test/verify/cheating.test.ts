@@ -8,6 +8,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { startAnvil } from "../contracts/support/anvil.ts";
+import { mined } from "../support/mined.ts";
 import { failing, run, verifyJson } from "./support/cli.ts";
 import { compileContract } from "./support/compile.ts";
 import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
@@ -24,7 +25,7 @@ beforeAll(async () => {
     chain: anvil,
     args: [ModelCatalog, WorkerRegistry, ArbitrationPanel, Stablecoin, ProtocolTreasury, people.gateway.address],
   });
-  const { contractAddress } = await p.rpc.waitForTransactionReceipt({ hash });
+  const { contractAddress } = await mined(p.rpc, hash);
   fake = { address: contractAddress as Address, abi: compiled.abi };
   await p.send(people.client, p.token, "mint", [people.client.address, 100_000_000n]);
   await p.send(people.client, p.token, "approve", [fake.address, 100_000_000n]);

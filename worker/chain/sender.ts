@@ -10,6 +10,7 @@ import {
 } from "viem";
 import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import type { Logger } from "../log.ts";
 import type { Chain } from "./connect.ts";
 import type { Identity } from "./identity.ts";
@@ -89,7 +90,7 @@ export class Sender {
     });
     this.#last = { nonce, ...fees };
     this.#log.info({ tx: hash, nonce, items: items.length }, "transaction sent");
-    const receipt = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS, pollingInterval: 250 });
+    const receipt = await receiptOf(client, hash, { timeout: RECEIPT_MS });
     const failed = parseEventLogs({ abi: inferenceEscrowAbi, eventName: "BatchItemFailed", logs: receipt.logs });
     if (receipt.status !== "success" || failed.length > 0) {
       const reasons = failed.map((log) => ({

@@ -10,6 +10,7 @@ import {
   parseEther,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import type { Chain } from "../chain/connect.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { ConfigError } from "../errors.ts";
@@ -78,7 +79,7 @@ async function giveDevelopmentFunds(
   const wallet = createWalletClient({ account, chain: client.chain, transport: http(rpcUrl) });
   const send = async (transaction: { to: Address; data?: Hex; value?: bigint }): Promise<void> => {
     const hash = await wallet.sendTransaction({ ...transaction, chain: client.chain ?? null });
-    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 100 });
+    const receipt = await receiptOf(client, hash, { interval: 100 });
     if (receipt.status !== "success") throw new ConfigError(`the development account could not pay: ${hash} reverted`);
   };
   if (missing.gas > 0n) await send({ to, value: parseEther("1") + missing.gas });

@@ -1,11 +1,10 @@
 import { BaseError, createWalletClient, type Hex, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { decodeRevert } from "../../protocol/events.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
 import type { Chain } from "../chain/connect.ts";
 import { ConfigError } from "../errors.ts";
 import type { Step } from "./steps.ts";
-
-const RECEIPT_MS = 120_000;
 
 /** Sends the owner's transactions one after the other and waits for each. Throws a ConfigError that says which one failed and why. */
 export async function sendSteps(chain: Chain, ownerKey: Hex, steps: readonly Step[], say: (text: string) => void) {
@@ -19,7 +18,7 @@ export async function sendSteps(chain: Chain, ownerKey: Hex, steps: readonly Ste
     } catch (error) {
       throw new ConfigError(`cannot ${what}: ${reasonOf(error)}`);
     }
-    const receipt = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS, pollingInterval: 250 });
+    const receipt = await receiptOf(client, hash);
     if (receipt.status !== "success") throw new ConfigError(`cannot ${what}: transaction ${hash} reverted`);
     say(`done: ${what} (${hash})`);
   }

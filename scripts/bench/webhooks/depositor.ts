@@ -2,6 +2,7 @@ import { type Address, createPublicClient, createWalletClient, type Hex, http, p
 import { generatePrivateKey, nonceManager, privateKeyToAccount } from "viem/accounts";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { toUnits } from "../../../protocol/money.ts";
+import { receiptOf } from "../../../protocol/receipt.ts";
 import { DEPLOYER_KEY } from "../../local-stack/accounts.ts";
 import type { Stack } from "../../local-stack/stack.ts";
 
@@ -16,7 +17,7 @@ export class Depositor {
 
   private constructor(stack: Stack) {
     const transport = http(stack.info.rpc_url);
-    this.#client = createPublicClient({ transport, pollingInterval: 5 });
+    this.#client = createPublicClient({ transport });
     this.#wallet = createWalletClient({ account: this.#account, transport });
     this.#escrow = stack.info.contracts["InferenceEscrow"] as Address;
   }
@@ -72,7 +73,7 @@ export class Depositor {
   }
 
   async #mined(hash: Hex): Promise<Hex> {
-    const { status } = await this.#client.waitForTransactionReceipt({ hash });
+    const { status } = await receiptOf(this.#client, hash, { interval: 5 });
     if (status !== "success") throw new Error(`transaction ${hash} reverted`);
     return hash;
   }

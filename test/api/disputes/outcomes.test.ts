@@ -11,6 +11,7 @@ import {
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { Ruling } from "../../../protocol/ruling.ts";
 import { chat, eventually } from "../../support/api-client.ts";
+import { mined } from "../../support/mined.ts";
 import { startTestStack } from "../../support/stack.ts";
 import { hashOf, Scene } from "./support.ts";
 
@@ -199,5 +200,5 @@ async function cutOff(prompt: string): Promise<string> {
 async function giveGas(to: Hex): Promise<void> {
   const wallet = createWalletClient({ account: ANYONE, transport: http(scene.stack.info.rpc_url) });
   const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
-  await scene.chain.client.waitForTransactionReceipt({ hash });
+  await mined(scene.chain.client, hash);
 }

@@ -6,6 +6,7 @@ import { fromApiJobId } from "../../../protocol/job-id.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
 import { Contract } from "../../support/contract.ts";
+import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
 
 /** What a client claims that got another text. */
@@ -91,8 +92,7 @@ export class Scene {
   async send(account: PrivateKeyAccount, to: string, abi: Abi, functionName: string, args: unknown[]): Promise<Hex> {
     const wallet = createWalletClient({ account, transport: http(this.stack.info.rpc_url) });
     const hash = await wallet.writeContract({ address: to as Address, abi, functionName, args, chain: null });
-    const receipt = await this.chain.client.waitForTransactionReceipt({ hash });
-    if (receipt.status !== "success") throw new Error(`${functionName} reverted in ${hash}`);
+    await mined(this.chain.client, hash);
     return hash;
   }
 

@@ -11,6 +11,7 @@ import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../../../protocol/deployment.ts";
 import { modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { mined } from "../../support/mined.ts";
 import { someAddress } from "../support/actors.ts";
 import { type Anvil, startAnvil } from "../support/anvil.ts";
 
@@ -128,7 +129,7 @@ describe("scripts/deploy.ts", function () {
       readFileSync(join(ROOT, "artifacts/contracts/testing/TestStablecoin.sol/TestStablecoin.json"), "utf8"),
     ) as { bytecode: Hex };
     const hash = await chain.client.deployContract({ abi: testStablecoinAbi, bytecode, account, chain: null });
-    const coin = (await chain.client.waitForTransactionReceipt({ hash })).contractAddress;
+    const coin = (await mined(chain.client, hash)).contractAddress;
     const env = {
       DEPLOYER_PRIVATE_KEY: KEY,
       STABLECOIN_ADDRESS: coin ?? "",

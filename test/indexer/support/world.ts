@@ -14,6 +14,7 @@ import {
   jobMessageTypes,
   registryDomain,
 } from "../../../protocol/messages.ts";
+import { mined } from "../../support/mined.ts";
 import type { Chain } from "./chain.ts";
 import { ARBITERS, CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
 
@@ -45,7 +46,7 @@ export class World {
   constructor(chain: Chain, deployment: Deployment) {
     this.chain = chain;
     this.deployment = deployment;
-    this.reader = createPublicClient({ chain: foundry, transport: http(chain.url), pollingInterval: 20 });
+    this.reader = createPublicClient({ chain: foundry, transport: http(chain.url) });
   }
 
   call(contract: ContractName, functionName: string, ...args: unknown[]): Call {
@@ -59,8 +60,7 @@ export class World {
       this.#nonces.get(account.address) ?? (await this.reader.getTransactionCount({ address: account.address }));
     const hash = await wallet.writeContract({ address: to, abi, functionName, args, nonce, gas: 5_000_000n });
     this.#nonces.set(account.address, nonce + 1);
-    const receipt = await this.reader.waitForTransactionReceipt({ hash });
-    if (receipt.status !== "success") throw new Error(`${functionName} reverted in ${hash}`);
+    await mined(this.reader, hash);
     return hash;
   }
 

@@ -33,6 +33,7 @@ import {
   escrowDomain,
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
+import { mined } from "../../support/mined.ts";
 import { client, gateway, startChain } from "../../worker/support/chain.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
@@ -90,9 +91,7 @@ export async function startProtocol(windows: Record<string, number> = {}) {
   /** Sends raw calldata and waits; throws when it reverts. */
   const sendData = async (from: Sender, to: Address, data: Hex): Promise<TransactionReceipt> => {
     const hash = await rpc.sendTransaction({ account: from, to, data, chain: anvil });
-    const receipt = await rpc.waitForTransactionReceipt({ hash });
-    if (receipt.status !== "success") throw new Error(`transaction ${hash} reverted`);
-    return receipt;
+    return await mined(rpc, hash);
   };
   const send = <A extends Abi, N extends ContractFunctionName<A, "nonpayable" | "payable">>(
     from: Sender,

@@ -14,6 +14,7 @@ import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/acc
 import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { mined } from "../../support/mined.ts";
 import { freePort, ROOT, runScript, start, until } from "./processes.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
@@ -26,7 +27,7 @@ export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
 
 const createNode = (rpcUrl: string) =>
-  createTestClient({ mode: "anvil", chain: anvil, transport: http(rpcUrl), pollingInterval: 50 })
+  createTestClient({ mode: "anvil", chain: anvil, transport: http(rpcUrl) })
     .extend(publicActions)
     .extend(walletActions);
 
@@ -61,8 +62,14 @@ export async function startChain(windows: Record<string, number> = {}) {
   const escrow = { address: InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const token = { address: Stablecoin, abi: testStablecoinAbi } as const;
   const units = 100_000n * 10_000n;
-  await rpc.writeContract({ ...token, account: client, functionName: "mint", args: [client.address, units] });
-  await rpc.writeContract({ ...token, account: client, functionName: "approve", args: [InferenceEscrow, units] });
+  await mined(
+    rpc,
+    await rpc.writeContract({ ...token, account: client, functionName: "mint", args: [client.address, units] }),
+  );
+  await mined(
+    rpc,
+    await rpc.writeContract({ ...token, account: client, functionName: "approve", args: [InferenceEscrow, units] }),
+  );
   await mined(rpc, await rpc.writeContract({ ...escrow, account: client, functionName: "deposit", args: [100_000] }));
 
   let queue: Promise<unknown> = Promise.resolve();
@@ -115,12 +122,6 @@ export async function startChain(windows: Record<string, number> = {}) {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function mined(rpc: ReturnType<typeof createNode>, hash: Hex) {
-  const receipt = await rpc.waitForTransactionReceipt({ hash });
-  if (receipt.status !== "success") throw new Error(`transaction ${hash} reverted`);
-  return receipt;
 }
 
 /** A new worker's key and where it will listen. */
