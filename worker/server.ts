@@ -18,6 +18,7 @@ export type Health = {
   in_flight: number;
   queued: number;
   capacity: number;
+  /** Answers that wait for the end of their jobs on the chain. */
   unsettled: number;
 };
 

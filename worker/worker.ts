@@ -73,7 +73,7 @@ export async function startWorker({ config, privateKey, chain, backend, log }: P
     in_flight: slots.used,
     queued: slots.queued,
     capacity: slots.limit,
-    unsettled: watcher.size,
+    unsettled: watcher.unsettled,
   });
   return {
     address: identity.address,

@@ -1,5 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Address } from "viem";
+import { z } from "zod";
 import { tryLock } from "../../scripts/local-stack/file-lock.ts";
 import { readText } from "../../scripts/local-stack/files.ts";
 import { type identify, isAlive, signal, waitGone } from "../../scripts/local-stack/identity.ts";
@@ -20,21 +22,47 @@ export function claimDataDir(dataDir: string): () => void {
   );
 }
 
-/** The running worker of a data folder, and what it says of itself (null: it does not answer); null if none runs. */
-export async function runningWorker({
-  dataDir,
-  port,
-}: Pick<Config, "dataDir" | "port">): Promise<{ pid: number; health: Record<string, unknown> | null } | null> {
+/** What a worker says of itself at `GET /healthz`. */
+const healthSchema = z.object({
+  status: z.string(),
+  worker: z.string(),
+  models: z.array(z.string()),
+  in_flight: z.number(),
+  queued: z.number(),
+  capacity: z.number(),
+  unsettled: z.number(),
+});
+export type Health = z.infer<typeof healthSchema>;
+
+/**
+ * The running worker of a data folder, and what it says of itself (null: it does not answer); null if none runs. Another worker that
+ * answers on the port is not asked for this one's numbers.
+ */
+export async function runningWorker(
+  { dataDir, host, port }: Pick<Config, "dataDir" | "host" | "port">,
+  address: Address,
+): Promise<{ pid: number; health: Health | null } | null> {
   const holder = holderOf(dataDir);
   if (holder === null) return null;
-  let health: Record<string, unknown> | null = null;
+  return { pid: holder.pid, health: await healthOf(urlAt(host, port), address) };
+}
+
+async function healthOf(url: string, address: Address): Promise<Health | null> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(2_000) });
-    health = (await response.json()) as Record<string, unknown>;
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) });
+    const health = healthSchema.parse(await response.json());
+    return health.worker.toLowerCase() === address.toLowerCase() ? health : null;
   } catch {
     // A worker that is starting, or listens elsewhere, is running all the same; the caller says that it does not answer.
+    return null;
   }
-  return { pid: holder.pid, health };
+}
+
+/** Where something that listens at `host` is asked from this machine. */
+function urlAt(host: string, port: number): string {
+  const everywhere = host === "0.0.0.0" || host === "::";
+  const name = everywhere ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
 }
 
 /** Asks the running worker to finish its jobs and stop, and waits for that. */

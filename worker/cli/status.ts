@@ -1,13 +1,12 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { erc20Abi, formatEther } from "viem";
 import { connectChain } from "../chain/connect.ts";
+import { countStored } from "../completions/count.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { workerAddress } from "../keys/worker-key.ts";
 import { createLogger } from "../log.ts";
 import { readRegistration, svc } from "../registration/state.ts";
-import { runningWorker } from "./running.ts";
+import { type Health, runningWorker } from "./running.ts";
 
 /** What there is to say about a worker, from the chain and from this machine; needs no passphrase. */
 export async function readStatus(config: Config) {
@@ -21,6 +20,7 @@ export async function readStatus(config: Config) {
   const payout = worker?.payout ?? address;
   const token = { address: chain.deployment.contracts.Stablecoin, abi: erc20Abi } as const;
   const held = await chain.client.readContract({ ...token, functionName: "balanceOf", args: [payout] });
+  const running = await runningWorker(config, address);
   const names = new Map([...catalog].map(([id, number]) => [number, id]));
   return {
     address,
@@ -35,8 +35,9 @@ export async function readStatus(config: Config) {
     payout,
     payout_balance_usdg: Number(held) / 1e6,
     gas: formatEther(state.owner.gas),
-    unsettled: await unsettled(config.dataDir),
-    process: await runningWorker(config),
+    /** Answers whose jobs the chain has not shown to be over for long enough; null: not known now. */
+    unsettled: running === null ? await countStored(config.dataDir) : (running.health?.unsettled ?? null),
+    process: running,
   };
 }
 
@@ -66,21 +67,23 @@ export function formatStatus(status: Status): string {
     ["payout", `${status.payout}, holds ${status.payout_balance_usdg} USDG`],
     ["gas", `${status.gas} (needed only when a gateway falls silent)`],
     ["here", here],
-    ["unsettled", `${status.unsettled} answers wait for their settlement`],
+    ["unsettled", describeUnsettled(status)],
   ];
   return rows.map(([name, value]) => `${name.padEnd(10)} ${value}`).join("\n");
 }
 
-function describe(health: Record<string, unknown>): string {
-  return `${health["status"]}, ${health["in_flight"]} of ${health["capacity"]} jobs, ${health["queued"]} waiting`;
+function describe({ status, in_flight, capacity, queued }: Health): string {
+  return `${status}, ${in_flight} of ${capacity} jobs, ${queued} waiting`;
 }
 
-/** Completions on the disk; none before the first start. */
-async function unsettled(dataDir: string): Promise<number> {
-  try {
-    return (await readdir(join(dataDir, "completions"))).length;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
-    throw error;
+function describeUnsettled({ unsettled, process: running }: Status): string {
+  if (unsettled === null) {
+    return running === null
+      ? "not known: another process has the memory of its jobs open, or it is damaged; `npm run worker` says which"
+      : "not known: the worker does not answer (is it starting? If it listens at another port, add --port)";
   }
+  const wait = unsettled === 1 ? "1 answer waits" : `${unsettled} answers wait`;
+  return unsettled > 0 && running === null
+    ? `${wait} for settlement, and nobody looks after the pay: start the worker`
+    : `${wait} for settlement`;
 }

@@ -3,10 +3,13 @@ import { ConfigError } from "../errors.ts";
 /** Whether LevelDB found what it cannot have written. */
 export const isDamage = (error: unknown): boolean => hasCode(error, "LEVEL_CORRUPTION");
 
+/** Whether another process has the store open. */
+export const isLocked = (error: unknown): boolean => hasCode(error, "LEVEL_LOCKED");
+
 /** What the operator is told of a store that cannot be opened. */
 export function unusable(path: string, error: unknown): ConfigError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const [why, remedy] = hasCode(error, "LEVEL_LOCKED")
+  const [why, remedy] = isLocked(error)
     ? ["another process has it open", "stop that one, or give this one another data folder"]
     : [
         String(cause),

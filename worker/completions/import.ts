@@ -1,5 +1,5 @@
 import { readdir, readFile, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Hex } from "viem";
 import type { Logger } from "../log.ts";
 import { type CompletionRecord, recordSchema } from "./record.ts";
@@ -35,6 +35,12 @@ export async function readFormer(folder: string, log: Logger): Promise<Former | 
     }
   }
   return former;
+}
+
+/** Ids of the jobs whose answers an earlier version left in files. */
+export async function formerRecords(folder: string): Promise<string[]> {
+  const files = await filesOf(join(folder, "completions"));
+  return (files ?? []).map((path) => basename(path, ".json"));
 }
 
 /** Removes those files, once everything in them is safe elsewhere. */

@@ -1,5 +1,4 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ClassicLevel } from "classic-level";
 import type { Hex } from "viem";
@@ -7,14 +6,12 @@ import { WriteLane } from "../../protocol/write-lane.ts";
 import type { Logger } from "../log.ts";
 import { isDamage, unusable } from "./damage.ts";
 import { readFormer, removeFormer } from "./import.ts";
+import { COMPLETION, REPAIRED, range, storePath, TAKEN } from "./layout.ts";
+import { type Db, openDb } from "./open.ts";
 import { type CompletionHead, type CompletionRecord, recordSchema } from "./record.ts";
 
 /** A change of one key: `value` null erases it. `durable`: on the disk before the writer goes on, not only with the system. */
 type Change = { key: string; value: string | null; durable: boolean };
-
-const TAKEN = "taken/";
-const COMPLETION = "completion/";
-const REPAIRED = "repaired";
 
 /**
  * What a worker must not forget, in a LevelDB of its folder, which one process at a time can open:
@@ -28,7 +25,7 @@ const REPAIRED = "repaired";
  * What comes while a write is under way goes out together as the next one: a crowd of jobs waits for the disk once.
  */
 export class CompletionStore {
-  readonly #db: ClassicLevel<string, string>;
+  readonly #db: Db;
   readonly #log: Logger;
   readonly #lane: WriteLane<Change>;
   /** Job ids under `taken/`. */
@@ -37,7 +34,7 @@ export class CompletionStore {
   readonly #completed = new Set<string>();
   #repairedAt = 0;
 
-  private constructor(db: ClassicLevel<string, string>, log: Logger) {
+  private constructor(db: Db, log: Logger) {
     this.#db = db;
     this.#log = log;
     this.#lane = new WriteLane((changes) => this.#write(changes));
@@ -48,7 +45,7 @@ export class CompletionStore {
    * can read the folder. What the disk has damaged is repaired once.
    */
   static async open(folder: string, log: Logger): Promise<CompletionStore> {
-    const path = join(folder, "jobs");
+    const path = storePath(folder);
     await mkdir(path, { recursive: true, mode: 0o700 });
     try {
       return await CompletionStore.#open(path, folder, log);
@@ -71,8 +68,7 @@ export class CompletionStore {
   }
 
   static async #open(path: string, folder: string, log: Logger): Promise<CompletionStore> {
-    const db = new ClassicLevel<string, string>(path);
-    await db.open();
+    const db = await openDb(path);
     const store = new CompletionStore(db, log);
     try {
       store.#repairedAt = Number((await db.get(REPAIRED)) ?? 0);
@@ -190,9 +186,6 @@ export class CompletionStore {
     return this.#db.batch(operations, { sync: changes.some(({ durable }) => durable) });
   }
 }
-
-/** The keys that begin with `prefix`, which ends with a slash: "0" comes right after it. */
-const range = (prefix: string) => ({ gte: prefix, lt: `${prefix.slice(0, -1)}0` });
 
 /** Milliseconds in a job's id, a UUIDv7. */
 const createdAt = (jobId: Hex): number => Number.parseInt(jobId.slice(2, 14), 16);

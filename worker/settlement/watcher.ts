@@ -53,9 +53,9 @@ export class SettlementWatcher {
     this.#settings = settings;
   }
 
-  /** Jobs whose end the chain does not show yet. */
-  get size(): number {
-    return this.#jobs.size;
+  /** Answers that are kept because the chain has not shown the end of their jobs for long enough; jobs that still run are not among them. */
+  get unsettled(): number {
+    return [...this.#jobs.values()].filter(({ head }) => head !== null).length;
   }
 
   /** Starts to watch, beginning with what an earlier process left behind. */

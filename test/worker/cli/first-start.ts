@@ -10,7 +10,7 @@ import { PASSPHRASE, type World } from "./world.ts";
 
 /** From nothing to jobs, and every start after that. */
 export function firstStart(world: World): void {
-  describe("a first start", { timeout: 60_000 }, () => {
+  describe("a first start", { timeout: 120_000 }, () => {
     const flags = () => ["--backend", world.peer.url, "--port", String(world.port)];
     const start = (
       models: string,

@@ -8,11 +8,12 @@ import { chunk, stream, usageAndDone } from "../support/peer.ts";
 import { freePort, until } from "../support/processes.ts";
 import { PASSPHRASE, type World } from "./world.ts";
 
+const PATIENCE = { timeout: 60_000, interval: 500 };
 const HOURS_48 = 48 * 3_600;
 
 /** Out again, with the stake and all pay. */
 export function leaving(world: World): void {
-  describe("leaving", { timeout: 60_000 }, () => {
+  describe("leaving", { timeout: 120_000 }, () => {
     const secret = { WORKER_PASSPHRASE: PASSPHRASE };
 
     it("costs no pay: a worker that is unbonding starts, says so, and proves the answer that nobody has settled", async () => {
@@ -26,7 +27,11 @@ export function leaving(world: World): void {
       const job = await lockJob(world.chain, asked);
       const { acknowledgement } = await dispatch(asked, job);
       await acknowledge(world.chain, job, acknowledgement as Hex);
+      // A busy machine can keep the worker from answering `status` in time: then the number is not known.
+      const waiting = async () => (await world.status("w", ["--port", String(at)])).unsettled;
+      await expect.poll(waiting, PATIENCE).toBeGreaterThan(0);
       await worker.end("SIGKILL");
+      expect(await world.status("w")).toMatchObject({ process: null, unsettled: expect.toSatisfy((n) => n > 0) });
       expect((await workerCli(world.chain, "w", ["unbond", "--yes"], secret)).code).toBe(0);
 
       const again = startWorkerCli(world.chain, "w", flags, { ...secret, WORKER_SELF_SETTLE_AFTER: "0" });

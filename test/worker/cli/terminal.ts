@@ -8,7 +8,7 @@ import { PASSPHRASE, type World } from "./world.ts";
 
 /** A first start with a person at the keyboard. */
 export function terminal(world: World): void {
-  describe.runIf(process.platform === "linux")("at a terminal", { timeout: 60_000 }, () => {
+  describe.runIf(process.platform === "linux")("at a terminal", { timeout: 120_000 }, () => {
     it("the first start asks for a passphrase twice and for consent, and shows no passphrase", async () => {
       const at = await freePort();
       const command = `${process.execPath} worker/main.ts --backend ${world.peer.url} --models qwen3-14b --port ${at}`;

@@ -32,15 +32,15 @@ export class World {
     await this.chain?.stop();
   }
 
-  async status(folder: string) {
-    const { code, output } = await workerCli(this.chain, folder, ["status", "--json"]);
+  async status(folder: string, flags: string[] = []) {
+    const { code, output } = await workerCli(this.chain, folder, ["status", "--json", ...flags]);
     expect([code, output]).toEqual([0, expect.stringMatching(/^\{/)]);
     return JSON.parse(output);
   }
 
   async serves(at: number): Promise<void> {
     const health = async () => (await fetch(`http://127.0.0.1:${at}/healthz`).catch(() => null))?.ok;
-    await until("the worker serves", health, 30_000);
+    await until("the worker serves", health, 60_000);
   }
 
   asWorker(models: string[]): TestWorker {

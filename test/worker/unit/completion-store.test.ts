@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ClassicLevel } from "classic-level";
 import pino from "pino";
 import type { Hex } from "viem";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newJobId } from "../../../protocol/job-id.ts";
+import { countStored } from "../../../worker/completions/count.ts";
 import { CompletionStore } from "../../../worker/completions/store.ts";
 
 const log = pino({ level: "silent" });
@@ -74,6 +76,39 @@ it("forgets what was taken long ago, and nothing else", async () => {
   await reopen();
   expect(store.isTaken(jobId(1))).toBe(false);
   expect(await store.read(jobId(1))).toEqual(record(1, "kept"));
+});
+
+describe("the answers counted without a worker", () => {
+  it("are those that are stored, whoever had them before", async () => {
+    await Promise.all([1, 2, 3].map((n) => store.save(record(n, "waits"))));
+    await store.take(jobId(4));
+    await store.erase(jobId(2));
+    await store.close();
+    mkdirSync(join(folder, "completions"));
+    for (const n of [1, 5])
+      writeFileSync(join(folder, "completions", `${jobId(n)}.json`), JSON.stringify(record(n, "")));
+    expect(await countStored(folder)).toBe(3);
+    rmSync(join(folder, "completions"), { recursive: true });
+    expect(await countStored(folder)).toBe(2);
+    store = await CompletionStore.open(folder, log);
+    expect((await store.heads()).length).toBe(2);
+  });
+
+  it("are none before the first start, and not known while a worker has the store open", async () => {
+    expect(await countStored(join(folder, "nothing"))).toBe(0);
+    expect(existsSync(join(folder, "nothing"))).toBe(false);
+    expect(await countStored(folder)).toBeNull();
+  });
+});
+
+it("waits for whoever only counts", async () => {
+  await store.close();
+  const counting = new ClassicLevel<string, string>(join(folder, "jobs"));
+  await counting.open();
+  const opening = CompletionStore.open(folder, log);
+  await counting.close();
+  store = await opening;
+  expect(await store.take(jobId(1))).toBe(true);
 });
 
 it("is nobody else's to read, and of one process at a time", async () => {
