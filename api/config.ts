@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { isNodeUrl, NODE_URL_HELP } from "../protocol/node-url.ts";
 import type { EndpointPolicy } from "./outbound/address.ts";
 import { parseNetworks } from "./outbound/networks.ts";
 
@@ -43,7 +44,8 @@ const schema = z.object({
   API_HOST: z.string().default("127.0.0.1"),
   /** PostgreSQL; the gateway's tables and the index live in it. */
   DATABASE_URL: databaseUrl,
-  RPC_URL: z.url(),
+  /** JSON-RPC of the chain's node; may name user and password, or hold a key. */
+  RPC_URL: z.url({ protocol: /^https?$/ }).refine(isNodeUrl, NODE_URL_HELP),
   WS_URL: z.url().optional(),
   DEPLOYMENT_FILE: z.string().min(1),
   /** Signs transactions and assignments. One process a signer. */

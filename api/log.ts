@@ -1,13 +1,11 @@
 import { type DestinationStream, type Logger, pino } from "pino";
+import { redactor, type Secret, secretsOfDatabaseUrl, secretsOfUrl } from "../protocol/redact.ts";
 import type { Config } from "./config.ts";
-
-/** Shorter texts would blot out lines that mean something else. */
-const SHORTEST = 8;
 
 type Secrets = Partial<
   Pick<
     Config,
-    "RPC_URL" | "DATABASE_URL" | "GATEWAY_PRIVATE_KEY" | "MASTER_KEY" | "OTHER_MASTER_KEYS" | "METRICS_TOKEN"
+    "RPC_URL" | "WS_URL" | "DATABASE_URL" | "GATEWAY_PRIVATE_KEY" | "MASTER_KEY" | "OTHER_MASTER_KEYS" | "METRICS_TOKEN"
   >
 >;
 
@@ -16,29 +14,16 @@ type Secrets = Partial<
  * key), so every line is searched for the settings that are secret.
  */
 export function createLogger(level: string, secrets: Secrets, destination?: DestinationStream): Logger {
-  const texts = hiddenTexts(secrets);
-  const hide = (line: string) => texts.reduce((text, [secret, name]) => text.replaceAll(secret, name), line);
-  const options = { level, base: { part: "api" }, hooks: { streamWrite: hide } };
+  const options = { level, base: { part: "api" }, hooks: { streamWrite: redactor(secretsOf(secrets)) } };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Texts to look for, as they stand in JSON, with what is shown instead. */
-function hiddenTexts(secrets: Secrets) {
-  const { RPC_URL, DATABASE_URL, GATEWAY_PRIVATE_KEY, MASTER_KEY, OTHER_MASTER_KEYS = [], METRICS_TOKEN } = secrets;
-  const all: [string | undefined, string][] = [
-    [RPC_URL, "[RPC_URL]"],
-    [DATABASE_URL, "[DATABASE_URL]"],
-    [passwordOf(DATABASE_URL), "[password]"],
-    [GATEWAY_PRIVATE_KEY?.slice(2), "[GATEWAY_PRIVATE_KEY]"],
-    [MASTER_KEY, "[MASTER_KEY]"],
-    ...OTHER_MASTER_KEYS.map((key): [string, string] => [key, "[OTHER_MASTER_KEYS]"]),
-    [METRICS_TOKEN, "[METRICS_TOKEN]"],
-  ];
-  return all.flatMap(([text, name]): [string, string][] =>
-    text === undefined || text.length < SHORTEST ? [] : [[JSON.stringify(text).slice(1, -1), name]],
-  );
-}
-
-function passwordOf(url: string | undefined): string | undefined {
-  return url !== undefined && URL.canParse(url) ? decodeURIComponent(new URL(url).password) : undefined;
-}
+const secretsOf = (settings: Secrets): Secret[] => [
+  ...secretsOfUrl(settings.RPC_URL, "RPC_URL"),
+  ...secretsOfUrl(settings.WS_URL, "WS_URL"),
+  ...secretsOfDatabaseUrl(settings.DATABASE_URL, "DATABASE_URL"),
+  [settings.GATEWAY_PRIVATE_KEY?.slice(2), "GATEWAY_PRIVATE_KEY"],
+  [settings.MASTER_KEY, "MASTER_KEY"],
+  ...(settings.OTHER_MASTER_KEYS ?? []).map((key): Secret => [key, "OTHER_MASTER_KEYS"]),
+  [settings.METRICS_TOKEN, "METRICS_TOKEN"],
+];

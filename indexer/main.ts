@@ -19,6 +19,7 @@ import { contradiction, openChain } from "./launch/chain-check.ts";
 import { type Environment, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
 import { connect, lock } from "./launch/lock.ts";
+import { authorizeRequests, hiding, redactOutput } from "./launch/node-access.ts";
 import { dropEverything, dropOldBuilds, dropSchema, isReady, shownSchemas, takeOver } from "./launch/schemas.ts";
 
 /** EX_TEMPFAIL: start it again. */
@@ -30,6 +31,9 @@ const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
 
 async function main(): Promise<void> {
   const environment = readEnvironment(process.env);
+  redactOutput(hiding(environment));
+  // ponder.config.ts reads it.
+  process.env.RPC_URL = authorizeRequests(environment.rpcUrl);
   const { deployment } = environment;
   await requireFreePort(environment);
   const schema = buildSchema(deployment);

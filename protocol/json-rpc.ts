@@ -1,4 +1,5 @@
 import { Agent, request as send } from "undici";
+import { type NodeAddress, nodeAddress } from "./node-url.ts";
 
 /** An answer of the node that is an error: the request arrived and was refused. */
 export class RpcError extends Error {
@@ -33,13 +34,14 @@ const TIMEOUT_MS = 10_000;
  * RpcUnreachable.
  */
 export class JsonRpc {
-  readonly #url: string;
+  readonly #node: NodeAddress;
   // A synchronous sending holds its connection until it is mined: reads must not wait for those.
   readonly #agent = new Agent({ connections: 128 });
   #nextId = 1;
 
+  /** `url` may name user and password; throws when they cannot be read. */
   constructor(url: string) {
-    this.#url = url;
+    this.#node = nodeAddress(url);
   }
 
   /** One call. */
@@ -69,9 +71,9 @@ export class JsonRpc {
 
   async #post(name: string, body: unknown, timeoutMs: number): Promise<unknown> {
     try {
-      const response = await send(this.#url, {
+      const response = await send(this.#node.url, {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: { ...this.#node.headers, "content-type": "application/json" },
         body: JSON.stringify(body),
         dispatcher: this.#agent,
         signal: AbortSignal.timeout(timeoutMs),

@@ -20,8 +20,9 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { createPublicClient, http, type PublicClient } from "viem";
+import { createPublicClient, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { nodeTransport } from "../protocol/node-url.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
 import { checkSettings, checkWiring, DeploymentMismatch, unknownGateways } from "./deploy/read-back.ts";
@@ -32,7 +33,7 @@ async function main(): Promise<void> {
   const started = Date.now();
   const target = readTarget(process.env);
   const file = resolve(target.deploymentFile);
-  const client = createPublicClient({ transport: http(target.rpcUrl, { retryCount: 1 }) });
+  const client = createPublicClient({ transport: nodeTransport(target.rpcUrl, { retryCount: 1 }) });
   const chainId = await client.getChainId().catch((cause: unknown) => {
     throw new ConfigError(
       `no node answers at RPC_URL ${target.rpcUrl} (${cause instanceof Error ? cause.message.split("\n")[0] : cause})`,

@@ -9,9 +9,10 @@
  * Each worker's own key signs its enrollment, so nobody can register another's. The stake is filled up to twice the minimum.
  */
 import { readFileSync } from "node:fs";
-import { createPublicClient, createWalletClient, defineChain, http } from "viem";
+import { createPublicClient, createWalletClient, defineChain } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../protocol/deployment.ts";
+import { nodeTransport } from "../protocol/node-url.ts";
 import { ConfigError } from "../worker/errors.ts";
 import { readRegisterConfig } from "./register-workers/config.ts";
 import { Registration } from "./register-workers/registration.ts";
@@ -26,7 +27,7 @@ async function main(): Promise<void> {
     nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
     rpcUrls: { default: { http: [config.rpcUrl] } },
   });
-  const transport = http(config.rpcUrl, { batch: { wait: 0, batchSize: 100 } });
+  const transport = nodeTransport(config.rpcUrl, { batch: { wait: 0, batchSize: 100 } });
   const account = privateKeyToAccount(config.ownerKey(deployment.chainId));
   const reader = createPublicClient({ chain, transport, pollingInterval: 100 });
   const wallet = createWalletClient({ chain, transport, account });

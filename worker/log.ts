@@ -1,12 +1,14 @@
 import { destination, type Logger, pino } from "pino";
+import type { Redact } from "../protocol/redact.ts";
 
 export type { Logger };
 
 /**
  * JSON lines on stdout. Nothing that passes through a worker may be logged beyond ids, counts and times: no prompt, no
  * answer, no key. So errors are reduced to name and message; viem's long messages (they quote request bodies) to the first line.
+ * What is left of the settings that are secret `redact` takes out.
  */
-export function createLogger(level: string): Logger {
+export function createLogger(level: string, redact: Redact = (text) => text): Logger {
   return pino(
     {
       name: "worker",
@@ -14,6 +16,7 @@ export function createLogger(level: string): Logger {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: describeError },
+      hooks: { streamWrite: redact },
     },
     destination({ sync: true }),
   );

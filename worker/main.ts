@@ -1,14 +1,19 @@
 /** The worker: `npm run worker -- --backend URL --models id,id`. `--help` names every command and setting. */
+import type { Redact } from "../protocol/redact.ts";
 import { installLlama } from "./backends/llama/install.ts";
 import { claimDataDir, drain } from "./cli/running.ts";
 import { unbond, withdraw } from "./cli/stake.ts";
 import { formatStatus, readStatus } from "./cli/status.ts";
 import { Terminal } from "./cli/terminal.ts";
 import { parseConfig } from "./config/config.ts";
+import { hiding } from "./config/hiding.ts";
 import { USAGE } from "./config/settings.ts";
 import { type Invocation, readInvocation } from "./config/sources.ts";
 import { ConfigError } from "./errors.ts";
 import { serve } from "./serve.ts";
+
+/** Takes secrets out of the last words; the settings are known once they were read. */
+let redact: Redact = (text) => text;
 
 async function main(): Promise<void> {
   const invocation = readInvocation(process.argv.slice(2), process.env);
@@ -19,6 +24,7 @@ async function main(): Promise<void> {
   if (command === "run") return run(invocation, terminal);
   // What needs no models must not ask for them.
   const config = parseConfig({ WORKER_MODELS: "none", ...withoutGguf(values) });
+  redact = hiding(config);
   if (command === "status") {
     const status = await readStatus(config);
     process.stdout.write(`${flags.json ? JSON.stringify(status, null, 2) : formatStatus(status)}\n`);
@@ -29,6 +35,7 @@ async function main(): Promise<void> {
 
 async function run(invocation: Invocation, terminal: Terminal): Promise<void> {
   const config = parseConfig(invocation.values);
+  redact = hiding(config);
   const release = claimDataDir(config.dataDir);
   process.on("exit", release);
   await serve(config, invocation, terminal);
@@ -47,6 +54,6 @@ try {
     error instanceof Error && error.cause instanceof Error && !(error instanceof ConfigError)
       ? ` (${error.cause.message.split("\n")[0]})`
       : "";
-  console.error(`worker: ${error instanceof Error ? error.message : error}${cause}`);
+  console.error(redact(`worker: ${error instanceof Error ? error.message : error}${cause}`));
   process.exit(1);
 }

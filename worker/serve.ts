@@ -5,6 +5,7 @@ import { connectChain } from "./chain/connect.ts";
 import { saveSettings, setUp } from "./cli/setup.ts";
 import type { Terminal } from "./cli/terminal.ts";
 import { type Config, demandBackend } from "./config/config.ts";
+import { hiding } from "./config/hiding.ts";
 import type { Invocation } from "./config/sources.ts";
 import { ConfigError } from "./errors.ts";
 import { openWorkerKey } from "./keys/worker-key.ts";
@@ -16,7 +17,7 @@ const CLOSE_MS = 1_000;
 
 /** Sets the worker up as far as that is its own business, then serves until a signal. */
 export async function serve(config: Config, { flags, values }: Invocation, terminal: Terminal): Promise<void> {
-  const log = createLogger(config.logLevel);
+  const log = createLogger(config.logLevel, hiding(config));
   process.on("uncaughtException", (error) => {
     // Frames only: the text above them may quote what went through.
     const stack = error.stack?.split("\n").filter((line) => line.startsWith("    at "));

@@ -1,5 +1,6 @@
-import { createPublicClient, type Hex, http, type PublicClient, type RpcTransactionReceipt } from "viem";
+import { createPublicClient, type Hex, type PublicClient, type RpcTransactionReceipt } from "viem";
 import { JsonRpc } from "../../protocol/json-rpc.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 
 export { RpcError, RpcUnreachable, twice } from "../../protocol/json-rpc.ts";
 
@@ -11,7 +12,9 @@ export type Rpc = {
 
 /** A client of the JSON-RPC node at `url`. */
 export function connectRpc(url: string): Rpc {
-  const client = createPublicClient({ transport: http(url, { retryCount: 2, retryDelay: 100, timeout: 10_000 }) });
+  const client = createPublicClient({
+    transport: nodeTransport(url, { retryCount: 2, retryDelay: 100, timeout: 10_000 }),
+  });
   const plain = new JsonRpc(url);
   return { client, request: (method, params, timeoutMs) => plain.request(method, params, timeoutMs) };
 }

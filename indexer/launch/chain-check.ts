@@ -1,6 +1,7 @@
 import type pg from "pg";
-import { createPublicClient, http, type PublicClient } from "viem";
+import { createPublicClient, type PublicClient } from "viem";
 import type { Deployment } from "../../protocol/deployment.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { LaunchError } from "./environment.ts";
 import { buildSchemas, finalizedCheckpoint, newestCachedBlock } from "./schemas.ts";
 
@@ -13,7 +14,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Connects to the node and checks that it serves the chain of the deployment. */
 export async function openChain(rpcUrl: string, deployment: Deployment, log: Log): Promise<PublicClient> {
-  const chain = createPublicClient({ transport: http(rpcUrl, { retryCount: 1, timeout: 5_000 }) });
+  const chain = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 1, timeout: 5_000 }) });
   const { chainId, startBlock, startBlockHash } = deployment;
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -24,8 +25,10 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
     } catch (error) {
       if (error instanceof LaunchError) throw error;
       if (attempt === 20)
-        throw new LaunchError(`no node answers at RPC_URL ${rpcUrl}: start the chain, or correct RPC_URL`);
-      if (attempt === 0) log(`waiting for the node at ${rpcUrl}`);
+        throw new LaunchError(
+          `no node answers at RPC_URL (${new URL(rpcUrl).host}): start the chain, or correct RPC_URL`,
+        );
+      if (attempt === 0) log(`waiting for the node at ${new URL(rpcUrl).host}`);
       await pause(500);
     }
   }

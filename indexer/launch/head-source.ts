@@ -1,4 +1,5 @@
 import type { PublicClient } from "viem";
+import { nodeAddress } from "../../protocol/node-url.ts";
 
 /** A block header as the node returns it. */
 export type Header = { hash: string; number: string };
@@ -31,7 +32,10 @@ export class HeadSource {
   }
 
   #subscribe(url: string): void {
-    const socket = new WebSocket(url);
+    const node = nodeAddress(url, "WS_URL");
+    // Node's WebSocket takes them where the standard's has protocols only.
+    const options = Object.keys(node.headers).length === 0 ? undefined : ({ headers: node.headers } as never);
+    const socket = new WebSocket(node.url, options);
     socket.addEventListener("open", () => {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
     });

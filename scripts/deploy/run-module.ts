@@ -6,6 +6,7 @@ import { type Address, getAddress } from "viem";
 import { protocolModule } from "../../contracts/ignition/protocol.ts";
 import hardhatConfig from "../../hardhat.config.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
+import { nodeAddress } from "../../protocol/node-url.ts";
 import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
 import { DEPLOYMENT_ID } from "./journal.ts";
 
@@ -13,11 +14,12 @@ export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; conf
 
 /** Sends what the journal does not show as done, and returns the addresses. */
 export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun): Promise<Contracts> {
+  const { url, headers: httpHeaders } = nodeAddress(rpcUrl);
   const hre = await createHardhatRuntimeEnvironment(
     {
       ...hardhatConfig,
       paths: { ...hardhatConfig.paths, ignition: journal },
-      networks: { target: { type: "http", url: rpcUrl, accounts: [config.deployerKey] } },
+      networks: { target: { type: "http", url, httpHeaders, accounts: [config.deployerKey] } },
     },
     {},
     fileURLToPath(new URL("../../", import.meta.url)),

@@ -7,7 +7,6 @@ import {
   createWalletClient,
   defineChain,
   type Hex,
-  http,
   type PublicClient,
   type Transport,
   type Chain as ViemChain,
@@ -24,6 +23,7 @@ import {
   serviceTokenAbi,
   workerRegistryAbi,
 } from "../../protocol/generated/abi.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { ROOT } from "../local-stack/files.ts";
 import { firstLine } from "../verify/errors.ts";
 import { LogReader } from "../verify/log-reader.ts";
@@ -64,7 +64,7 @@ export class Operator {
       nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
       rpcUrls: { default: { http: [rpcUrl] } },
     });
-    this.client = createPublicClient({ chain: this.#chain, transport: http(rpcUrl), pollingInterval: 100 });
+    this.client = createPublicClient({ chain: this.#chain, transport: nodeTransport(rpcUrl), pollingInterval: 100 });
     this.logs = new LogReader(this.client, 10_000n);
   }
 
@@ -108,7 +108,7 @@ export class Operator {
   get signer(): Signer {
     return createWalletClient({
       chain: this.#chain,
-      transport: http(this.rpcUrl),
+      transport: nodeTransport(this.rpcUrl),
       account: privateKeyToAccount(this.privateKey),
     });
   }

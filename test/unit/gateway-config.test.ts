@@ -46,6 +46,12 @@ describe("the gateway's settings", () => {
     expect(endpointPolicy(readConfig(environment(1))).allowNetworks).toEqual([]);
   });
 
+  it("refuses a password of the node that cannot be read", () => {
+    const read = () => readConfig(environment(1, { RPC_URL: "https://user:100%secret@node.example.com" }));
+    expect(read).toThrow(/RPC_URL: a '%' .*%25/);
+    expect(read).not.toThrow("secret");
+  });
+
   it("names every wrong variable and prints no value", () => {
     const wrong = {
       GATEWAY_PRIVATE_KEY: "0xdeadbeef",

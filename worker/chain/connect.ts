@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { createPublicClient, defineChain, type Hex, http, type PublicClient } from "viem";
+import { createPublicClient, defineChain, type Hex, type PublicClient } from "viem";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import type { Logger } from "../log.ts";
 
 export type Chain = { client: PublicClient; deployment: Deployment; rpcUrl: string };
@@ -21,7 +22,7 @@ export async function connectChain(
     rpcUrls: { default: { http: [rpcUrl] } },
   });
   // Calls of the same moment share one HTTP request: a dispatch costs one round trip, also when many arrive together.
-  const transport = http(rpcUrl, { batch: { wait: 0, batchSize: 100 }, retryCount: 2, timeout: 10_000 });
+  const transport = nodeTransport(rpcUrl, { batch: { wait: 0, batchSize: 100 }, retryCount: 2, timeout: 10_000 });
   const client = createPublicClient({ chain, transport, cacheTime: 0 });
   await waitForNode(client, rpcUrl, log, patienceMs);
 

@@ -3,13 +3,13 @@ import {
   encodeFunctionData,
   formatEther,
   type Hex,
-  http,
   parseEventLogs,
   type TransactionReceipt,
   type WalletClient,
 } from "viem";
 import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import type { Logger } from "../log.ts";
 import type { Chain } from "./connect.ts";
@@ -52,7 +52,7 @@ export class Sender {
     this.#log = log;
     this.#wallet = createWalletClient({
       chain: chain.client.chain,
-      transport: http(chain.rpcUrl),
+      transport: nodeTransport(chain.rpcUrl),
       account: identity.account,
     });
   }

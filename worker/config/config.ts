@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
+import { isNodeUrl, NODE_URL_HELP } from "../../protocol/node-url.ts";
 import { ConfigError } from "../errors.ts";
 import { HELP, SETTINGS } from "./settings.ts";
 import { readInvocation } from "./sources.ts";
@@ -23,7 +24,10 @@ const schema = z.object({
     .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
     .max(200)
     .optional(),
-  RPC_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8545"),
+  RPC_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isNodeUrl, NODE_URL_HELP)
+    .default("http://127.0.0.1:8545"),
   DEPLOYMENT_FILE: z
     .string({ error: "is needed: the service's deployment.json, with its contracts' addresses" })
     .min(1),

@@ -6,10 +6,10 @@ import {
   erc20Abi,
   formatEther,
   type Hex,
-  http,
   parseEther,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import type { Chain } from "../chain/connect.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -76,7 +76,7 @@ async function giveDevelopmentFunds(
   missing: Missing,
 ): Promise<void> {
   const account = privateKeyToAccount(DEVELOPMENT.key as Hex);
-  const wallet = createWalletClient({ account, chain: client.chain, transport: http(rpcUrl) });
+  const wallet = createWalletClient({ account, chain: client.chain, transport: nodeTransport(rpcUrl) });
   const send = async (transaction: { to: Address; data?: Hex; value?: bigint }): Promise<void> => {
     const hash = await wallet.sendTransaction({ ...transaction, chain: client.chain ?? null });
     const receipt = await receiptOf(client, hash, { interval: 100 });

@@ -1,6 +1,7 @@
-import { BaseError, createWalletClient, type Hex, http } from "viem";
+import { BaseError, createWalletClient, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { decodeRevert } from "../../protocol/events.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import type { Chain } from "../chain/connect.ts";
 import { ConfigError } from "../errors.ts";
@@ -10,7 +11,7 @@ import type { Step } from "./steps.ts";
 export async function sendSteps(chain: Chain, ownerKey: Hex, steps: readonly Step[], say: (text: string) => void) {
   const { client, rpcUrl } = chain;
   const account = privateKeyToAccount(ownerKey);
-  const wallet = createWalletClient({ account, chain: client.chain, transport: http(rpcUrl) });
+  const wallet = createWalletClient({ account, chain: client.chain, transport: nodeTransport(rpcUrl) });
   for (const { what, to, data } of steps) {
     let hash: Hex;
     try {

@@ -44,12 +44,12 @@ export class Stage {
     return new Stage(folder, postgres, chain, new World(chain, deployment));
   }
 
-  /** Starts an indexer without waiting for it. */
-  async launchIndexer(): Promise<Indexer> {
+  /** Starts an indexer without waiting for it; `node`: another way to the chain. */
+  async launchIndexer(node: { rpcUrl: string; wsUrl: string } | null = null): Promise<Indexer> {
     const indexer = await Indexer.launch({
       databaseUrl: this.databaseUrl,
-      rpcUrl: this.chain.url,
-      wsUrl: this.chain.ws,
+      rpcUrl: node?.rpcUrl ?? this.chain.url,
+      wsUrl: node?.wsUrl ?? this.chain.ws,
       deploymentFile: join(this.folder, "deployment.json"),
     });
     this.#indexers.push(indexer);

@@ -39,6 +39,7 @@ describe("configuration of a worker", () => {
 
   it.each([
     ["WORKER_PORT", { WORKER_PORT: "70000" }],
+    ["RPC_URL", { RPC_URL: "https://user:0x12%@node.example.com" }],
     ["WORKER_PRIVATE_KEY", { WORKER_PRIVATE_KEY: "0x12" }],
     ["WORKER_BACKEND", { WORKER_BACKEND: "gpu:8000" }],
     ["WORKER_MODELS", { WORKER_MODELS: "" }],

@@ -1,0 +1,47 @@
+import { NODE_URL_HELP, nodeAddress } from "../../protocol/node-url.ts";
+import { type Redact, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../protocol/redact.ts";
+import { type Environment, LaunchError } from "./environment.ts";
+
+/**
+ * Makes Ponder's requests to the node say the user and password of RPC_URL: it asks with `fetch`, which refuses a URL that has them. Returns
+ * the URL that Ponder may have.
+ */
+export function authorizeRequests(rpcUrl: string): string {
+  const { url, headers } = addressOf(rpcUrl);
+  if (Object.keys(headers).length === 0) return rpcUrl;
+  const plain = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    if (input instanceof Request && input.url === url) {
+      for (const [name, value] of Object.entries(headers)) input.headers.set(name, value);
+    }
+    return plain(input, init);
+  };
+  return url;
+}
+
+function addressOf(rpcUrl: string): ReturnType<typeof nodeAddress> {
+  try {
+    return nodeAddress(rpcUrl);
+  } catch (error) {
+    throw new LaunchError(error instanceof Error ? error.message : `RPC_URL: ${NODE_URL_HELP}`);
+  }
+}
+
+/** What must not be read in the log of the indexer. */
+export const hiding = ({ rpcUrl, wsUrl, databaseUrl }: Pick<Environment, "rpcUrl" | "wsUrl" | "databaseUrl">): Redact =>
+  redactor([
+    ...secretsOfUrl(rpcUrl, "RPC_URL"),
+    ...secretsOfUrl(wsUrl, "WS_URL"),
+    ...secretsOfDatabaseUrl(databaseUrl, "DATABASE_URL"),
+  ]);
+
+type Output = Pick<NodeJS.WriteStream, "write">;
+
+/** Redacts whatever this process prints from now on: its own lines, Ponder's, and the errors of both. */
+export function redactOutput(redact: Redact, streams: readonly Output[] = [process.stdout, process.stderr]): void {
+  for (const stream of streams) {
+    const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
+    stream.write = ((chunk: unknown, ...rest: unknown[]) =>
+      write(typeof chunk === "string" ? redact(chunk) : chunk, ...rest)) as Output["write"];
+  }
+}

@@ -1,0 +1,48 @@
+import { type HttpTransport, type HttpTransportConfig, http } from "viem";
+
+/** How a node is asked: its address without user and password, and the headers that say them. */
+export type NodeAddress = { url: string; headers: Record<string, string> };
+
+/**
+ * Splits a node's URL, which may name user and password: fetch refuses such a URL, undici drops them without a word. Throws an error that
+ * names `setting`, and not the password, when the URL cannot be read.
+ */
+export function nodeAddress(given: string, setting = "RPC_URL"): NodeAddress {
+  if (!URL.canParse(given)) throw new Error(`${setting} is not a URL`);
+  const url = new URL(given);
+  const { username, password } = url;
+  if (username === "" && password === "") return { url: given, headers: {} };
+  const credentials = `${decoded(username, setting)}:${decoded(password, setting)}`;
+  url.username = "";
+  url.password = "";
+  return { url: url.href, headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` } };
+}
+
+/** Whether {@link nodeAddress} takes the URL; said of a setting before anything is started with it. */
+export function isNodeUrl(given: string): boolean {
+  try {
+    nodeAddress(given);
+    return true;
+  } catch {
+    // Whoever asks says what is wrong: NODE_URL_HELP.
+    return false;
+  }
+}
+
+/** What an operator is told of a URL that {@link isNodeUrl} refuses. */
+export const NODE_URL_HELP =
+  "a '%' in its user or password starts no escape: write each '%' as %25, '@' as %40, '/' as %2F";
+
+/** viem's transport to a node, with the user and password of its URL. */
+export function nodeTransport(given: string, options: HttpTransportConfig = {}): HttpTransport {
+  const { url, headers } = nodeAddress(given);
+  return http(url, { ...options, fetchOptions: { headers } });
+}
+
+function decoded(part: string, setting: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    throw new Error(`${setting}: ${NODE_URL_HELP}`, { cause: error });
+  }
+}

@@ -1,0 +1,74 @@
+/** Shorter texts would blot out words that mean something else. */
+const SHORTEST = 8;
+/** A part of a path of this length is no name of a network. */
+const LONG_PART = 16;
+
+/** A text that must not be seen, with what is shown instead. */
+export type Secret = readonly [text: string | undefined, shown: string];
+
+/** Replaces secrets in a text, whoever put them there. */
+export type Redact = (text: string) => string;
+
+/** A function that replaces these secrets wherever they stand, plain or in JSON. Those of less than eight characters stay. */
+export function redactor(secrets: readonly Secret[]): Redact {
+  const texts = new Map<string, string>();
+  for (const [text, shown] of secrets) {
+    if (text === undefined || text.length < SHORTEST) continue;
+    texts.set(text, `[${shown}]`);
+    texts.set(JSON.stringify(text).slice(1, -1), `[${shown}]`);
+  }
+  // A URL before its parts: one name says what stood there.
+  const longestFirst = [...texts].sort(([a], [b]) => b.length - a.length);
+  return (text) => longestFirst.reduce((rest, [secret, shown]) => rest.replaceAll(secret, shown), text);
+}
+
+/**
+ * What is secret of the URL of a node or a model server: user and password, and keys in the path (`/v3/<key>`) or the query (`?apikey=`).
+ * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. A bare host and port is no secret.
+ */
+export function secretsOfUrl(given: string | undefined, shown: string): Secret[] {
+  if (given === undefined || !URL.canParse(given)) return [];
+  const url = new URL(given);
+  const { username, password, pathname, search, searchParams } = url;
+  if (username + password + search === "" && pathname === "/") return [];
+  const login = password === "" ? username : password;
+  const parts = pathname.split("/").filter(isKey);
+  const keys = [...parts, ...searchParams.values(), login];
+  const credentials = `${username}:${password}`;
+  const bare = new URL(given);
+  bare.username = "";
+  bare.password = "";
+  const quoted = [given, url.href, bare.href].filter((one) => one !== `${url.origin}/`);
+  return [
+    ...quoted.map((one): Secret => [one, shown]),
+    ...(parts.length === 0 && search === "" ? [] : [[`${pathname}${search}`, shown] as Secret]),
+    ...[credentials, decoded(credentials), base64(decoded(credentials))].map((one): Secret => [one, shown]),
+    ...keys.flatMap((key): Secret[] => [
+      [key, shown],
+      [decoded(key), shown],
+    ]),
+  ];
+}
+
+/** What is secret of a database's URL: the whole, as it holds the password, and the password; host, user and database's name are not. */
+export function secretsOfDatabaseUrl(given: string | undefined, shown: string): Secret[] {
+  if (given === undefined || !URL.canParse(given)) return [];
+  const { password, searchParams } = new URL(given);
+  const also = searchParams.get("password") ?? "";
+  if (password + also === "") return [];
+  return [[given, shown], ...[password, decoded(password), also].map((one): Secret => [one, "password"])];
+}
+
+/** Network names such as `eth-mainnet` are no keys, `abc12345` may be one. */
+const isKey = (part: string): boolean => part.length >= LONG_PART || (part.length >= SHORTEST && /\d/.test(part));
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A '%' that starts no escape stands for itself.
+    return text;
+  }
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -1,0 +1,37 @@
+/** An indexer whose node is behind a user, a password and a key: it indexes, and its log has none of them. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
+import { Stage } from "./support/stage.ts";
+
+let stage: Stage;
+let node: GuardedNode;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  node = await startGuardedNode(passTo(stage.chain.url));
+}, 180_000);
+afterAll(async () => {
+  await stage?.close();
+  await node?.stop();
+});
+
+test("indexes, and says nothing of the secrets when the node turns it away", async () => {
+  await stage.world.deposit(1_000);
+  const indexer = await stage.launchIndexer({ rpcUrl: node.url, wsUrl: "" });
+  await indexer.ready();
+  await stage.caughtUp();
+  const before = node.served;
+  await stage.world.deposit(1_000);
+  await stage.caughtUp();
+  expect(node.served).toBeGreaterThan(before);
+
+  node.refuse();
+  await stage.world.deposit(1_000);
+  await indexer.stop("SIGINT");
+  for (const secret of node.secrets) expect(indexer.log).not.toContain(secret);
+
+  const again = await stage.launchIndexer({ rpcUrl: node.url, wsUrl: "" });
+  expect(await again.part.exited).toBe(1);
+  expect(again.log).toContain("no node answers at RPC_URL (127.0.0.1");
+  for (const secret of node.secrets) expect(again.log).not.toContain(secret);
+}, 120_000);
