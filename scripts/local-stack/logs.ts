@@ -5,6 +5,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readSync,
   renameSync,
   statSync,
@@ -16,12 +17,21 @@ const LARGEST = 32 * 1024 * 1024;
 
 export const logFile = (dataDir: string, part: string): string => join(dataDir, "logs", `${part}.log`);
 
-/** Opens a part's log for appending. The log of the start before is kept as `<part>.log.1`. */
-export function openLog(dataDir: string, part: string): number {
+/**
+ * Opens a part's log for appending, and says how long it is. The log of the start before is kept as `<part>.log.1`; a start that is
+ * only tried `again` goes on with its own.
+ */
+export function openLog(dataDir: string, part: string, again: boolean): { handle: number; length: number } {
   mkdirSync(join(dataDir, "logs"), { recursive: true });
   const file = logFile(dataDir, part);
-  if (existsSync(file)) renameSync(file, `${file}.1`);
-  return openSync(file, "a", 0o600);
+  if (!again && existsSync(file)) renameSync(file, `${file}.1`);
+  const handle = openSync(file, "a", 0o600);
+  return { handle, length: fstatSync(handle).size };
+}
+
+/** What a part's log says from this byte on. */
+export function logFrom(dataDir: string, part: string, start: number): string {
+  return readFileSync(logFile(dataDir, part)).subarray(start).toString("utf8");
 }
 
 /**

@@ -14,6 +14,8 @@ export type PartSpec = {
   before?: () => void;
   ready: () => Promise<boolean>;
   readyTimeoutMs: number;
+  /** Ends during the start that pass on their own: what its log then says, and for how long the start is tried again. */
+  passing?: { says: RegExp; forMs: number };
   stop: StopRule;
   /** What a person can do when this part dies. */
   hint: string;

@@ -38,6 +38,8 @@ export async function startPostgres(context: StackContext): Promise<{ says: stri
     ...(home.user ? { user: { uid: home.user.uid, gid: home.user.gid } } : {}),
     ready: () => accepts(url("postgres"), context.dataDir),
     readyTimeoutMs: 60_000,
+    // A session of a killed server holds the shared memory until it notices that its server is gone.
+    passing: { says: /pre-existing shared memory block .* is still in use/, forMs: 60_000 },
     // A fast shutdown: sessions are cut, everything committed is kept.
     stop: { rank: RANK.postgres, signal: "SIGINT", deadlineMs: 20_000 },
     hint: `check the lines above (a full disk, a damaged folder). The database is in ${home.folder}; DATABASE_URL names another one.`,

@@ -4,12 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { GivenUp, StackError } from "./errors.ts";
 import { ROOT } from "./files.ts";
 import { identify, signal } from "./identity.ts";
-import { boundLog, lastLines, logFile, openLog } from "./logs.ts";
+import { boundLog, lastLines, logFile, logFrom, openLog } from "./logs.ts";
 import type { Exit, Part, PartSpec } from "./part.ts";
 import { untilReady } from "./ready.ts";
 import { MARK, type PartRecord, reapLeftovers, stopInOrder, writeRecords } from "./records.ts";
 
-type Entry = { record: PartRecord; spec: PartSpec; part: Part; watched: boolean };
+/** @property logStart Where in its log the words of this process begin. */
+type Entry = { record: PartRecord; spec: PartSpec; part: Part; watched: boolean; logStart: number };
+
+/** Between two tries of a start whose failure passes on its own. */
+const AGAIN_MS = 250;
 
 /** Starts the parts, keeps the record from which a later start cleans up, and notices when one dies. */
 export class Supervisor {
@@ -43,15 +47,35 @@ export class Supervisor {
 
   /** Starts a part and waits until it is ready. From then on its end is the end of the stack. */
   async launch(spec: PartSpec): Promise<void> {
-    spec.before?.();
-    const { part } = this.#start(spec);
-    await untilReady(spec.ready, {
-      part,
-      abort: this.#abort,
-      timeoutMs: spec.readyTimeoutMs,
-      failure: (how) => this.#failure(spec, how),
-    });
+    const deadline = Date.now() + (spec.passing?.forMs ?? 0);
+    for (let again = false; ; again = true) {
+      spec.before?.();
+      const entry = this.#start(spec, again);
+      try {
+        await untilReady(spec.ready, {
+          part: entry.part,
+          abort: this.#abort,
+          timeoutMs: spec.readyTimeoutMs,
+          failure: (how) => this.#failure(spec, how),
+        });
+        break;
+      } catch (error) {
+        const reason = this.#passingReason(entry);
+        if (reason === undefined || (again && Date.now() > deadline)) throw error;
+        if (!again) this.#report(`${spec.name} cannot start yet and is tried again: ${reason}`);
+        await sleep(AGAIN_MS);
+      }
+    }
     this.#watch(spec.name);
+  }
+
+  /** The line that says why a part ended, if that is nothing to stay. */
+  #passingReason({ spec, part, logStart }: Entry): string | undefined {
+    const { passing } = spec;
+    if (passing === undefined || this.#abort.aborted || !part.hasExited()) return undefined;
+    return logFrom(this.#dataDir, spec.name, logStart)
+      .split("\n")
+      .find((line) => passing.says.test(line));
   }
 
   /** Runs a program to its end; fails with its last lines when it does. */
@@ -71,28 +95,28 @@ export class Supervisor {
   }
 
   /** Its output goes straight to its log file, so that a part outlives us without a broken pipe. */
-  #start(spec: PartSpec): Entry {
+  #start(spec: PartSpec, again = false): Entry {
     if (this.#stopping || this.#abort.aborted) throw new GivenUp();
-    const log = openLog(this.#dataDir, spec.name);
+    const { handle, length } = openLog(this.#dataDir, spec.name, again);
     try {
       const child = spawn(spec.command, spec.args, {
         cwd: spec.cwd ?? ROOT,
         env: { ...spec.env, [MARK]: this.#dataDir },
         // A process group of its own: Ctrl-C in the terminal must not reach it, we stop it in order.
         detached: true,
-        stdio: ["ignore", log, log],
+        stdio: ["ignore", handle, handle],
         ...spec.user,
       });
-      const entry = this.#follow(spec, child);
+      const entry = this.#follow(spec, child, length);
       this.#entries.set(spec.name, entry);
       this.#record();
       return entry;
     } finally {
-      closeSync(log);
+      closeSync(handle);
     }
   }
 
-  #follow(spec: PartSpec, child: ChildProcess): Entry {
+  #follow(spec: PartSpec, child: ChildProcess, logStart: number): Entry {
     let ended = false;
     const exited = new Promise<Exit>((resolve) => {
       child.once("error", (error) => resolve({ ok: false, how: `could not be started: ${error.message}` }));
@@ -103,7 +127,7 @@ export class Supervisor {
     const pid = child.pid ?? -1;
     const part: Part = { name: spec.name, pid, exited, hasExited: () => ended };
     const record: PartRecord = { name: spec.name, stop: spec.stop, ...(identify(pid) ?? { pid, started: "ended" }) };
-    const entry: Entry = { record, spec, part, watched: false };
+    const entry: Entry = { record, spec, part, watched: false, logStart };
     void exited.then(({ how }) => {
       ended = true;
       if (entry.watched && !this.#stopping) this.#onDeath(this.#failure(spec, how), spec.name);

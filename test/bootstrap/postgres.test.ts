@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
+import { signal } from "../../scripts/local-stack/identity.ts";
 import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
 import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 
@@ -87,5 +88,30 @@ describe("the local database", () => {
     writeFileSync(join(data, "postmaster.pid"), `${process.ppid}\n${data}\n1700000000\n5432\n\n\n\n`);
     stack = await startTestStack({ parts, dataDir });
     expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  });
+
+  it("starts again after kill -9 although a session of the dead server has not noticed its end yet", async () => {
+    dataDir = temporaryDataDir();
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    const session = new pg.Client({ connectionString: stack.info.database_url });
+    // Its end is what this is about.
+    session.on("error", () => {});
+    await session.connect();
+    const { rows } = await session.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    const held = rows[0]?.pid as number;
+    process.kill(held, "SIGSTOP");
+    try {
+      await stack.kill("postgres", "SIGKILL");
+      const restarted = stack.restart("postgres");
+      restarted.catch(() => {});
+      await expect.poll(() => lines.join("\n"), { timeout: 60_000 }).toMatch(/tried again: .*still in use/);
+      process.kill(held, "SIGCONT");
+      await restarted;
+    } finally {
+      signal(held, "SIGCONT");
+    }
+    expect(await query(stack.info.database_url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    expect(readFileSync(join(dataDir, "logs", "postgres.log"), "utf8")).toMatch(/still in use[\s\S]*ready to accept/);
   });
 });
