@@ -2,18 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run } from "./support/programs.ts";
-
-/** Asks the plain JavaScript of the bootstrap, which has no types, in a process of its own. */
-async function ask(expression: string, module: string): Promise<string> {
-  const program = run([
-    "--input-type=module",
-    "-e",
-    `import * as m from "./scripts/bootstrap/${module}"; console.log(await (${expression}))`,
-  ]);
-  await program.ended;
-  return program.output().trim();
-}
+import { ask } from "./support/programs.ts";
 
 describe("whether the dependencies are installed", () => {
   let root = "";

@@ -31,13 +31,24 @@ export function run(args: string[], env: NodeJS.ProcessEnv = {}): Program {
     child.once("close", (code, signal) => resolve(code ?? signal ?? "gone")),
   );
   const said = async (wanted: string): Promise<void> => {
-    for (const deadline = Date.now() + 25_000; !text.includes(wanted); ) {
+    for (const deadline = Date.now() + 60_000; !text.includes(wanted); ) {
       if (Date.now() > deadline || child.exitCode !== null)
         throw new Error(`"${wanted}" was not said; instead:\n${text}`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   };
   return { child, output: () => text, said, ended };
+}
+
+/** What an expression over a module `m` of the bootstrap comes to, as text: plain JavaScript without types, in a process of its own. */
+export async function ask(expression: string, module: string): Promise<string> {
+  const program = run([
+    "--input-type=module",
+    "-e",
+    `import * as m from "./scripts/bootstrap/${module}"; console.log(await (${expression}))`,
+  ]);
+  await program.ended;
+  return program.output().trim();
 }
 
 /** The settings of `npm start`, for a stack on these ports and in this folder. */

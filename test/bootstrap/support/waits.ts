@@ -1,11 +1,12 @@
-/** A program that says which signals it gets, and ends 200 ms after the first with exit code 7. */
-let first = true;
+/** A program that says which signals it gets, and ends with exit code 7 after the first, or after as many as its argument says. */
+let left = Number(process.argv[2] ?? 1);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     console.log(`got ${signal}`);
-    if (first) setTimeout(() => process.exit(7), 200);
-    first = false;
+    left--;
+    // A while later, as a program that stops in order: what is sent to it until then must find it alive.
+    if (left === 0) setTimeout(() => process.exit(7), 200);
   });
 }
 console.log(`waiting as ${process.pid} on ${process.version}`);
-setTimeout(() => process.exit(1), 20_000);
+setTimeout(() => process.exit(1), 100_000);
