@@ -6,7 +6,7 @@ import type { Stack } from "../../support/stack.ts";
 import { TestWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 
 export type Scheme = "light" | "dark";
 

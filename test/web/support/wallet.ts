@@ -23,6 +23,8 @@ export class TestWallet {
   readonly asked: Request[] = [];
   /** Sends the account's transactions, where it cannot itself: a contract's owner does. */
   sender: ((call: { to: Hex; data: Hex }) => Promise<Hex>) | null = null;
+  /** Hashes of the transactions that the page has read from the node. */
+  readonly read = new Set<unknown>();
   /** Runs before a transaction is sent: what others do meanwhile. */
   beforeSending: () => Promise<void> = async () => {};
   readonly #rpcUrl: string;
@@ -127,6 +129,7 @@ export class TestWallet {
     });
     const { result, error } = (await response.json()) as { result?: unknown; error?: object };
     if (error !== undefined) throw error;
+    if (method === "eth_getTransactionByHash" && result != null) this.read.add(params[0]);
     return result ?? null;
   }
 }

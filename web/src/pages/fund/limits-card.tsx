@@ -12,13 +12,19 @@ import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 /** The largest limit the contract can keep. */
 const MOST = 0xffffffff;
 
-type Draft = { limited: boolean; text: string; frozen: boolean };
+type Form = { limited: boolean; text: string; frozen: boolean };
 
-const draftOf = ({ daily_limit, frozen }: AccountInfo): Draft => ({
+const formOf = ({ daily_limit, frozen }: AccountInfo): Form => ({
   limited: daily_limit !== null,
   text: daily_limit === null ? "" : String(daily_limit),
   frozen,
 });
+
+/** The edits that are still to be saved once `saved` is: what was changed meanwhile stays. */
+function unsaved(edits: Partial<Form>, saved: Form): Partial<Form> {
+  const left = Object.entries(edits).filter(([name, value]) => value !== saved[name as keyof Form]);
+  return Object.fromEntries(left);
+}
 
 /** What gateways may lock of this wallet's credits. On chain, so that it binds even a stolen gateway key. */
 export function LimitsCard({ account }: { account: AccountInfo }) {
@@ -26,10 +32,11 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
   const context = useWalletContext();
   const { connected } = useWallet();
   const { state, busy, run } = useAction();
-  // Null: nothing was edited, so the form shows what is on the chain.
-  const [draft, setDraft] = useState<Draft | null>(null);
-  const { limited, text, frozen } = draft ?? draftOf(account);
-  const edit = (change: Partial<Draft>) => setDraft({ limited, text, frozen, ...change });
+  // What was not edited shows what is on the chain, however often that is read anew.
+  const [edits, setEdits] = useState<Partial<Form>>({});
+  const form: Form = { ...formOf(account), ...edits };
+  const { limited, text, frozen } = form;
+  const edit = (change: Partial<Form>) => setEdits((before) => ({ ...before, ...change }));
   const { value, error } = readCredits(text, { least: 0, most: MOST });
   const dailyLimit = limited ? value : null;
   const complete = !limited || value !== null;
@@ -39,7 +46,7 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
     const worked = await run((onProgress) => setLimits(context(onProgress), { dailyLimit, frozen }));
     if (!worked) return;
     await cache.invalidateQueries({ queryKey: ["own"] });
-    setDraft(null);
+    setEdits((now) => unsaved(now, form));
   };
   return (
     <Card title="Spending limits" aside={<span className="hint">kept by the contract</span>}>

@@ -1,0 +1,52 @@
+/** The form of the spending limits while the account is read anew, as it is every few seconds and after each transaction. */
+import type { Browser } from "playwright-core";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { expect, it } from "vitest";
+import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
+import { provideCredits } from "../../../scripts/local-stack/funding.ts";
+import { chainReader } from "../../support/chain-reader.ts";
+import type { TestStack } from "../../support/stack.ts";
+import { Visitor } from "../support/visitor.ts";
+
+/** Free credits that only an account has which was read after the gate opened. */
+const READ_LATER = 654_321;
+
+export function limitsFormTests(given: () => { stack: TestStack; browser: Browser }): void {
+  it("keeps what is entered after a save until that is saved too", async () => {
+    const { stack, browser } = given();
+    const account = privateKeyToAccount(generatePrivateKey());
+    await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 100 });
+    const visitor = await Visitor.open(browser, stack, account);
+    const { page } = visitor;
+    await visitor.signIn();
+    await visitor.go("/fund");
+    await page.getByLabel("Freeze spending").check();
+
+    // What is read of the account from now on arrives when the test says so.
+    const gate = Promise.withResolvers<void>();
+    let open = false;
+    await page.route("**/app/api/account", async (route) => {
+      const later = open;
+      await gate.promise;
+      const account = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: later ? { ...account, free: READ_LATER } : account });
+    });
+    await visitor.press("Save on chain");
+    await visitor.sees("Limits are in force");
+    await page.getByLabel("Freeze spending").uncheck();
+    await page.getByLabel("Daily limit").check();
+    await page.getByLabel("Credits a day").fill("7");
+    open = true;
+    gate.resolve();
+    await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("654,321");
+
+    expect(await page.getByLabel("Credits a day").inputValue()).toBe("7");
+    expect(await page.getByLabel("Freeze spending").isChecked()).toBe(false);
+    await visitor.press("Save on chain");
+    await expect
+      .poll(() => chainReader(stack).account(account.address), { timeout: 60_000 })
+      .toMatchObject({ flags: 2, dailyLimit: 7 });
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await visitor.close();
+  });
+}
