@@ -17,14 +17,19 @@ type Reader = Pick<PublicClient, "getTransaction" | "getTransactionCount" | "get
 /** @property timeout Milliseconds after which it is given up. @property interval Milliseconds between two looks. */
 export type ReceiptOptions = { timeout?: number; interval?: number };
 
+type Sender = { from: Address; nonce: number };
+
 /** The transaction is not mined, and will or may not be. */
 export class NotMined extends Error {
   override name = "NotMined";
   readonly hash: Hex;
+  /** Whose nonce another transaction has used; null when only the time is over. */
+  readonly replaced: Sender | null;
 
-  constructor(hash: Hex, why: string, cause?: unknown) {
+  constructor(hash: Hex, why: string, { cause, replaced = null }: { cause?: unknown; replaced?: Sender | null } = {}) {
     super(`transaction ${hash} ${why}`, { cause });
     this.hash = hash;
+    this.replaced = replaced;
   }
 }
 
@@ -41,7 +46,7 @@ const AGREEING_LOOKS = 8;
 export async function receiptOf(client: Reader, hash: Hex, options: ReceiptOptions = {}): Promise<TransactionReceipt> {
   const { timeout = 120_000, interval = 250 } = options;
   const end = Date.now() + timeout;
-  let sender: { from: Address; nonce: number } | null = null;
+  let sender: Sender | null = null;
   let overtaken = 0;
   let failure: unknown;
   for (;;) {
@@ -53,7 +58,8 @@ export async function receiptOf(client: Reader, hash: Hex, options: ReceiptOptio
       if (receipt !== null) return receipt;
       overtaken = sender !== null && used > sender.nonce ? overtaken + 1 : 0;
       if (overtaken >= AGREEING_LOOKS) {
-        throw new NotMined(hash, `was replaced: another transaction of ${sender?.from} with its nonce is mined`);
+        const why = `was replaced: another transaction of ${sender?.from} with its nonce is mined`;
+        throw new NotMined(hash, why, { replaced: sender });
       }
       sender ??= await unlessMissing(client.getTransaction({ hash }));
       failure = undefined;
@@ -64,7 +70,7 @@ export async function receiptOf(client: Reader, hash: Hex, options: ReceiptOptio
     }
     if (Date.now() >= end) {
       const last = failure instanceof BaseError ? `; the node last said: ${failure.shortMessage}` : "";
-      throw new NotMined(hash, `is not mined after ${Math.round(timeout / 1000)} s${last}`, failure);
+      throw new NotMined(hash, `is not mined after ${Math.round(timeout / 1000)} s${last}`, { cause: failure });
     }
     await sleep(Math.min(interval, Math.max(0, end - Date.now())));
   }

@@ -1,6 +1,8 @@
 import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { NotMined } from "../../../protocol/receipt.ts";
 import { ApiFailure } from "../data/client.ts";
+import { Replaced } from "./mined.ts";
 
 /** A failure in words a person can act on; `quiet` when it was their own decision. */
 export type Told = { title: string; text: string; quiet?: boolean };
@@ -37,6 +39,12 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
 /** Turns whatever a wallet, the chain or the service threw into words. */
 export function tell(error: unknown): Told {
   if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
+  if (error instanceof Replaced) {
+    return { title: error.cancelled ? "Cancelled in the wallet" : "Replaced in the wallet", text: error.message };
+  }
+  if (error instanceof NotMined) {
+    return { title: "Not mined", text: `The ${error.message}. Your wallet shows what became of it.` };
+  }
   if (!(error instanceof BaseError)) return plain(error);
 
   if (hasCode(error, 4001) || named(error, "UserRejectedRequestError")) {

@@ -1,13 +1,7 @@
-import { type Abi, type Address, BaseError, type Hex } from "viem";
-import {
-  getConnection,
-  getWalletClient,
-  simulateContract,
-  switchChain,
-  waitForTransactionReceipt,
-  writeContract,
-} from "wagmi/actions";
+import { type Abi, type Address, BaseError, encodeFunctionData, type Hex, publicActions } from "viem";
+import { getConnection, getWalletClient, simulateContract, switchChain, writeContract } from "wagmi/actions";
 import type { WalletConfig } from "./config.ts";
+import { mined } from "./mined.ts";
 
 /** A call of a contract, as viem takes it. */
 export type ContractCall = {
@@ -17,7 +11,7 @@ export type ContractCall = {
   args: readonly unknown[];
 };
 
-/** How far a transaction is; `hash` is known from `mining` on. */
+/** How far a transaction is; `hash` is known from `mining` on, and another one at the end where the wallet raised the fee. */
 export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash: Hex } | { step: "done"; hash: Hex };
 
 /** The wallet's account is not the one that is signed in. */
@@ -43,7 +37,8 @@ export async function readyWallet(wallet: WalletConfig, account: Address): Promi
 
 /**
  * Sends a call and waits until it is mined. It is tried out first, so that a call the contract would refuse costs nothing and says
- * why. Rejects with what was thrown; `tell` has the words.
+ * why. Rejects with what was thrown, and with `Replaced` when the wallet's owner cancelled it; `tell` has the words. Returns the hash
+ * under which it was mined.
  */
 export async function transact(
   wallet: WalletConfig,
@@ -58,7 +53,8 @@ export async function transact(
   onProgress({ step: "wallet", what });
   const hash = await writeContract(wallet, request);
   onProgress({ step: "mining", hash });
-  const receipt = await waitForTransactionReceipt(wallet, { hash });
+  const sent = { hash, from: account, to: call.address, data: encodeFunctionData(request) };
+  const receipt = await mined(wallet.getClient().extend(publicActions), sent);
   if (receipt.status === "reverted") {
     // Between trying and mining something changed; the same call on the chain of now says what.
     await simulateContract(wallet, request);
