@@ -6,7 +6,7 @@ import { jobRoutes } from "../routes/jobs.ts";
 import { webhookRoutes } from "../routes/webhooks.ts";
 import { JobStore } from "../store/jobs.ts";
 import { accountRoute, keyRoutes } from "./account-routes.ts";
-import { configRoute } from "./config-route.ts";
+import { configRoute, deploymentRoute } from "./config-route.ts";
 import { directoryRoutes } from "./directory-routes.ts";
 import { WebError, webErrorHandler } from "./errors.ts";
 import { explorerRoutes } from "./explorer-routes.ts";
@@ -55,6 +55,7 @@ function webApi(gateway: Gateway): Router {
   api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
   api.get("/config", configRoute(config));
+  api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes(sessions));
   api.use(explorerRoutes({ rpc, reader: pool, jobs: new JobStore(pool) }));
   api.use(directoryRoutes(pool));

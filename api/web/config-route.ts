@@ -26,3 +26,14 @@ export function configRoute(config: Config): RequestHandler {
     response.json(shown);
   };
 }
+
+/**
+ * `GET /deployment.json`: the deployment file as the gateway reads it, which is what a worker's `--deployment` names. All of it can be
+ * read on the chain.
+ */
+export function deploymentRoute({ deployment }: Config): RequestHandler {
+  const file = `${JSON.stringify(deployment, null, 2)}\n`;
+  return (_request, response) => {
+    response.type("json").send(file);
+  };
+}

@@ -2,6 +2,7 @@
 import type { TestStack } from "../../support/stack.ts";
 import { apiKey } from "./session/api-key.ts";
 import { contractWallets } from "./session/contract-wallet.ts";
+import { deployment } from "./session/deployment.ts";
 import { otherSites } from "./session/other-sites.ts";
 import { sessions } from "./session/sessions.ts";
 import { signingIn } from "./session/signing-in.ts";
@@ -14,4 +15,5 @@ export function sessionTests(given: () => TestStack): void {
   sessions(visitor);
   otherSites(visitor);
   apiKey(visitor);
+  deployment(visitor);
 }
