@@ -27,7 +27,7 @@ export type JobInput = {
   model: Model;
   request: ChatRequest;
   credits: number;
-  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`. */
+  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
   stages: Stages;
 };
 
@@ -158,6 +158,7 @@ export class JobRun {
       throw await this.#uncharged(reason, `${code}: ${detail}`, brokenOff());
     }
     if (incident?.code !== "tokens_over_reported") this.#context.workers.reportSuccess(worker.signer);
+    this.input.stages.end("answer");
     const settling = await settle(this.#context, {
       jobId,
       wallet,
@@ -170,6 +171,7 @@ export class JobRun {
       signed: { completion, signature, finish_reason },
       countedTokens: verdict.countedTokens,
     });
+    this.input.stages.end("record");
     return { worker: worker.signer, completed, settling };
   }
 

@@ -34,7 +34,8 @@ export const HEADERS: Record<string, Json> = {
   "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
   "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
   "Server-Timing": header(
-    "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`; not on replays.",
+    "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
+      "`record` (writing it down) and `settlement` (until its transaction is signed and on record); not on replays.",
     text,
   ),
   "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", {

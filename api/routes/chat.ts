@@ -123,6 +123,7 @@ async function answer(
 async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response, base: CompletionBase): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);
+  run.input.stages.end("settlement");
   setServiceHeaders(response, {
     worker: job.worker,
     settlementTx,

@@ -9,7 +9,9 @@ export type Sample = {
   /** To the first byte of the answer's body. */
   first: number;
   total: number;
-  /** Time this request waited for the chain, where the server says so (`Server-Timing: lock`). */
+  /** Time of each stage, where the server tells it (`Server-Timing`), in its order. */
+  stages: Record<string, number>;
+  /** Time this request waited for the chain: the stage `lock`. */
   chain: number;
 };
 
@@ -57,9 +59,11 @@ async function once(target: Target, stream: boolean, agent: Agent): Promise<Samp
   let first = Number.NaN;
   for await (const _ of response.body) if (Number.isNaN(first)) first = performance.now() - startedAt;
   const total = performance.now() - startedAt;
-  return { status: response.statusCode, first, total, chain: lockTime(response.headers["server-timing"]) };
+  const stages = stagesOf(response.headers["server-timing"]);
+  return { status: response.statusCode, first, total, stages, chain: stages["lock"] ?? 0 };
 }
 
-function lockTime(header: string | string[] | undefined): number {
-  return Number(/\block;dur=([\d.]+)/.exec(String(header ?? ""))?.[1] ?? 0);
+function stagesOf(header: string | string[] | undefined): Record<string, number> {
+  const found = String(header ?? "").matchAll(/([a-z-]+);dur=([\d.]+)/g);
+  return Object.fromEntries([...found].map(([, name, ms]) => [name, Number(ms)]));
 }

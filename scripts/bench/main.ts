@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --sections overhead,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ * `npm run bench [-- --sections overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
  *                 --minutes 10 --jobs 1000000 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
@@ -14,13 +14,14 @@ import { lists } from "./sections/lists.ts";
 import { memory } from "./sections/memory.ts";
 import { nextBlock } from "./sections/next-block.ts";
 import { overhead } from "./sections/overhead.ts";
+import { single } from "./sections/single.ts";
 import { throughput } from "./sections/throughput.ts";
 import { WEBHOOK_LOAD, webhooks } from "./sections/webhooks.ts";
 import { MODEL, type System, startSystem } from "./system.ts";
 
 const { values } = parseArgs({
   options: {
-    sections: { type: "string", default: "overhead,throughput,lists,webhooks,memory" },
+    sections: { type: "string", default: "overhead,single,throughput,lists,webhooks,memory" },
     seconds: { type: "string", default: "60" },
     requests: { type: "string", default: "400" },
     clients: { type: "string", default: "64" },
@@ -90,6 +91,10 @@ try {
       }
       if (wanted.has("throughput")) done(await throughput(system, clients, seconds, named(blocks), progress));
     });
+  }
+  // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
+  if (wanted.has("single")) {
+    await withSystem(upstream, "instant", async (system) => done(await single(system.target, progress)));
   }
   if (wanted.has("lists")) done(await lists(Number(values.jobs), progress));
   if (wanted.has("webhooks")) for (const section of await webhooks(WEBHOOK_LOAD, progress)) done(section);
