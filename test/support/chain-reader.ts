@@ -34,6 +34,13 @@ export function chainReader(stack: Stack) {
     liabilities: () => client.readContract({ ...contract, functionName: "liabilities" }),
     held: (owner: string = escrow) =>
       client.readContract({ address: stablecoin, abi: erc20Abi, functionName: "balanceOf", args: [owner as Address] }),
+    allowance: (owner: string) =>
+      client.readContract({
+        address: stablecoin,
+        abi: erc20Abi,
+        functionName: "allowance",
+        args: [owner as Address, escrow],
+      }),
     treasury: () => client.readContract({ ...contract, functionName: "treasury" }),
   };
 }

@@ -7,6 +7,7 @@ import { contractWalletTests } from "./cases/contract-wallet.ts";
 import { journeyTests } from "./cases/journey.ts";
 import { limitsFormTests } from "./cases/limits-form.ts";
 import { mishapTests } from "./cases/mishaps.ts";
+import { plainTokenTests } from "./cases/plain-token.ts";
 import { replacementTests } from "./cases/replacement.ts";
 import { sessionTests } from "./cases/session.ts";
 import { hasBrowser, launchBrowser } from "./support/browser.ts";
@@ -32,6 +33,7 @@ describe.skipIf(!hasBrowser())("in a browser", { timeout: 120_000 }, () => {
   describe("a person's way through", () => journeyTests(() => ({ stack, browser })));
   describe("what goes wrong", () => mishapTests(() => ({ stack, browser })));
   describe("a wallet that is a contract", () => contractWalletTests(() => ({ stack, browser })));
+  describe("a stablecoin without permits", () => plainTokenTests(() => ({ stack, browser })));
   describe("a transaction in the wallet", () => replacementTests(() => ({ stack, browser })));
   describe("the form of the limits", () => limitsFormTests(() => ({ stack, browser })));
   describe("for everyone", () => accessibilityTests(() => ({ stack, browser })));

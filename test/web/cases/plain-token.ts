@@ -1,0 +1,61 @@
+/** Buying credits where the stablecoin knows no permits (EIP-2612), in a browser. */
+import type { Browser } from "playwright-core";
+import { type Address, createTestClient, createWalletClient, type Hex, http, publicActions } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
+import { chainReader } from "../../support/chain-reader.ts";
+import { mined } from "../../support/mined.ts";
+import type { TestStack } from "../../support/stack.ts";
+import { compileContract } from "../../verify/support/compile.ts";
+import { giveGas } from "../support/gas.ts";
+import { Visitor } from "../support/visitor.ts";
+
+export function plainTokenTests(given: () => { stack: TestStack; browser: Browser }): void {
+  const account = privateKeyToAccount(generatePrivateKey());
+  let stack: TestStack;
+  let visitor: Visitor;
+  let restore: () => Promise<void> = async () => {};
+
+  beforeAll(async () => {
+    const { browser } = given();
+    ({ stack } = given());
+    restore = await putPlainToken(stack);
+    await giveGas(stack, account.address);
+    visitor = await Visitor.open(browser, stack, account);
+  });
+  afterAll(async () => {
+    await visitor?.close();
+    await restore();
+  });
+
+  it("takes an approval and a deposit", async () => {
+    await visitor.signIn();
+    await visitor.page.getByRole("link", { name: "Fund your account" }).click();
+    await visitor.press(/^Get .* test USDG$/);
+    await visitor.sees("Test tokens are in your wallet");
+    visitor.wallet.asked.length = 0;
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
+    expect(await chainReader(stack).account(account.address)).toMatchObject({ free: 100, escrowed: 0 });
+  });
+
+  it("leaves nothing approved", async () => {
+    expect(await chainReader(stack).allowance(account.address)).toBe(0n);
+  });
+}
+
+/** Puts the code of a token without permits in the place of the stack's; returns how to put the old one back. */
+async function putPlainToken(stack: TestStack): Promise<() => Promise<void>> {
+  const transport = http(stack.info.rpc_url);
+  const chain = createTestClient({ mode: "anvil", transport }).extend(publicActions);
+  const deployer = createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport });
+  const compiled = compileContract("test/web/contracts/PlainStablecoin.sol", "PlainStablecoin");
+  const { contractAddress } = await mined(chain as never, await deployer.deployContract({ ...compiled, chain: null }));
+  const token = stack.info.contracts["Stablecoin"] as Address;
+  const codeOf = async (address: Address): Promise<Hex> => (await chain.getCode({ address })) ?? "0x";
+  const before = await codeOf(token);
+  await chain.setCode({ address: token, bytecode: await codeOf(contractAddress as Address) });
+  return () => chain.setCode({ address: token, bytecode: before });
+}
