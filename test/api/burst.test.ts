@@ -1,5 +1,6 @@
 /** The per-IP burst limit, also behind a proxy. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -19,12 +20,20 @@ const ask = (address: string) =>
     headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "x-forwarded-for": address },
   });
 
+/** Twelve requests at once; again, a second later, where they were so slow to arrive that none was refused. */
+async function burst(addressOf: (i: number) => string): Promise<Response[]> {
+  const round = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    return Promise.all(Array.from({ length: 12 }, (_, i) => ask(addressOf(i))));
+  };
+  return eventually(round, (replies) => replies.some(({ status }) => status === 429));
+}
+
 describe("a burst from one address", () => {
   it("gets 429 with when to come back; another address is not affected", async () => {
-    const replies = await Promise.all(Array.from({ length: 12 }, () => ask("203.0.113.7")));
+    const replies = await burst(() => "203.0.113.7");
     const refused = replies.filter((reply) => reply.status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused.length).toBeLessThanOrEqual(7);
+    expect(replies.length - refused.length).toBeGreaterThanOrEqual(5);
     const [reply] = refused as [Response];
     expect(reply.headers.get("retry-after")).toBe("1");
     expect(reply.headers.get("ratelimit")).toMatch(/r=0/);
@@ -50,8 +59,8 @@ describe("a burst from one address", () => {
 
   it("cannot hide behind addresses of its own making: only the proxy's entry counts", async () => {
     // The proxy appends what it saw; whatever stands before that came from the client.
-    const replies = await Promise.all(Array.from({ length: 12 }, (_, i) => ask(`198.51.100.${i}, 203.0.113.10`)));
-    expect(replies.filter((reply) => reply.status === 429).length).toBeGreaterThan(0);
+    const replies = await burst((i) => `198.51.100.${i}, 203.0.113.10`);
+    expect(replies.some((reply) => reply.status === 429)).toBe(true);
   });
 
   it("is over after a second", async () => {

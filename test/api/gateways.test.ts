@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createWalletClient, http, parseEther } from "viem";
+import { createPublicClient, createWalletClient, http, parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/accounts/keys.ts";
@@ -11,6 +11,7 @@ import { openDatabase } from "../../api/store/database.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { mined } from "../support/mined.ts";
 import { Part, ROOT } from "../support/processes.ts";
 import { type Stack, startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -37,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await pool?.end();
-  if (second?.exitCode === null) {
+  if (second?.exitCode === null && second.signalCode === null) {
     const ended = new Promise((resolve) => second.once("exit", resolve));
     second.kill("SIGTERM");
     await ended;
@@ -50,7 +51,8 @@ async function giveGas(): Promise<void> {
     account: privateKeyToAccount(DEPLOYER_KEY),
     transport: http(stack.info.rpc_url),
   });
-  await funder.sendTransaction({ to: SECOND.address, value: parseEther("10"), chain: null });
+  const hash = await funder.sendTransaction({ to: SECOND.address, value: parseEther("10"), chain: null });
+  await mined(createPublicClient({ transport: http(stack.info.rpc_url) }), hash);
 }
 
 /** The environment of one more gateway process beside the stack's own. */
@@ -71,7 +73,7 @@ async function environment(signer: string): Promise<NodeJS.ProcessEnv & { BASE_U
 }
 
 async function startSecond(): Promise<Stack> {
-  const env = { ...(await environment(SECOND_KEY)), STOP_DELAY_SECONDS: "5" };
+  const env = { ...(await environment(SECOND_KEY)), STOP_DELAY_SECONDS: "15" };
   const baseUrl = env.BASE_URL;
   second = spawn(process.execPath, ["api/main.ts"], { stdio: "ignore", env });
   const ready = () =>
@@ -79,7 +81,7 @@ async function startSecond(): Promise<Stack> {
       ({ ok }) => ok,
       () => false,
     );
-  await eventually(ready, Boolean, 60_000);
+  await eventually(ready, Boolean);
   return { ...stack, info: { ...stack.info, base_url: baseUrl } };
 }
 

@@ -119,7 +119,8 @@ describe("GET /v1/jobs/{job_id}/output", () => {
     const response = await api.request(
       "POST",
       "/v1/chat/completions",
-      chat("qwen3-14b", "Write. [[tokens:60]]", { stream: true }),
+      // Eight seconds of text: it is not over when the client asks and leaves.
+      chat("qwen3-14b", "Write. [[tokens:400]]", { stream: true }),
       stop.signal,
     );
     const id = response.headers.get("x-service-job-id");
@@ -131,7 +132,7 @@ describe("GET /v1/jobs/{job_id}/output", () => {
       () => api.get(`/v1/jobs/${id}`),
       ({ body }) => body.status === "settled",
     );
-    expect(job.body).toMatchObject({ credits_charged: 18, usage: { completion_tokens: 60 } });
+    expect(job.body).toMatchObject({ credits_charged: 18, usage: { completion_tokens: 400 } });
     const { body } = await api.get(`/v1/jobs/${id}/output`);
     expect(`sha256:${createHash("sha256").update(body.content).digest("hex")}`).toBe(job.body.on_chain.proof_hash);
   });

@@ -7,7 +7,15 @@ import { startTestStack } from "../support/stack.ts";
 import { Scene } from "./disputes/support.ts";
 
 const MODEL = "qwen3-8b";
+const DAY_MS = 86_400_000;
 let scene: Scene;
+
+// What is spent counts by the UTC day: all of this must be on one. The stack takes time of its own to start.
+const ROOM_MS = 240_000;
+const untilMidnight = () => DAY_MS - (Date.now() % DAY_MS);
+beforeAll(async () => {
+  if (untilMidnight() < ROOM_MS) await new Promise((resolve) => setTimeout(resolve, untilMidnight() + 2_000));
+}, 2 * ROOM_MS);
 
 beforeAll(async () => {
   scene = new Scene(await startTestStack({ workers: [{ models: [MODEL] }] }));

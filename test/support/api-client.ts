@@ -41,8 +41,8 @@ export async function readStream(response: Response): Promise<string[]> {
     .map((event) => event.slice(6));
 }
 
-/** Asks until `check` answers something, at most `ms`. */
-export async function eventually<T>(ask: () => Promise<T>, check: (value: T) => boolean, ms = 10_000): Promise<T> {
+/** Asks until `check` is true, at most `ms`: far more than it takes, so that a machine that stands still for seconds fails nothing. */
+export async function eventually<T>(ask: () => Promise<T>, check: (value: T) => boolean, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {
     const value = await ask();

@@ -30,7 +30,7 @@ let scene: Scene;
 beforeAll(async () => {
   scene = new Scene(
     await startTestStack({
-      windows: { completion: 10, inclusion: 8 },
+      windows: { completion: 20, inclusion: 12 },
       env: { workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" } },
       workers: [{ models: [MODEL] }, { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     }),
@@ -98,11 +98,11 @@ describe("an answer that the worker proved and the client never got", () => {
   it("is disputed before its charge, and the escrow comes back", async () => {
     await giveGas(privateKeyToAccount(scene.stack.workers[1]?.privateKey as Hex).address);
     const before = await credits();
-    const id = await cutOff("Write. [[tokens:60]]");
+    // Eight seconds of text: it is cut off before its end.
+    const id = await cutOff("Write. [[tokens:160]]");
     await eventually(
       () => scene.chain.job(id),
       ({ status }) => status === ChainStatus.Proven,
-      40_000,
     );
     await scene.stack.restart("api");
     await becomes(id, "settling");

@@ -10,8 +10,8 @@ import { Scene } from "./support.ts";
 let scene: Scene;
 
 beforeAll(async () => {
-  const env = { api: { DISPUTE_WAIT_SECONDS: "5" } };
-  scene = new Scene(await startTestStack({ windows: { completion: 15 }, env, workers: WORKERS }));
+  const env = { api: { DISPUTE_WAIT_SECONDS: "8" } };
+  scene = new Scene(await startTestStack({ windows: { completion: 20 }, env, workers: WORKERS }));
 });
 afterAll(() => scene?.close());
 

@@ -27,6 +27,8 @@ export class Scene {
     this.api = apiClient(stack);
     this.chain = chainReader(stack);
     this.pool = new pg.Pool({ connectionString: stack.info.database_url, options: "-c search_path=gateway" });
+    // PostgreSQL may stop before an idle connection has said goodbye.
+    this.pool.on("error", () => {});
     this.client = privateKeyToAccount(stack.info.demo?.private_key as Hex);
   }
 

@@ -10,7 +10,7 @@ const SHOTS = 20_000;
 /** Requests at a time, over as many kept connections. */
 const SALVO = 50;
 /** A request without an answer after this is taken for hung. */
-const HUNG_MS = 20_000;
+const HUNG_MS = 60_000;
 
 /** Of an answer, what tells about the inside of the service: stack traces, SQL, paths, addresses of its parts. */
 const LEAKS = [

@@ -98,7 +98,7 @@ export function hostile(world: World): void {
             stop.abort();
           }),
         );
-        return eventually(timers, (count) => count < 40, 10_000);
+        return eventually(timers, (count) => count < 40);
       };
       await round();
       await round();

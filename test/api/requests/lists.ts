@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { chat, eventually } from "../../support/api-client.ts";
+import { untilIndexed } from "../../support/indexed.ts";
 import { LARGE_MODEL, MODEL, type World } from "./world.ts";
 
 type Job = { id: string; model: string; status: string };
@@ -13,11 +14,12 @@ export function lists(world: World): void {
       for (const model of [MODEL, MODEL, LARGE_MODEL, MODEL, LARGE_MODEL, LARGE_MODEL, MODEL, MODEL]) {
         await world.api.post("/v1/chat/completions", chat(model, "Hello [[tokens:5]]"));
       }
-      const { body } = await eventually(
+      await eventually(
         () => world.api.get("/v1/jobs?limit=100"),
         (reply) => reply.body.data.every((job: Job) => job.status === "settled"),
       );
-      jobs = body.data;
+      await untilIndexed(world.stack);
+      jobs = (await world.api.get("/v1/jobs?limit=100")).body.data;
       expect(jobs.length).toBeGreaterThanOrEqual(8);
     });
 

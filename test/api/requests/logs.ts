@@ -13,6 +13,8 @@ export function logs(world: World): void {
   const lines = (): Line[] =>
     text()
       .split("\n")
+      // The last one may be half written.
+      .slice(0, -1)
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));
 

@@ -30,7 +30,7 @@ export function fees(world: World): void {
       const { mined } = pipeline.submit(lock(head));
       await world.untilPending(1);
       await world.raiseBaseFee(70n * GWEI);
-      await eventually(offers, (all) => all.at(-1) === CAP, 15_000);
+      await eventually(offers, (all) => all.at(-1) === CAP);
       await world.node.setAutomine(true);
       await world.node.mine({ blocks: 1 });
       expect((await mined).status).toBe("mined");

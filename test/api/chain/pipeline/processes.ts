@@ -88,7 +88,7 @@ export function processes(world: World): void {
       const foreign = await world.foreignTransaction(nonce);
       const variant = { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n };
       await outbox.insert({ nonce, gas: 21_000n, items: [] }, variant, []);
-      await world.node.sendRawTransaction({ serializedTransaction: foreign });
+      await world.sendForeign(foreign);
       expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
       expect(await outbox.lastNonce()).toBe(nonce + 1);
       await outbox.markMined(nonce, keccak256(foreign), 1, null);

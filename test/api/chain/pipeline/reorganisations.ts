@@ -19,7 +19,7 @@ export function reorganisations(world: World): void {
           const receipt = await world.node.getTransactionReceipt({ hash: before.hash });
           expect(receipt.status).toBe("success");
         },
-        { timeout: 15_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       );
       expect(world.takenBack).toEqual([operation.jobId]);
       // And what is sent next is not held up by a gap in the nonces.
@@ -57,18 +57,20 @@ export function reorganisations(world: World): void {
       world.takenBack = [];
       const { blockNumber, blockHash } = await moved(before.hash);
       const now = { mined_block: Number(blockNumber), mined_block_hash: blockHash };
-      await vi.waitFor(async () => expect(await rowOf(before.hash)).toEqual(now), { timeout: 15_000, interval: 100 });
+      await vi.waitFor(async () => expect(await rowOf(before.hash)).toEqual(now), { timeout: 60_000, interval: 100 });
       expect(world.takenBack).toEqual([operation.jobId]);
       // Seen once, it is not looked for again.
       await sleep(2_500);
       expect(world.takenBack).toEqual([operation.jobId]);
-    }, 25_000);
+    });
 
     it("is noticed by the next process, when this one was away", async () => {
       const { pipeline, head } = await world.start();
       const operation = lock(head);
       const before = await pipeline.submit(operation).mined;
       await world.node.mine({ blocks: 1 });
+      // Its place is written after whoever waits for it is told.
+      await vi.waitFor(async () => expect(await rowOf(before.hash)).toBeDefined(), { timeout: 60_000, interval: 50 });
       await pipeline.stop(1_000);
       world.takenBack = [];
       const { blockHash } = await moved(before.hash);
@@ -93,7 +95,7 @@ export function reorganisations(world: World): void {
       await reorganise(1);
       expect(await mined).toMatchObject({ status: "mined", hash });
       expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
-    }, 25_000);
+    });
 
     it("afterwards: no gap is left before what was sent with the next one", async () => {
       const { pipeline, head } = await world.start();
@@ -102,8 +104,8 @@ export function reorganisations(world: World): void {
       const { hash } = await pipeline.submit(lock(head)).mined;
       await reorganise(2);
       const mined = async () => expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
-      await vi.waitFor(mined, { timeout: 20_000, interval: 100 });
+      await vi.waitFor(mined, { timeout: 60_000, interval: 100 });
       expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
-    }, 40_000);
+    });
   });
 }

@@ -89,7 +89,11 @@ export class World {
   /** Such a transaction with the next nonce; resolves when it is mined. */
   async useNextNonce(): Promise<void> {
     const nonce = await this.node.getTransactionCount({ address: account.address });
-    const serializedTransaction = await this.foreignTransaction(nonce);
+    await this.sendForeign(await this.foreignTransaction(nonce));
+  }
+
+  /** Sends such a transaction; resolves when it is mined. */
+  async sendForeign(serializedTransaction: Hex): Promise<void> {
     await mined(this.node as unknown as PublicClient, await this.node.sendRawTransaction({ serializedTransaction }));
   }
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { GAS_CEILING } from "../../../../api/chain/operations.ts";
+import { untilIndexed } from "../../../support/indexed.ts";
 import { hashOf, OTHER, type Scene } from "../support.ts";
 import { MODEL } from "./workers.ts";
 
@@ -69,7 +70,7 @@ export function comparison(given: () => Scene): void {
       const after = await scene.chain.account(scene.client.address);
       expect([after.free, after.escrowed, after.openDisputes]).toEqual([before.free, before.escrowed, 1]);
       // And the index says the same once it has seen it.
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await untilIndexed(scene.stack);
       expect((await scene.job(id)).body).toEqual(job.body);
       expect((await scene.api.get("/v1/jobs?status=disputed")).body.data[0]).toEqual(job.body);
     });

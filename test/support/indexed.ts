@@ -1,0 +1,11 @@
+import { eventually } from "./api-client.ts";
+import type { Stack } from "./stack.ts";
+
+/** Waits until the index has every block that the stack's gateway has seen, all those of its own transactions among them. */
+export async function untilIndexed({ info }: Stack): Promise<void> {
+  const lag = async () => {
+    const text = await (await fetch(`${info.base_url}/metrics`)).text();
+    return /^gateway_index_lag_blocks (-?\d+)$/m.exec(text)?.[1];
+  };
+  await eventually(lag, (blocks) => blocks === "0");
+}
