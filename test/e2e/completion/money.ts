@@ -43,6 +43,7 @@ export function money(world: World): void {
       [700, 40, 40],
     ])("%i tokens of max_tokens 4,000: 80 locked, %i charged, %i back", async (tokens, charged, returned) => {
       const wallet = world.stack.info.demo?.wallet as string;
+      await world.quiet();
       const before = (await world.chain.account(wallet)).free;
       const reply = await world.api.post(
         "/v1/chat/completions",

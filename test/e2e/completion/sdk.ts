@@ -20,7 +20,8 @@ export function sdk(world: World): void {
       expect(job.on_chain.proof_hash).toBe(sha256(text));
       expect(response.headers.get("x-service-job-id")).toBe(job.id);
       expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
-      expect(response.headers.get("x-service-settlement-tx")).toBe(job.on_chain.settlement_tx);
+      // A reply does not wait long for the transaction's hash.
+      expect([job.on_chain.settlement_tx, null]).toContain(response.headers.get("x-service-settlement-tx"));
       expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
       expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
         (await world.chain.account(world.stack.info.demo?.wallet as string)).free,

@@ -32,8 +32,24 @@ export class World {
     return body;
   }
 
-  /** The ledger's debts, in token units, and the tokens that cover them. */
+  /** Waits until one of the gateway's metrics has this value. */
+  async metric(name: string, value: number): Promise<void> {
+    const text = async () => (await fetch(`${this.stack.info.base_url}/metrics`)).text();
+    await eventually(text, (now) => now.split("\n").includes(`${name} ${value}`));
+  }
+
+  /** Waits until no job holds credits: what earlier tests started is settled. */
+  async quiet(): Promise<void> {
+    const wallet = this.stack.info.demo?.wallet as string;
+    await eventually(
+      () => this.chain.account(wallet),
+      ({ escrowed }) => escrowed === 0,
+    );
+  }
+
+  /** The ledger's debts, in token units, and the tokens that cover them, while no job is under way. */
   async solvency() {
+    await this.quiet();
     const [[credits, claimable], held] = await Promise.all([this.chain.liabilities(), this.chain.held()]);
     return { owed: credits * 10_000n + claimable, held };
   }

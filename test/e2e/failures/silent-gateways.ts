@@ -4,6 +4,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { chat, eventually } from "../../support/api-client.ts";
+import { mined } from "../../support/mined.ts";
 import { HEALTHY, MUTE, SLOW, type World } from "./world.ts";
 
 /** Gateways that are gone when an answer is finished. */
@@ -18,7 +19,8 @@ export function silentGateways(world: World): void {
       const response = await world.api.request(
         "POST",
         "/v1/chat/completions",
-        chat(SLOW, "Write. [[tokens:60]]", { stream: true }),
+        // Eight seconds of text: the gateway is gone before its end.
+        chat(SLOW, "Write. [[tokens:160]]", { stream: true }),
       );
       const jobId = response.headers.get("x-service-job-id") as string;
       const reading = response.text().catch(() => "cut");
@@ -30,8 +32,8 @@ export function silentGateways(world: World): void {
       await reading;
       const held = await world.chain.held(payee);
       const status = async () => (await world.chain.job(jobId)).status;
-      await eventually(status, (now) => now === ChainStatus.Proven || now === ChainStatus.Settled, 15_000);
-      await eventually(status, (now) => now === ChainStatus.Settled, 15_000);
+      await eventually(status, (now) => now === ChainStatus.Proven || now === ChainStatus.Settled);
+      await eventually(status, (now) => now === ChainStatus.Settled);
       // Eight credits, less the protocol's 10 %.
       expect((await world.chain.held(payee)) - held).toBe(72_000n);
       expect(await world.account()).toEqual({ free: before.free - 8, escrowed: 0 });
@@ -62,10 +64,10 @@ export function silentGateways(world: World): void {
       await eventually(
         async () => (await world.chain.job(jobId)).status,
         (status) => status === ChainStatus.Refunded,
-        60_000,
+        90_000,
       );
       expect(await world.account()).toEqual(before);
-    }, 90_000);
+    }, 150_000);
   });
 
   describe("a gateway that is killed while a worker answers", () => {
@@ -89,7 +91,6 @@ export function silentGateways(world: World): void {
       const job = await eventually(
         () => world.api.get(`/v1/jobs/${jobId}`),
         ({ body }) => body.status === "settled" || body.status === "refunded" || body.status === "failed",
-        30_000,
       );
       expect(job.body).toMatchObject({ status: "settled", credits_charged: 8 });
       expect((await world.account()).escrowed).toBe(0);
@@ -121,5 +122,5 @@ async function giveGas({ chain, stack }: World, to: Address): Promise<void> {
   const [funder] = (await chain.client.request({ method: "eth_accounts" as never })) as Address[];
   const wallet = createWalletClient({ transport: http(stack.info.rpc_url), account: funder as Address });
   const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
-  await chain.client.waitForTransactionReceipt({ hash });
+  await mined(chain.client, hash);
 }

@@ -43,7 +43,6 @@ export function silentWorkers(world: World): void {
       expect(response.status).toBe(200);
       const jobId = response.headers.get("x-service-job-id") as string;
       const reading = readStream(response);
-      await new Promise((resolve) => setTimeout(resolve, 700));
       await world.stack.kill("worker-3");
       const events = await reading;
       expect(events.length).toBeGreaterThan(1);

@@ -7,7 +7,7 @@ export const MUTE = "qwen3-14b";
 export const SLOW = "mistral-7b-instruct-v0.3";
 export const SHARED = "gemma-3-27b-it";
 export const HEALTHY = "qwen3-8b";
-export const COMPLETION_SECONDS = 8;
+export const COMPLETION_SECONDS = 15;
 
 /** A service whose windows are short, with a worker of each kind. */
 export class World {
@@ -19,7 +19,7 @@ export class World {
 
   async open(): Promise<void> {
     this.stack = await startTestStack({
-      windows: { completion: COMPLETION_SECONDS, inclusion: 6, finalization: 3 },
+      windows: { completion: COMPLETION_SECONDS, inclusion: 10, finalization: 3 },
       env: {
         api: { ACKNOWLEDGE_SECONDS: "3" },
         workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
