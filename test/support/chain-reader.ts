@@ -6,7 +6,7 @@ import { receiptOf } from "../../protocol/receipt.ts";
 import type { Stack } from "./stack.ts";
 
 export function chainReader(stack: Stack) {
-  const client = createPublicClient({ transport: http(stack.info.rpc_url) });
+  const client = createPublicClient({ transport: http(stack.info.rpc_url), pollingInterval: 50 });
   const escrow = stack.info.contracts.InferenceEscrow as Address;
   const stablecoin = stack.info.contracts.Stablecoin as Address;
   const contract = { address: escrow, abi: inferenceEscrowAbi } as const;

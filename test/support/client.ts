@@ -36,7 +36,7 @@ export class Client {
     this.account = account;
     this.#stack = stack;
     const transport = http(stack.info.rpc_url);
-    this.#reader = createPublicClient({ transport });
+    this.#reader = createPublicClient({ transport, pollingInterval: 20 });
     this.#sender = createWalletClient({ account, transport });
     this.api = apiClient(stack, apiKey);
     this.apiKey = apiKey;

@@ -31,6 +31,7 @@ describe("verify-job beside the running service", () => {
     await eventually(
       () => api.get(`/v1/jobs/${jobId}`),
       ({ body }) => body.status === "settled",
+      60_000,
     );
     const file = join(dataDir, "answer.txt");
     writeFileSync(file, reply.body.choices[0].message.content);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker, { WORKER_BACKEND: peer.url, WORKER_CONCURRENCY: "1", WORKER_QUEUE: "1" });
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");
@@ -27,60 +27,56 @@ afterAll(async () => {
 
 const run = async (options: JobOptions = {}) => dispatch(worker, await lockJob(chain, worker, options));
 
-describe("a full worker", () => {
+/** Lets the model server begin every answer and hold it; what it holds, in the order in which it came. */
+function holdAnswers(): ServerResponse[] {
+  const held: ServerResponse[] = [];
+  peer.play((res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "one" }));
+    held.push(res);
+  });
+  return held;
+}
+const finish = (answer: ServerResponse | undefined) => answer?.end(chunk({}, "stop") + usageAndDone(1, 1));
+
+describe("a full worker", { timeout: 120_000 }, () => {
   it("refuses a job that waited until it could not be acknowledged any more", async () => {
-    const held: ServerResponse[] = [];
-    peer.play((res) => {
-      res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "one" }));
-      held.push(res);
-    });
+    const held = holdAnswers();
     const first = run();
     await until("the first runs", async () => held.length === 1);
-    expect(await run({ acknowledgeIn: 2 })).toMatchObject({ status: 503, refusal: "busy" });
-    held[0]?.end(chunk({}, "stop") + usageAndDone(1, 1));
+    expect(await run({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy" });
+    finish(held[0]);
     expect((await first).completed).not.toBeNull();
   });
 
   it("queues one job and refuses the next", async () => {
-    let finish = () => {};
-    peer.play((res) => {
-      res.writeHead(200, { "content-type": "text/event-stream" });
-      res.write(chunk({ content: "one" }));
-      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
-    });
+    const held = holdAnswers();
     const first = run();
-    await until("the first runs", async () => (await daemon.health()).in_flight === 1);
+    await until("the first runs", async () => held.length === 1);
     const second = run();
     await until("the second waits", async () => (await daemon.health()).queued === 1);
     expect(await run()).toMatchObject({ status: 503, refusal: "busy" });
-    peerFinishes(() => finish());
+    finish(held[0]);
     expect((await first).completed).not.toBeNull();
-    await until("the second runs", async () => (await daemon.health()).queued === 0);
-    peerFinishes(() => finish());
+    await until("the second runs", async () => held.length === 2);
+    finish(held[1]);
     expect((await second).completed).not.toBeNull();
   });
 
   it("finishes what runs when it is stopped, and refuses the rest", async () => {
-    let finish = () => {};
-    peer.play((res) => {
-      res.writeHead(200, { "content-type": "text/event-stream" });
-      res.write(chunk({ content: "one" }));
-      finish = () => void res.end(chunk({}, "stop") + usageAndDone(1, 1));
+    const held = holdAnswers();
+    let began = false;
+    const job = await lockJob(chain, worker);
+    const running = dispatch(worker, job, {
+      onDelta: () => {
+        began = true;
+      },
     });
-    const running = run();
-    await until("it runs", async () => (await daemon.health()).in_flight === 1);
-    await until("tokens flow", async () => daemon.logs().some((line) => line.msg === "job taken"));
+    await until("tokens flow", async () => began);
     const ended = daemon.end("SIGTERM");
     await until("it drains", async () => (await daemon.health()).status === "draining");
     expect(await run()).toMatchObject({ status: 503, refusal: "draining" });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    peerFinishes(() => finish());
+    finish(held[0]);
     expect((await running).completed).not.toBeNull();
     expect(await ended).toBe(0);
   });
 });
-
-/** Ends the answer once the peer has begun it. */
-function peerFinishes(finish: () => void): void {
-  setTimeout(finish, 150);
-}

@@ -8,7 +8,7 @@ import { World } from "./misconduct/world.ts";
 
 const world = new World();
 
-beforeAll(() => world.open(), 120_000);
+beforeAll(() => world.open(), 180_000);
 afterAll(() => world.close());
 
 completions(world);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   worker = await newWorker(generatePrivateKey(), ["llama-3.3-70b-instruct", "qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker);
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");

@@ -19,7 +19,7 @@ beforeAll(async () => {
   worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker);
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", {
-  timeout: 20_000,
+  timeout: 120_000,
 }, async () => {
   const job = await lockJob(chain, worker, { prompt: "Survive [[tokens:200]]" });
   const streamed = await dispatch(worker, job);
@@ -55,7 +55,7 @@ it("after kill -9 a signed answer is still there, the same, and nothing is signe
   await until("the answer is erased", async () => (await fetchOutput(chain, worker, job, gateway)).status === 404);
 });
 
-it("a worker that was killed while it generated does not take the job up again", { timeout: 20_000 }, async () => {
+it("a worker that was killed while it generated does not take the job up again", { timeout: 120_000 }, async () => {
   await daemon.end("SIGTERM");
   daemon = await startDaemon(chain, worker, { WORKER_TOKENS_PER_SECOND: "10" });
   const job = await lockJob(chain, worker, { prompt: "[[tokens:300]]" });
@@ -72,7 +72,7 @@ it("a worker that was killed while it generated does not take the job up again",
 });
 
 it("a worker that was killed before settlement is paid after its restart, without its gateway", {
-  timeout: 30_000,
+  timeout: 120_000,
 }, async () => {
   await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
   const job = await lockJob(chain, worker);
@@ -82,7 +82,6 @@ it("a worker that was killed before settlement is paid after its restart, withou
   await until(
     "proven and finalized",
     async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Settled,
-    20_000,
   );
   const [log] = await chain.rpc.getContractEvents({
     ...chain.escrow,

@@ -8,8 +8,8 @@ import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, dispatch, type Job, lockJob } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
 
-/** Seconds; the times in the tests follow from them. */
-const WINDOWS = { completion: 8, inclusion: 6, finalization: 3 };
+/** Seconds; the times in the tests follow from them. Each step has several seconds more than it takes: the machine may be busy. */
+const WINDOWS = { completion: 36, inclusion: 24, finalization: 3 };
 
 let chain: TestChain;
 /** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. poor: no gas. */
@@ -25,8 +25,16 @@ const settings: Record<Name, Record<string, string>> = {
 };
 
 const status = async (job: Job) => (await chain.jobOf(job.assignment.jobId)).status;
-const reaches = (job: Job, wanted: number, ms?: number) =>
-  until(`status ${wanted}`, async () => (await status(job)) === wanted, ms);
+const reaches = (job: Job, wanted: number) =>
+  until(`status ${wanted}`, async () => (await status(job)) === wanted, 90_000);
+/** When the chain saw an event of the job: a state is over after some seconds, its event stays. */
+const timeOf = async (eventName: "JobAcknowledged" | "JobProven", job: Job): Promise<number> => {
+  const { jobId } = job.assignment;
+  const question = { ...chain.escrow, eventName, args: { jobId }, fromBlock: 0n } as const;
+  const find = async () => (await chain.rpc.getContractEvents(question)).at(0);
+  const { blockNumber } = await until(`${eventName} of ${jobId}`, find, 90_000);
+  return Number((await chain.rpc.getBlock({ blockNumber: blockNumber as bigint })).timestamp);
+};
 const earned = (worker: TestWorker) => {
   const { Stablecoin } = chain.deployment.contracts;
   return chain.rpc.readContract({
@@ -49,48 +57,49 @@ beforeAll(async () => {
       daemons[name] = await startDaemon(chain, workers[name], settings[name]);
     }),
   );
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await Promise.all(Object.values(daemons).map((daemon) => daemon.end("SIGTERM")));
   await chain?.stop();
 });
 
-describe.concurrent("when the gateway stays silent", { timeout: 25_000 }, () => {
+describe.concurrent("when the gateway stays silent", { timeout: 120_000 }, () => {
   it("the worker acknowledges, proves and finalizes by itself, and is paid", async () => {
-    const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]", acknowledgeIn: 6 });
+    const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]", acknowledgeIn: 30 });
     const { completed } = await dispatch(workers.quick, job);
-    await reaches(job, ChainStatus.Proven, 5_000);
-    const proven = await chain.jobOf(job.assignment.jobId);
-    await reaches(job, ChainStatus.Settled, 10_000);
+    await reaches(job, ChainStatus.Settled);
     expect(completed?.completion.completionTokens).toBe(1500);
-    expect(proven).toMatchObject({ attempt: 1 });
+    expect(await timeOf("JobProven", job)).toBeGreaterThan(0);
+    expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ attempt: 1 });
     // 1,500 tokens at 4 credits a thousand, but never below 8; the treasury's share is 10 %.
     expect(await earned(workers.quick)).toBe(8n * 10_000n - 8n * 1_000n);
     await until("everything is erased", async () => (await daemons.quick.health()).unsettled === 0);
   });
 
   it("waits until half the inclusion window is left, unless it is told otherwise", async () => {
-    const job = await lockJob(chain, workers.patient, { acknowledgeIn: 8 });
+    const job = await lockJob(chain, workers.patient);
     const { acknowledgement } = await dispatch(workers.patient, job);
     await acknowledge(chain, job, acknowledgement ?? "0x");
-    await reaches(job, ChainStatus.Proven, 15_000);
-    const { lockedAt, deadline } = await chain.jobOf(job.assignment.jobId);
-    const provenAt = lockedAt + deadline - WINDOWS.finalization;
+    const provenAt = await timeOf("JobProven", job);
+    const { lockedAt } = await chain.jobOf(job.assignment.jobId);
     expect(provenAt).toBeGreaterThanOrEqual(lockedAt + WINDOWS.completion + WINDOWS.inclusion / 2);
     expect(provenAt).toBeLessThan(lockedAt + WINDOWS.completion + WINDOWS.inclusion);
   });
 
   it("acknowledges a job that still runs, in time", async () => {
-    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:90]]", acknowledgeIn: 3 });
-    const running = dispatch(workers.slow, job);
-    await reaches(job, ChainStatus.Acknowledged, 4_000);
-    expect((await running).completed?.completion.completionTokens).toBe(90);
-    await reaches(job, ChainStatus.Proven, 6_000);
+    // Half a minute of text.
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:500]]", acknowledgeIn: 20 });
+    const { completed } = await dispatch(workers.slow, job);
+    expect(completed?.completion.completionTokens).toBe(500);
+    const acknowledgedAt = await timeOf("JobAcknowledged", job);
+    expect(acknowledgedAt).toBeLessThanOrEqual(job.assignment.acknowledgeBy);
+    expect(acknowledgedAt).toBeLessThan(completed?.completion.completedAt ?? 0);
+    await timeOf("JobProven", job);
   });
 
   it("says what to do when it has no gas, and proves once it has", async () => {
-    const job = await lockJob(chain, workers.poor, { acknowledgeIn: 8 });
+    const job = await lockJob(chain, workers.poor, { acknowledgeIn: 60 });
     await dispatch(workers.poor, job);
     const complaint = await until("the log says so", async () => daemons.poor.logs().find((line) => line.level === 50));
     expect(complaint).toMatchObject({
@@ -100,18 +109,18 @@ describe.concurrent("when the gateway stays silent", { timeout: 25_000 }, () => 
     });
     expect(complaint.msg).toMatch(/send native currency/);
     await chain.rpc.setBalance({ address: workers.poor.address, value: parseEther("1") });
-    await reaches(job, ChainStatus.Proven, 5_000);
+    await timeOf("JobProven", job);
   });
 
   it("gives a job up that the completion window has closed on", async () => {
-    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1000]]", acknowledgeIn: 3 });
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:2000]]", acknowledgeIn: 20 });
     const streamed = await dispatch(workers.slow, job);
     expect(streamed.error?.code).toBe("job_timeout");
     expect(streamed.completed).toBeNull();
   });
 
   it("stops working on a job that its gateway has failed", async () => {
-    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1000]]", acknowledgeIn: 4 });
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:2000]]", acknowledgeIn: 20 });
     const running = dispatch(workers.slow, job);
     const { jobId } = job.assignment;
     await until("the job runs", async () =>

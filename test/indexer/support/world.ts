@@ -46,7 +46,7 @@ export class World {
   constructor(chain: Chain, deployment: Deployment) {
     this.chain = chain;
     this.deployment = deployment;
-    this.reader = createPublicClient({ chain: foundry, transport: http(chain.url) });
+    this.reader = createPublicClient({ chain: foundry, transport: http(chain.url), pollingInterval: 20 });
   }
 
   call(contract: ContractName, functionName: string, ...args: unknown[]): Call {

@@ -80,7 +80,7 @@ export function firstStart(world: World): void {
     it("drain ends it in order; the next start needs no flags, and sends nothing", async () => {
       const drained = await workerCli(world.chain, "w", ["drain"]);
       expect(drained).toMatchObject({ code: 0, output: expect.stringContaining("stopped") });
-      expect(world.running[0]?.child.exitCode).toBe(0);
+      expect(await world.running[0]?.end("SIGTERM")).toBe(0);
       expect((await world.status("w")).process).toBeNull();
       const before = await world.chain.rpc.getTransactionCount({ address: world.address });
       world.running.push(startWorkerCli(world.chain, "w", [], { WORKER_PASSPHRASE: PASSPHRASE }));
@@ -99,7 +99,9 @@ export function firstStart(world: World): void {
       const unattended = startWorkerCli(world.chain, "w", flags);
       world.running.push(unattended);
       await world.serves(other);
-      expect(unattended.output()).toMatch(/nothing was sent: .*change the endpoint.*--yes/);
+      await expect
+        .poll(unattended.output, { timeout: 60_000 })
+        .toMatch(/nothing was sent: .*change the endpoint.*--yes/);
       expect(await world.status("w")).toMatchObject({
         models: ["qwen3-8b"],
         endpoint: `http://127.0.0.1:${world.port}`,

@@ -39,9 +39,8 @@ export function leaving(world: World): void {
       await until(
         "the answer is proven",
         async () => (await world.chain.jobOf(job.assignment.jobId)).status === ChainStatus.Proven,
-        30_000,
       );
-      expect(again.output()).toMatch(/is unbonding.* gets no new jobs.*unbond --cancel/);
+      await expect.poll(again.output, PATIENCE).toMatch(/is unbonding.* gets no new jobs.*unbond --cancel/);
       await workerCli(world.chain, "w", ["drain"]);
       expect((await workerCli(world.chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
     });

@@ -19,12 +19,14 @@ export function terminal(world: World): void {
       };
       // util-linux gives the program a terminal.
       const terminal = spawn("script", ["-qefc", command, "/dev/null"], { cwd: ROOT, env, stdio: "pipe" });
+      // It may end between two answers: the next question that does not come says so.
+      terminal.stdin.on("error", () => {});
       let seen = "";
       terminal.stdout.setEncoding("utf8").on("data", (text: string) => {
         seen += text;
       });
       const answer = async (question: RegExp, text: string) => {
-        await until(String(question), async () => question.test(seen), 30_000);
+        await until(String(question), async () => question.test(seen));
         terminal.stdin.write(`${text}\r`);
       };
       try {

@@ -5,7 +5,7 @@ import { EVIL, type World } from "./world.ts";
 
 /** Signed Completions that are worth nothing. */
 export function completions(world: World): void {
-  describe("a completion is refused, and its worker named, when it", () => {
+  describe("a completion is refused, and its worker named, when it", { timeout: 120_000 }, () => {
     let old: CompletedEvent;
 
     it("is an old one, replayed", async () => {

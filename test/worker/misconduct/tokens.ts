@@ -4,13 +4,14 @@ import { EVIL, TEXT, type World } from "./world.ts";
 
 /** More tokens claimed than the text can have. */
 export function tokens(world: World): void {
-  describe("tokens that are over-reported are not charged when they", () => {
+  describe("tokens that are over-reported are not charged when they", { timeout: 120_000 }, () => {
     const charged = async (reply: Awaited<ReturnType<World["ask"]>>) => {
       expect(reply.status).toBe(200);
       const jobId = reply.headers.get("x-service-job-id") as string;
       const job = await eventually(
         () => world.api.get(`/v1/jobs/${jobId}`),
         ({ body }) => body.status === "settled",
+        60_000,
       );
       return { jobId, credits: job.body.credits_charged, tokens: reply.body.usage.completion_tokens };
     };

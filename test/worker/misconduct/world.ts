@@ -13,6 +13,7 @@ const HONEST = "qwen3-8b";
 export const EVIL = "qwen3-14b";
 /** Hosted by an honest worker as well. */
 export const SHARED = "gemma-3-27b-it";
+const PATIENCE_MS = 60_000;
 export const TEXT = "Every word of this is delivered as it stands.";
 
 /** A service with an honest worker and an evil one, which the tests play. */
@@ -26,9 +27,9 @@ export class World {
   async open(): Promise<void> {
     this.#stack = await startTestStack({
       workers: [{ models: [HONEST, SHARED] }, { models: [EVIL, SHARED], start: false }],
-      windows: { completion: 8, inclusion: 6 },
-      // Short rests, so that one played worker can show all its tricks.
-      env: { api: { ACKNOWLEDGE_SECONDS: "2", FIRST_TOKEN_SECONDS: "3", MISCONDUCT_REST_SECONDS: "0.0001" } },
+      windows: { completion: 20, inclusion: 40 },
+      // Short rests, so that one played worker can show all its tricks; times that also a busy machine keeps.
+      env: { api: { ACKNOWLEDGE_SECONDS: "5", FIRST_TOKEN_SECONDS: "6", MISCONDUCT_REST_SECONDS: "0.0001" } },
     });
     this.api = apiClient(this.#stack);
     this.#chain = chainReader(this.#stack);
@@ -71,19 +72,30 @@ export class World {
     await eventually(
       () => this.counted(code),
       (count) => count > before,
+      PATIENCE_MS,
     );
     await eventually(
       () => this.#shown(),
       (list) => list.some((one) => one.code === code && one.job_id === jobId),
+      PATIENCE_MS,
     );
   }
 
   /** A request that the evil worker spoils: a retryable error, nothing charged. Returns its job. */
   async spoiled(status = 503): Promise<string | null> {
-    const before = await this.#account();
+    // What an earlier request locked must have come to its end.
+    const before = await eventually(
+      () => this.#account(),
+      ({ escrowed }) => escrowed === 0,
+      PATIENCE_MS,
+    );
     const reply = await this.ask(EVIL);
     expect(reply.status).toBe(status);
-    expect(await this.#account()).toEqual(before);
+    await eventually(
+      () => this.#account(),
+      ({ free, escrowed }) => free === before.free && escrowed === before.escrowed,
+      PATIENCE_MS,
+    );
     const jobId = reply.headers.get("x-service-job-id");
     expect((await this.api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ credits_charged: 0 });
     return jobId;

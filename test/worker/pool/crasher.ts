@@ -53,8 +53,13 @@ export class Crasher {
   }
 
   async #hasJob(): Promise<boolean> {
-    const health = (await (await fetch(`${this.#worker.endpoint}/healthz`)).json()) as { in_flight: number };
-    return health.in_flight > 0;
+    try {
+      const health = (await (await fetch(`${this.#worker.endpoint}/healthz`)).json()) as { in_flight: number };
+      return health.in_flight > 0;
+    } catch {
+      // A connection from before the kill: the next look has a new one.
+      return false;
+    }
   }
 }
 

@@ -27,7 +27,7 @@ export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
 
 const createNode = (rpcUrl: string) =>
-  createTestClient({ mode: "anvil", chain: anvil, transport: http(rpcUrl) })
+  createTestClient({ mode: "anvil", chain: anvil, transport: http(rpcUrl), pollingInterval: 50 })
     .extend(publicActions)
     .extend(walletActions);
 

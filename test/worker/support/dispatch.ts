@@ -22,9 +22,10 @@ export type JobOptions = {
   model?: string;
   request?: Partial<ChatRequest>;
   assignment?: Partial<Assignment>;
+  jobId?: Hex;
   lockedTokens?: number;
   signer?: HDAccount;
-  /** Seconds the worker has for its acknowledgement. */
+  /** Seconds the worker has for its acknowledgement, from the end of the lock. */
   acknowledgeIn?: number;
 };
 export type Streamed = {
@@ -36,6 +37,8 @@ export type Streamed = {
   completed: z.infer<typeof completedEvent> | null;
   error: z.infer<typeof errorEvent> | null;
 };
+
+const MAX_TOKENS = 2_000;
 
 /** Signs an assignment as a gateway does. */
 export function signAssignment(chain: TestChain, message: Assignment, signer: HDAccount = gateway): Promise<Hex> {
@@ -53,30 +56,36 @@ export async function prepare(chain: TestChain, worker: TestWorker, options: Job
   const { timestamp } = await chain.rpc.getBlock();
   const now = Math.max(Number(timestamp), Math.floor(Date.now() / 1000));
   const assignment: Assignment = {
-    jobId: newJobId(),
+    jobId: options.jobId ?? newJobId(),
     worker: worker.address,
     attempt: 1,
-    acknowledgeBy: now + (options.acknowledgeIn ?? 30),
+    acknowledgeBy: now + (options.acknowledgeIn ?? 120),
     ...options.assignment,
   };
   const signature = await signAssignment(chain, assignment, options.signer);
   const messages = [{ role: "user" as const, content: options.prompt ?? "What makes a settlement chain trustworthy?" }];
   const model = options.model ?? (worker.models[0] as string);
-  return { assignment, signature, model, request: { messages, max_tokens: 2_000, ...options.request } };
+  return { assignment, signature, model, request: { messages, max_tokens: MAX_TOKENS, ...options.request } };
 }
 
 /** Locks a job on chain and prepares its dispatch. */
 export async function lockJob(chain: TestChain, worker: TestWorker, options: JobOptions = {}): Promise<Job> {
-  const job = await prepare(chain, worker, options);
+  const jobId = newJobId();
   const model = await chain.modelNumber(worker.models[0] as string);
-  const tokens = options.lockedTokens ?? job.request.max_tokens;
-  const args = [client.address, model, job.assignment.jobId, tokens, 0xffffffff, 0xffffffffff] as const;
-  await chain.send(gateway, "lock", args);
-  return job;
+  const tokens = options.lockedTokens ?? options.request?.max_tokens ?? MAX_TOKENS;
+  await chain.send(gateway, "lock", [client.address, model, jobId, tokens, 0xffffffff, 0xffffffffff]);
+  // Only now: the time for the acknowledgement must not be spent on the lock.
+  return await prepare(chain, worker, { ...options, jobId });
 }
 
-/** Dispatches a job. `leaveAfter` closes the connection after so many deltas. */
-export async function dispatch(worker: TestWorker, job: Job, leaveAfter = Number.POSITIVE_INFINITY): Promise<Streamed> {
+type Listener = { leaveAfter?: number; onDelta?: () => void };
+
+/** Dispatches a job. `leaveAfter` closes the connection after so many deltas; `onDelta` hears of each. */
+export async function dispatch(
+  worker: TestWorker,
+  job: Job,
+  { leaveAfter = Number.POSITIVE_INFINITY, onDelta = () => {} }: Listener = {},
+): Promise<Streamed> {
   const headers = { "content-type": "application/json" };
   const response = await fetch(`${worker.endpoint}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
   const result: Streamed = {
@@ -92,7 +101,11 @@ export async function dispatch(worker: TestWorker, job: Job, leaveAfter = Number
     result.refusal = ((await response.json()) as { error: { code: string } }).error.code;
     return result;
   }
-  const parser = createParser({ onEvent: ({ event, data }) => take(result, event ?? "", JSON.parse(data)) });
+  const onEvent = ({ event, data }: { event?: string | undefined; data: string }): void => {
+    take(result, event ?? "", JSON.parse(data));
+    if (event === "delta") onDelta();
+  };
+  const parser = createParser({ onEvent });
   const decoder = new TextDecoder();
   for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
     parser.feed(decoder.decode(bytes, { stream: true }));

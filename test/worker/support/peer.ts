@@ -60,13 +60,15 @@ export function stream(...pieces: (string | Buffer)[]): Script {
   };
 }
 
-/** Sends a piece, then cuts the connection. */
-export function dropAfter(piece: string): Script {
-  return async (res) => {
+/** Sends a piece, and cuts the connection when it is told to. */
+export function dropLater(piece: string): { script: Script; drop: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const script: Script = async (res) => {
     res.writeHead(200, { "content-type": "text/event-stream" }).write(piece);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await promise;
     res.destroy();
   };
+  return { script, drop: resolve };
 }
 
 async function readJson(req: IncomingMessage): Promise<Record<string, unknown>> {

@@ -73,7 +73,7 @@ export class PlayedWorker {
       const body = (await (await fetch(url, { headers })).json()) as { service?: { active_workers: number } };
       return body.service?.active_workers ?? 0;
     };
-    await eventually(hosts, (count) => count === workers, 30_000);
+    await eventually(hosts, (count) => count === workers, 90_000);
   }
 
   async acknowledgement({ assignment }: Dispatch): Promise<string> {

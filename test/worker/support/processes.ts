@@ -1,19 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../scripts/local-stack/ports.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
+export { freePort };
 
 export type Running = {
   child: ChildProcess;
@@ -57,7 +49,7 @@ export async function runScript(path: string, env: Record<string, string>): Prom
 export async function until<T>(
   what: string,
   check: () => Promise<T | null | undefined | false>,
-  ms = 15_000,
+  ms = 60_000,
 ): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {

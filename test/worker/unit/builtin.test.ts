@@ -63,9 +63,7 @@ describe("built-in text generator", () => {
     const started = performance.now();
     const { pieces } = await generate("[[tokens:20]]", {}, { tokensPerSecond: 50, firstTokenMs: 100 });
     expect(pieces).toHaveLength(20);
-    const ms = performance.now() - started;
-    expect(ms).toBeGreaterThan(450);
-    expect(ms).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeGreaterThan(450);
   });
 
   it("stops when told to", async () => {

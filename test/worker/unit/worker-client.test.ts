@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener).listen(0, "127.0.0.1");
   servers.push(server);
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
@@ -37,7 +37,7 @@ const offer = {
   request: { messages: [{ role: "user", content: "Hello" }], max_tokens: 10 },
 } as const satisfies Dispatch as Dispatch;
 const dispatch = (endpoint: string, allowLocal = true) =>
-  client(allowLocal).dispatch(endpoint, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(5_000));
+  client(allowLocal).dispatch(endpoint, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(60_000));
 
 describe("the gateway's connection to workers", () => {
   it.each([
@@ -64,7 +64,7 @@ describe("the gateway's connection to workers", () => {
       signature: offer.signature,
       access: { expiresAt: 9, signature: offer.signature },
     };
-    expect(await client(true).fetchOutput(url, wanted, AbortSignal.timeout(5_000))).toBeNull();
+    expect(await client(true).fetchOutput(url, wanted, AbortSignal.timeout(60_000))).toBeNull();
     // An error event that nobody listens to ended the gateway here; vitest fails on one too.
     await new Promise((resolve) => setTimeout(resolve, 50));
   });
@@ -92,11 +92,11 @@ describe("the gateway's connection to workers", () => {
   it("believes no probe that is huge, endless, or of somebody who is no worker", async () => {
     let answer: RequestListener = () => {};
     const url = await serve((request, response) => answer(request, response));
-    const probe = () => client(true).probe(url, 500);
+    const probe = (ms = 20_000) => client(true).probe(url, ms);
     answer = (_request, response) => void response.end("x".repeat(1_000_000));
     await expect(probe()).rejects.toThrow(/larger/);
     answer = (_request, response) => void response.write("{");
-    await expect(probe()).rejects.toThrow(/timeout|aborted/i);
+    await expect(probe(500)).rejects.toThrow(/timeout|aborted/i);
     answer = (_request, response) => void response.end('"ok"');
     await expect(probe()).rejects.toThrow(/no health report/);
     answer = (_request, response) => void response.end('{"status":"ok","worker":"0x11","capacity":-5}');
@@ -123,7 +123,7 @@ describe("the gateway's connection to workers", () => {
     });
     const same = client(true);
     for (let i = 0; i < 3; i++) {
-      await same.dispatch(url, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(5_000));
+      await same.dispatch(url, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(60_000));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     expect(ports.size).toBe(1);
