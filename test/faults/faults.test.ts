@@ -10,8 +10,8 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
     faults: Number(process.env["FAULTS_COUNT"] ?? 8),
     requests: Number(process.env["FAULTS_REQUESTS"] ?? 150),
     concurrency: 4,
-    // The suite's time is 240 s: a run that does not come to its end must fail here, with what it found.
-    within: 190_000,
+    // Less than the suite has: a run that does not come to its end must fail here, with what it found.
+    within: 300_000,
     ...(process.env["FAULTS_KEEP"] ? { keep: process.env["FAULTS_KEEP"] } : {}),
     note: (line) => {
       const stamped = `${new Date().toISOString().slice(11, 19)}  ${line}`;
@@ -24,7 +24,7 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   expect(result.problems, lines.join("\n")).toEqual([]);
   // A run in which nothing was asked or answered would prove nothing.
   expect(result.settled).toBeGreaterThan(50);
-}, 230_000);
+}, 340_000);
 
 it("repeats its choices by its seed", () => {
   const drawn = (seed: number) => {
