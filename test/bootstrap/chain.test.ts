@@ -19,14 +19,14 @@ async function pay(stack: TestStack): Promise<void> {
   const [from] = await rpc<string[]>(stack.info.rpc_url, "eth_accounts");
   const hash = await rpc(stack.info.rpc_url, "eth_sendTransaction", [{ from, to: WALLET, value: "0x1" }]);
   await expect
-    .poll(() => rpc(stack.info.rpc_url, "eth_getTransactionReceipt", [hash]), { timeout: 10_000 })
+    .poll(() => rpc(stack.info.rpc_url, "eth_getTransactionReceipt", [hash]), { timeout: 60_000 })
     .toBeTruthy();
 }
 
 /** Waits for the next dump that holds what is on the chain now. */
 async function dumped(dataDir: string, file: "state" | "previous", blocks: number): Promise<void> {
   const path = chainFiles(dataDir)[file];
-  for (const deadline = Date.now() + 25_000; Date.now() < deadline; await sleep(100)) {
+  for (const deadline = Date.now() + 90_000; Date.now() < deadline; await sleep(100)) {
     if (isWhole(path) && readFileSync(path, "utf8").includes(`"best_block_number":${blocks}`)) return;
   }
   throw new Error(`no dump of block ${blocks} in ${path}`);
@@ -63,9 +63,7 @@ describe("the kept chain", () => {
     });
   });
 
-  it("loses at most a dump's interval to kill -9, and nothing when its newest dump is cut short", {
-    timeout: 60_000,
-  }, async () => {
+  it("loses at most a dump's interval to kill -9, and nothing when its newest dump is cut short", async () => {
     stack = await startTestStack({ parts, dataDir });
     await pay(stack);
     await dumped(dataDir, "previous", 2);
@@ -89,7 +87,7 @@ describe("the kept chain", () => {
     writeFileSync(file, JSON.stringify(dump));
   };
 
-  it("takes the dump before one whose accounts are later than its blocks", { timeout: 60_000 }, async () => {
+  it("takes the dump before one whose accounts are later than its blocks", async () => {
     stack = await startTestStack({ parts, dataDir });
     await pay(stack);
     await dumped(dataDir, "previous", 2);
@@ -134,9 +132,11 @@ describe("the kept chain", () => {
   it("mines as fast as it can without running ahead of the clock, and without growing outside its folder", async () => {
     stack = await startTestStack({ parts, dataDir });
     for (let i = 0; i < 150; i++) await pay(stack);
+    const before = Math.floor(Date.now() / 1000);
+    await pay(stack);
     const newest = await rpc<{ timestamp: string }>(stack.info.rpc_url, "eth_getBlockByNumber", ["latest", false]);
     expect(Number(newest.timestamp)).toBeLessThanOrEqual(Date.now() / 1000);
-    expect(Number(newest.timestamp)).toBeGreaterThan(Date.now() / 1000 - 3);
+    expect(Number(newest.timestamp)).toBeGreaterThanOrEqual(before);
     const command = readFileSync(`/proc/${stack.processes()[0]?.pid}/cmdline`, "utf8");
     expect(command).toContain(join(dataDir, "chain", "cache"));
   });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePorts, type Ports } from "../../scripts/local-stack/ports.ts";
@@ -32,6 +33,7 @@ describe("a stack and who started it", () => {
     const left = JSON.parse(program.output().match(/started (.*)/)?.[1] ?? "") as { name: string; pid: number }[];
     const [from] = await rpc<string[]>(`http://127.0.0.1:${ports.chain}`, "eth_accounts");
     await rpc(`http://127.0.0.1:${ports.chain}`, "eth_sendTransaction", [{ from, to: from, value: "0x1" }]);
+    await expect.poll(() => rpc(`http://127.0.0.1:${ports.chain}`, "eth_blockNumber"), { timeout: 60_000 }).toBe("0x2");
     program.child.kill("SIGKILL");
     await program.ended;
     expect(left.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
@@ -55,7 +57,7 @@ describe("a stack and who started it", () => {
 
   it("a port in use is named, with its holder and the variable to set", async () => {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(ports.chain, "127.0.0.1", resolve));
+    await once(server.listen(ports.chain, "127.0.0.1"), "listening");
     program = run(["scripts/start.ts"], stackEnv(dataDir, ports));
     expect(await program.ended).toBe(1);
     expect(program.output()).toContain(

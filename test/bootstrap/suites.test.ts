@@ -14,9 +14,11 @@ describe("the test runner", () => {
     const script =
       'const { spawn } = require("node:child_process");' +
       'const child = spawn("sleep", ["30"]); console.log("started " + child.pid); setTimeout(() => {}, 30000);';
-    const outcome = await runProgram(["-e", script], plainEnv(), 1_000);
+    const outcome = await runProgram(["-e", script], plainEnv(), 5_000);
     expect(outcome.overTime).toBe(true);
-    expect(isRunning(Number(outcome.output.match(/started (\d+)/)?.[1]))).toBe(false);
+    const [, pid] = outcome.output.match(/started (\d+)/) ?? [];
+    expect(pid).toBeDefined();
+    await expect.poll(() => isRunning(Number(pid)), { timeout: 60_000 }).toBe(false);
     const counted = count("exit code", outcome, "");
     expect(counted).toMatchObject({ passed: 0, failed: 1, skipped: 0 });
     expect(counted.failures).toEqual([
@@ -29,7 +31,9 @@ describe("the test runner", () => {
     const script = 'process.stdout.write("a"); setTimeout(() => process.stdout.write("b\\nend"), 100);';
     const lines: string[] = [];
     const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => lines.push(String(text)) > 0);
-    const outcome = await runProgram(["-e", script], plainEnv(), 10_000, "suite | ").finally(() => write.mockRestore());
+    const outcome = await runProgram(["-e", script], plainEnv(), 100_000, "suite | ").finally(() =>
+      write.mockRestore(),
+    );
     expect(outcome).toEqual({ code: 0, overTime: false, output: "ab\nend" });
     expect(lines).toEqual(["suite | ab\n", "suite | end\n"]);
   });
