@@ -1,12 +1,13 @@
 /** What goes wrong between a person, a wallet, a chain and the service: each time the page says what, and how to go on. */
 import pg from "pg";
 import type { Browser } from "playwright-core";
-import { createWalletClient, http } from "viem";
+import { createPublicClient, createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
 import { provideCredits } from "../../../scripts/local-stack/funding.ts";
+import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
 import { Visitor } from "../support/visitor.ts";
 
@@ -100,13 +101,14 @@ export function mishapTests(given: () => { stack: TestStack; browser: Browser })
       // The credits leave on another way between the wallet's question and its answer.
       visitor.wallet.beforeSending = async () => {
         const wallet = createWalletClient({ account, transport: http(stack.info.rpc_url) });
-        await wallet.writeContract({
+        const hash = await wallet.writeContract({
           address: stack.info.contracts.InferenceEscrow as `0x${string}`,
           abi: inferenceEscrowAbi,
           functionName: "withdraw",
           args: [450, account.address],
           chain: null,
         });
+        await mined(createPublicClient({ transport: http(stack.info.rpc_url) }), hash);
       };
       await withdraw(100);
       await visitor.sees("The contract refused");

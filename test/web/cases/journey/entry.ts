@@ -25,7 +25,7 @@ export function entrySteps(person: Person): void {
     await visitor.sees("Credits added");
     expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
     // The figure follows the message by the time it takes to ask for it.
-    await expect.poll(() => visitor.figure("Free credits"), { timeout: 10_000 }).toBe("100");
+    await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
     expect(await chainReader(person.stack).account(person.account.address)).toMatchObject({ free: 100, escrowed: 0 });
   });
 

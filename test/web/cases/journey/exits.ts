@@ -18,7 +18,7 @@ export function exitSteps(person: Person): void {
     await visitor.page.getByLabel("Credits a day").fill("1");
     await visitor.press("Save on chain");
     await expect
-      .poll(() => person.complete(person.apiKey).catch((error: { code: string }) => error.code))
+      .poll(() => person.complete(person.apiKey).catch((error: { code: string }) => error.code), { timeout: 60_000 })
       .toBe("daily_limit_reached");
   });
 

@@ -37,17 +37,18 @@ export function webhookSteps(person: Person): void {
     await visitor.sees("Signing secret");
     await person.complete(person.apiKey);
     const database = openStore(person.stack);
-    for (let attempt = 1; attempt <= 5; attempt += 1) {
-      await expect.poll(() => person.receiver.to("/broken").length, { timeout: 15_000 }).toBe(attempt);
-      // The time to the next attempt passes, once this one is on record.
-      const passed = () =>
-        database.query(
-          `UPDATE webhook_delivery SET next_attempt_at = now() WHERE status = 'pending' AND failures = $1 AND NOT running
-           AND webhook_id = (SELECT id FROM webhook WHERE url = $2)`,
-          [attempt, person.receiver.url("/broken")],
-        );
-      if (attempt < 5) await expect.poll(async () => (await passed()).rowCount, { timeout: 15_000 }).toBe(1);
-    }
+    // The time to the next attempt passes as soon as the one before is on record.
+    const pass = () =>
+      database.query(
+        `UPDATE webhook_delivery SET next_attempt_at = now() WHERE status = 'pending' AND NOT running
+         AND webhook_id = (SELECT id FROM webhook WHERE url = $1)`,
+        [person.receiver.url("/broken")],
+      );
+    const attempts = async () => {
+      await pass();
+      return person.receiver.to("/broken").length;
+    };
+    await expect.poll(attempts, { timeout: 60_000 }).toBe(5);
     await database.end();
     await visitor.page.getByRole("link", { name: person.receiver.url("/broken") }).click();
     await visitor.sees("Five deliveries in a row failed");
@@ -64,7 +65,10 @@ export function webhookSteps(person: Person): void {
 
   it("lowers the threshold and hears of low credits", async () => {
     const { visitor } = person;
-    const { free } = await chainReader(person.stack).account(person.account.address);
+    // The jobs before have given back what they did not use.
+    const account = () => chainReader(person.stack).account(person.account.address);
+    await expect.poll(account, { timeout: 60_000 }).toMatchObject({ escrowed: 0 });
+    const { free } = await account();
     await visitor.go("/settings");
     await visitor.page.getByLabel("Warn below").fill(String(free - 1));
     await visitor.press("Save");
@@ -72,7 +76,7 @@ export function webhookSteps(person: Person): void {
     await person.complete(person.apiKey);
     await expect
       .poll(() => person.receiver.to("/hook").find(({ event }) => event.event === "credit.low")?.event.data, {
-        timeout: 15_000,
+        timeout: 60_000,
       })
       .toEqual({ credits_remaining: free - PRICE, usdg_value: (free - PRICE) / 100, threshold: free - 1 });
   });

@@ -66,7 +66,8 @@ export function sessions(visitor: Visitor): void {
       const owner = new WebClient(visitor.stack);
       await owner.signIn(privateKeyToAccount(demo.private_key as `0x${string}`));
       expect((await owner.get(`/jobs/${jobId}`)).body.id).toBe(jobId);
-      expect((await owner.get("/jobs.csv")).body).toContain(jobId);
+      // Lists come from the index, a little after the answer.
+      await expect.poll(async () => (await owner.get("/jobs.csv")).body, { timeout: 60_000 }).toContain(jobId);
     });
   });
 }
