@@ -3,7 +3,9 @@ import { join } from "node:path";
 import pg from "pg";
 import type { Hex } from "viem";
 import { getHead, listEvents } from "../../../api/index/index.ts";
+import { codeOf } from "../../../scripts/local-stack/errors.ts";
 import { eventually } from "../../support/api-client.ts";
+import { mined } from "../../support/mined.ts";
 import { temporaryFolder } from "../../support/processes.ts";
 import { type Chain, startChain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
@@ -11,6 +13,8 @@ import { deploy } from "./deploy.ts";
 import { Indexer } from "./indexer.ts";
 import { onDatabase, type Postgres, startPostgres } from "./postgres.ts";
 import { World } from "./world.ts";
+
+const DEADLOCK = "40P01";
 
 /** Chain, PostgreSQL, contracts, and an indexer that a test starts and stops. */
 export class Stage {
@@ -31,8 +35,9 @@ export class Stage {
     this.world = world;
     this.databaseUrl = postgres.url("stage");
     this.pool = new pg.Pool({ connectionString: this.databaseUrl });
-    // PostgreSQL may stop before a closing connection has said goodbye.
+    // PostgreSQL may stop before a closing connection has said goodbye, or end one that a test asked it to.
     this.pool.on("error", () => {});
+    this.pool.on("connect", (client) => client.on("error", () => {}));
   }
 
   static async open({ keepChain = false } = {}): Promise<Stage> {
@@ -80,7 +85,7 @@ export class Stage {
     await eventually(
       async () => (await getHead(this.pool))?.blockNumber,
       (block) => block === head,
-      20_000,
+      60_000,
     );
   }
 
@@ -93,7 +98,7 @@ export class Stage {
     await eventually(
       () => listEvents(this.pool, { after: -1, toBlock: 1e9, limit: 10_000 }).catch(() => []),
       (rows) => places(rows) === places(onChain),
-      20_000,
+      60_000,
     );
   }
 
@@ -111,6 +116,34 @@ export class Stage {
 
   async sql<T = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<T[]> {
     return (await this.pool.query(text, values)).rows as T[];
+  }
+
+  /** Mines transactions again that a reorganisation has dropped. */
+  async mineAgain(raw: readonly Hex[]): Promise<void> {
+    for (const transaction of raw) {
+      await mined(this.world.reader, (await this.chain.rpc("eth_sendRawTransaction", [transaction])) as Hex);
+    }
+  }
+
+  /** Drops everything that was indexed. */
+  async dropIndex(): Promise<void> {
+    const schemas = await this.sql<{ name: string }>(
+      "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'",
+    );
+    for (const { name } of schemas) {
+      await eventually(() => this.#dropped(name), Boolean);
+    }
+  }
+
+  /** False when it has to be tried again: gateways read meanwhile, and of two that wait for each other PostgreSQL ends one. */
+  async #dropped(schema: string): Promise<boolean> {
+    try {
+      await this.sql(`DROP SCHEMA "${schema}" CASCADE`);
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== DEADLOCK) throw error;
+      return false;
+    }
   }
 
   async close(): Promise<void> {
