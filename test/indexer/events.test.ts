@@ -1,5 +1,5 @@
 import type { Abi } from "viem";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getJob, listEvents, listJobEvents, listWalletEvents } from "../../api/index/index.ts";
 import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -7,7 +7,6 @@ import { chainEvents } from "./support/chain-events.ts";
 import { everything, type Story } from "./support/everything.ts";
 import { Stage } from "./support/stage.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 let stage: Stage;
 let story: Story;
 

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type JobQuery, listEvents, listJobs, listWalletEvents } from "../../api/index/index.ts";
 import type { Reader } from "../../api/index/query.ts";
 import { Stage } from "./support/stage.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 const WALLETS = 20;
 const JOBS = 20_000;
 let stage: Stage;

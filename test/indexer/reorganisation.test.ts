@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { Ruling } from "../../protocol/ruling.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 let stage: Stage;
 let indexer: Indexer;
 
@@ -64,7 +63,7 @@ test("what a reorganisation drops is gone, and comes back under its old key", as
   expect(keys(await events())).toEqual(keys(before));
   expect((await getAccount(stage.pool, world.client.address))?.escrowed).toBe(0);
 
-  await stage.chain.rpc("eth_sendRawTransaction", raw);
+  await stage.mineAgain(raw);
   await stage.agreed();
   expect(keys(await events())).toEqual(keys(with_));
   expect(await getAccount(stage.pool, world.client.address)).toEqual(account);
@@ -76,10 +75,7 @@ test("an index built anew from nothing has the same keys and the same balances",
   const disputes = await dispute();
   expect(disputes).toMatchObject([{ ruling: "worker_at_fault", votes_worker_at_fault: 2 }]);
   await indexer.stop();
-  const schemas = await stage.sql<{ name: string }>(
-    "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'",
-  );
-  for (const { name } of schemas) await stage.sql(`DROP SCHEMA "${name}" CASCADE`);
+  await stage.dropIndex();
   await expect(getHead(stage.pool)).rejects.toMatchObject({ name: "IndexUnavailable" });
 
   indexer = await stage.startIndexer();

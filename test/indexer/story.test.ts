@@ -1,12 +1,11 @@
 /** What the index tells of a chain on which everything happened, one idea a file. events.test.ts reads the same story from the past. */
-import { afterAll, beforeAll, describe, vi } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { accounts } from "./story/accounts.ts";
 import { catalog } from "./story/catalog.ts";
 import { disputes } from "./story/disputes.ts";
 import { lists } from "./story/lists.ts";
 import { type Live, openLive } from "./story/live.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 90_000 });
 const live = {} as Live;
 
 beforeAll(async () => {

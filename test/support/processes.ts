@@ -1,14 +1,14 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The end of a process can be told before its last words are. */
-const OUTPUT_MS = 5_000;
+const LAST_WORDS_MS = 5_000;
 
 /** A process of a test with all it has said. */
 export class Part {
@@ -21,20 +21,18 @@ export class Part {
     this.#name = name;
     this.child = spawn(file, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.on("data", (data) => (this.output += data));
-    this.#exit = this.#ended();
+    const closed = new Promise<void>((resolve) => this.child.once("close", () => resolve()));
+    this.#exit = new Promise((resolve) =>
+      this.child.once("exit", (code) => {
+        // What it said last is read first, unless a process of its own holds the pipes open.
+        void Promise.race([closed, sleep(LAST_WORDS_MS)]).then(() => resolve(code));
+      }),
+    );
   }
 
-  /** Its exit code, once it has ended and all it said is in `output`. */
+  /** Its exit code, once it has ended and what it said is in `output`; null when a signal ended it. */
   get exited(): Promise<number | null> {
     return this.#exit;
-  }
-
-  async #ended(): Promise<number | null> {
-    const closed = once(this.child, "close");
-    const [code] = (await once(this.child, "exit")) as [number | null];
-    // A process that it has left behind can hold its output open.
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, OUTPUT_MS).unref())]);
-    return code;
   }
 
   /** Ends the process and waits until it is gone. */
@@ -44,14 +42,16 @@ export class Part {
   }
 
   /** Waits for `look` to be true; a process that ends instead fails with what it said. */
-  async until(look: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+  async until(look: () => Promise<boolean>, timeoutMs = 100_000): Promise<void> {
     const end = Date.now() + timeoutMs;
     for (;;) {
-      if (this.child.exitCode !== null)
-        throw new Error(`${this.#name} ended with ${this.child.exitCode}:\n${this.output}`);
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        await this.#exit;
+        throw new Error(`${this.#name} ended with ${this.child.exitCode ?? this.child.signalCode}:\n${this.output}`);
+      }
       if (await look().catch(() => false)) return;
       if (Date.now() > end) throw new Error(`${this.#name} is not ready after ${timeoutMs} ms:\n${this.output}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   }
 }

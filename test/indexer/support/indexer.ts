@@ -7,9 +7,6 @@ export type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: str
 export class Indexer {
   readonly part: Part;
   readonly port: number;
-  /** Milliseconds from the start to the first 200 of /ready. */
-  readyAfter = 0;
-  readonly #begin = Date.now();
 
   private constructor(part: Part, port: number) {
     this.part = part;
@@ -32,7 +29,6 @@ export class Indexer {
   /** Waits for the first 200 of /ready. */
   async ready(): Promise<void> {
     await this.part.until(async () => (await fetch(`http://127.0.0.1:${this.port}/ready`)).status === 200);
-    this.readyAfter = Date.now() - this.#begin;
   }
 
   get log(): string {
