@@ -13,7 +13,7 @@ import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const EVENTS = Number(process.env["WEBHOOK_CRASH_EVENTS"] ?? 500);
 const KILLS = Number(process.env["WEBHOOK_CRASH_KILLS"] ?? 6);
 const PATHS = ["/one", "/two", "/three", "/four", "/five"];
@@ -93,7 +93,7 @@ it("loses no event and delivers each under one id", async () => {
   await eventually(
     async () => missing(),
     (counts) => counts.every((count) => count === 0),
-    90_000,
+    150_000,
   );
 
   for (const path of PATHS) {

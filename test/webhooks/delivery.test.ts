@@ -1,12 +1,11 @@
 /** How events are delivered, one idea a file, on one stack. */
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { attempts } from "./delivery/attempts.ts";
 import { log } from "./delivery/log.ts";
 import { receivers } from "./delivery/receivers.ts";
 import { stopping } from "./delivery/stopping.ts";
 import { World } from "./delivery/world.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
 const world = new World();
 
 beforeAll(() => world.open());

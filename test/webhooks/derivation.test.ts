@@ -1,11 +1,10 @@
 /** Which events the chain makes, whatever becomes of blocks, index and gateways. Real chain, index, database and HTTP. */
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { indexAndGateways } from "./derivation/index-and-gateways.ts";
 import { reorganisations } from "./derivation/reorganisations.ts";
 import { story } from "./derivation/story.ts";
 import { World } from "./derivation/world.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
 const world = new World();
 
 beforeAll(() => world.open());

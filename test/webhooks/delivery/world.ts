@@ -63,13 +63,13 @@ export class World {
     return found as DeliveryObject;
   }
 
-  /** Waits for the end of an attempt that failed, and returns in how many seconds the next one is due. */
+  /** Waits for the end of an attempt that failed, and returns how many seconds after it the next one is due. */
   async delayAfter(webhook: WebhookObject, attempts: number): Promise<number> {
     const delivery = await this.only(webhook, (d) => d.attempts === attempts && d.next_attempt_at !== null);
     const { attempt_log } = await this.detail(delivery);
     const last = attempt_log.at(-1) as (typeof attempt_log)[number];
     const end = Date.parse(last.started_at) + (last.duration_ms ?? 0);
-    return Math.round((Date.parse(delivery.next_attempt_at as string) - end) / 1000);
+    return (Date.parse(delivery.next_attempt_at as string) - end) / 1000;
   }
 
   /** Lets the time to the next attempt pass. */

@@ -13,10 +13,7 @@ export function indexAndGateways(world: World): void {
       const received = world.receiver.received.length;
       const rows = await world.webhooks.sql("SELECT count(*) FROM webhook_delivery");
       await world.indexer.stop();
-      const schemas = await world.stage.sql<{ name: string }>(
-        "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'index%' OR nspname = 'ponder_sync'",
-      );
-      for (const { name } of schemas) await world.stage.sql(`DROP SCHEMA "${name}" CASCADE`);
+      await world.stage.dropIndex();
       await world.stage.world.deposit(100); // while there is no index
       world.indexer = await world.stage.startIndexer();
       await world.stage.caughtUp();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../support/api-client.ts";
 import { Webhooks } from "../support/gateway.ts";
@@ -40,7 +39,7 @@ export function reorganisations(world: World): void {
       await world.quiet();
       const before = world.ids("/dropped");
       expect(before.length).toBeLessThanOrEqual(1); // sent already, or dropped before anyone saw it
-      await world.stage.chain.rpc("eth_sendRawTransaction", [deposit]);
+      await world.stage.mineAgain([deposit]);
       await world.quiet();
       expect(world.ids("/dropped")).toHaveLength(1);
       if (before.length === 1) expect(world.ids("/dropped")).toEqual(before);
@@ -53,16 +52,16 @@ export function reorganisations(world: World): void {
       await world.stage.world.deposit(100);
       await world.stage.chain.rpc("anvil_mine", ["0x2"]);
       await world.stage.caughtUp();
-      await sleep(1_500);
+      await world.sent();
       expect(world.ids("/careful")).toEqual([]);
       const deposit = await world.stage.lastTransactions(3);
       await world.stage.chain.rpc("anvil_reorg", [3, []]);
       await world.stage.chain.rpc("anvil_mine", ["0x4"]);
       await world.stage.caughtUp();
-      await sleep(1_500);
+      await world.sent();
       expect(world.ids("/careful")).toEqual([]);
       // Mined again, and this time for good.
-      for (const raw of deposit) await world.stage.chain.rpc("eth_sendRawTransaction", [raw]);
+      await world.stage.mineAgain(deposit);
       await world.stage.chain.rpc("anvil_mine", ["0x3"]);
       await eventually(
         async () => world.ids("/careful"),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import type { Indexer } from "../../indexer/support/indexer.ts";
 import { Stage } from "../../indexer/support/stage.ts";
@@ -35,19 +34,26 @@ export class World {
     return this.receiver.to(path).map(({ event }) => event.id);
   }
 
-  /** Waits until everything the index has is derived and sent. */
+  /** Waits until everything the index has is derived and sent, replaced blocks included. */
   async quiet(): Promise<void> {
     await this.stage.agreed();
     const head = Number(await this.stage.chain.rpc("eth_blockNumber"));
     await eventually(
-      () =>
-        this.webhooks.sql<{ block: number; pending: number }>(
-          "SELECT block, (SELECT count(*) FROM webhook_delivery WHERE status = 'pending') AS pending FROM webhook_watermark",
-        ),
-      ([row]) => row !== undefined && row.block >= head && row.pending === 0,
-      20_000,
+      () => this.webhooks.sql<{ block: number }>("SELECT block FROM webhook_watermark"),
+      ([row]) => row !== undefined && row.block >= head,
     );
-    // One more round over the blocks that can change.
-    await sleep(1_300);
+    await this.sent();
+  }
+
+  /** Waits until what the index has now, as far as it is confirmed, is derived and sent. */
+  async sent(): Promise<void> {
+    await this.webhooks.derived();
+    await eventually(
+      () =>
+        this.webhooks.sql<{ pending: number }>(
+          "SELECT count(*) AS pending FROM webhook_delivery WHERE status = 'pending'",
+        ),
+      ([row]) => row?.pending === 0,
+    );
   }
 }

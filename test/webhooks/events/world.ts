@@ -30,7 +30,6 @@ export class World {
     return await eventually(
       async () => this.receiver.to(path),
       (all) => all.length >= count,
-      15_000,
     );
   }
 }

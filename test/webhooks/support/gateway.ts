@@ -5,10 +5,13 @@ import type { Address } from "viem";
 import { Cipher } from "../../../api/store/cipher.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { incarnationName } from "../../../api/store/incarnation.ts";
+import { Deriver } from "../../../api/webhooks/derive.ts";
 import type { EventName } from "../../../api/webhooks/event-schemas.ts";
 import { createWebhook, type WebhookObject } from "../../../api/webhooks/index.ts";
+import { WebhookMetrics } from "../../../api/webhooks/metrics.ts";
 import { WebhookService, type WebhookSettings } from "../../../api/webhooks/service.ts";
 import type { Stage } from "../../indexer/support/stage.ts";
+import { eventually } from "../../support/api-client.ts";
 
 const logger = pino({ level: process.env["TEST_LOG_LEVEL"] ?? "error" });
 
@@ -17,6 +20,7 @@ export class Webhooks {
   readonly service: WebhookService;
   readonly pool: pg.Pool;
   readonly registry = new Registry();
+  readonly #deriver: Deriver;
   readonly #timer: NodeJS.Timeout;
 
   private constructor(stage: Stage, settings: Partial<WebhookSettings>) {
@@ -31,26 +35,22 @@ export class Webhooks {
       },
     };
     this.#timer = setInterval(() => void head.refresh().catch(() => {}), 100);
-    this.service = new WebhookService(
-      this.pool,
-      head,
-      {
-        databaseUrl: stage.databaseUrl,
-        cipher: new Cipher("11".repeat(32), "webhook secrets"),
-        deployment: incarnationName(deployment as never),
-        policy: { allowLocal: true },
-        confirmations: 0,
-        reorgDepth: 64,
-        concurrency: 64,
-        perWebhook: 16,
-        timeoutMs: 10_000,
-        delaysMs: [100, 100, 100, 100],
-        logDays: 30,
-        ...settings,
-      },
-      this.registry,
-      logger,
-    );
+    const all = {
+      databaseUrl: stage.databaseUrl,
+      cipher: new Cipher("11".repeat(32), "webhook secrets"),
+      deployment: incarnationName(deployment as never),
+      policy: { allowLocal: true },
+      confirmations: 0,
+      reorgDepth: 64,
+      concurrency: 64,
+      perWebhook: 16,
+      timeoutMs: 10_000,
+      delaysMs: [100, 100, 100, 100],
+      logDays: 30,
+      ...settings,
+    };
+    this.service = new WebhookService(this.pool, head, all, this.registry, logger);
+    this.#deriver = new Deriver(this.pool, head, all, new WebhookMetrics(new Registry()), logger);
   }
 
   static async start(stage: Stage, settings: Partial<WebhookSettings> = {}): Promise<Webhooks> {
@@ -62,6 +62,15 @@ export class Webhooks {
 
   async webhook(wallet: Address, url: string, events: readonly EventName[]): Promise<WebhookObject> {
     return await createWebhook(this.service.context, wallet, { url, events: [...events], secret: "0123456789abcdef" });
+  }
+
+  /** One pass over all that the index has now, beside those of the service. */
+  async derived(): Promise<void> {
+    await eventually(
+      () => this.#deriver.pass(),
+      (pass) => pass !== "busy",
+    );
+    this.service.context.wake();
   }
 
   async sql<T = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<T[]> {
