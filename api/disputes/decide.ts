@@ -6,7 +6,7 @@ import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { JobContext } from "../jobs/context.ts";
 import type { DisputeRequest } from "../store/disputes.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import { proofDigest, provenCompletion, type Signed } from "./proof.ts";
 import type { Refusal } from "./refusal.ts";
 

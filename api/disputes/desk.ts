@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import type { JobRow } from "../index/index.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../store/disputes.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import { Decider, type Decision, type DecisionContext } from "./decide.ts";
 import { REFUSALS, type Refusal, refusalError } from "./refusal.ts";
 

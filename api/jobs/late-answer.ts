@@ -4,7 +4,7 @@ import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import type { Offer } from "../store/job-steps.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { settle } from "./settle.ts";
 import { judge } from "./verdict.ts";

@@ -3,7 +3,8 @@ import type { FinishReason } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type SignedStatement, statementOf } from "../routes/completion-shapes.ts";
 import type { Cipher } from "../store/cipher.ts";
-import type { JobStore, StoredJob } from "../store/jobs.ts";
+import type { JobStore } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 
 /** An answer as it was delivered, read back from the store. */
 export type StoredAnswer = {

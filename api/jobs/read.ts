@@ -11,7 +11,8 @@ import {
   listJobs,
   UnknownCursor,
 } from "../index/index.ts";
-import type { JobStore, StoredJob } from "../store/jobs.ts";
+import type { JobStore } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import { type JobObject, jobObject } from "./view.ts";
 
 /** Newest own jobs that are looked at for each page: more than a page has. */

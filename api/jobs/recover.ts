@@ -3,7 +3,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import type { Rpc } from "../chain/rpc.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import type { JobContext } from "./context.ts";
 import { failJob, JOB_TIMEOUT, refundJob } from "./end.ts";
 import { type OpenJob, settleLateAnswer } from "./late-answer.ts";

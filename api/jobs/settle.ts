@@ -5,7 +5,7 @@ import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation } from "../chain/operations.ts";
 import type { Outcome } from "../chain/outcome.ts";
-import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
+import type { SignedCompletion, StoredJob } from "../store/stored-job.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
 import { untilStored } from "./stored.ts";

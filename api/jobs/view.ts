@@ -4,7 +4,7 @@ import type { JobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { showAddress } from "../http/request.ts";
 import type { JobRow } from "../index/index.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 
 /** The Job resource of the specification. Every key is always there; null where it is not known yet. */
 export type JobObject = {

@@ -6,7 +6,7 @@ import { Answer } from "../jobs/answer.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { readAnswer } from "../jobs/output.ts";
 import type { EarlierClaim } from "../store/idempotency.ts";
-import type { StoredJob } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import type { ChatBody } from "./chat-request.ts";
 import { ChunkWriter, completionObject, usageOf } from "./completion-shapes.ts";
 import { streamAnswer } from "./stream.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { WriteLane } from "../../protocol/write-lane.ts";
-import type { SignedCompletion } from "./jobs.ts";
+import type { SignedCompletion } from "./stored-job.ts";
 
 /** The offer of a job to a worker. */
 export type Offer = { worker: Address; workerEndpoint: string; attempt: number; acknowledgeBy: number };

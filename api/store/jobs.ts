@@ -1,86 +1,10 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
-import type { Completion } from "../../protocol/messages.ts";
-import type { Tier } from "../../protocol/tiers.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import type { JobQuery } from "../index/index.ts";
 import { type AnsweredStep, JobSteps, type LockedStep, type SettledStep } from "./job-steps.ts";
-
-/** `locking` and `unlocked` are the gateway's own; a client never sees a job in them. */
-export type StoredState =
-  | "locking"
-  | "unlocked"
-  | "pending"
-  | "processing"
-  | "settling"
-  | "settled"
-  | "failed"
-  | "refunded";
-
-export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
-
-/** One job as the gateway that ran it knows it. */
-export type StoredJob = {
-  jobId: Hex;
-  wallet: Address;
-  gateway: Address;
-  model: string;
-  tier: Tier;
-  state: StoredState;
-  createdAt: Date;
-  validUntil: number;
-  lockedAt: number | null;
-  creditsLocked: number;
-  escrowTx: Hex | null;
-  attempt: number;
-  acknowledgeBy: number | null;
-  worker: Address | null;
-  workerEndpoint: string | null;
-  countedTokens: number | null;
-  completion: SignedCompletion | null;
-  finalTokenAt: Date | null;
-  creditsCharged: number | null;
-  settlementTx: Hex | null;
-  settlementBlock: number | null;
-  settledAt: number | null;
-  refundTx: Hex | null;
-  /** Transaction with which this service opened a dispute. */
-  disputeTx: Hex | null;
-  failure: string | null;
-};
-
-const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
-  wallet: "wallet",
-  gateway: "gateway",
-  model: "model",
-  tier: "tier",
-  state: "state",
-  createdAt: "created_at",
-  validUntil: "valid_until",
-  lockedAt: "locked_at",
-  creditsLocked: "credits_locked",
-  escrowTx: "escrow_tx",
-  attempt: "attempt",
-  acknowledgeBy: "acknowledge_by",
-  worker: "worker",
-  workerEndpoint: "worker_endpoint",
-  countedTokens: "counted_tokens",
-  completion: "completion",
-  finalTokenAt: "final_token_at",
-  creditsCharged: "credits_charged",
-  settlementTx: "settlement_tx",
-  settlementBlock: "settlement_block",
-  settledAt: "settled_at",
-  refundTx: "refund_tx",
-  disputeTx: "dispute_tx",
-  failure: "failure",
-};
-
-const SELECTED = ["job.job_id", ...Object.entries(COLUMNS).map(([name, column]) => `job.${column} AS "${name}"`)].join(
-  ", ",
-);
-const SELECT = `SELECT ${SELECTED} FROM job`;
+import { COLUMNS, readJob, SELECT, SELECTED, type StoredJob, type StoredState } from "./stored-job.ts";
 
 export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
 
@@ -142,7 +66,7 @@ export class JobStore {
       text: `${SELECT} WHERE job_id = $1`,
       values: [toApiJobId(jobId)],
     });
-    return result.rows[0] ? read(result.rows[0]) : null;
+    return result.rows[0] ? readJob(result.rows[0]) : null;
   }
 
   /** Rows of the given jobs, for the overlay of a list. */
@@ -153,7 +77,7 @@ export class JobStore {
       text: `${SELECT} WHERE job_id = ANY($1)`,
       values: [jobIds],
     });
-    return result.rows.map(read);
+    return result.rows.map(readJob);
   }
 
   /**
@@ -182,7 +106,9 @@ export class JobStore {
       values: [wallet.toLowerCase(), limit, model ?? null, before ?? null, after ?? null, since, status ?? null],
     });
     const { looked, end_id } = result.rows[0] as { looked: number; end_id: string | null };
-    const jobs = result.rows.filter((row) => row.job_id !== null).map(({ looked: _, end_id: __, ...row }) => read(row));
+    const jobs = result.rows
+      .filter((row) => row.job_id !== null)
+      .map(({ looked: _, end_id: __, ...row }) => readJob(row));
     return { jobs, end: looked < limit ? null : end_id };
   }
 
@@ -208,7 +134,7 @@ export class JobStore {
       `${SELECT} WHERE gateway = $1 AND state IN ('locking', 'pending', 'processing', 'settling') ORDER BY created_at`,
       [gateway.toLowerCase()],
     );
-    return result.rows.map(read);
+    return result.rows.map(readJob);
   }
 
   /** The stored answer, encrypted; null if none is kept. */
@@ -235,9 +161,4 @@ export class JobStore {
     );
     return result.rowCount ?? 0;
   }
-}
-
-function read(row: Record<string, unknown>): StoredJob {
-  const { job_id, ...rest } = row;
-  return { ...rest, jobId: fromApiJobId(job_id as string) } as StoredJob;
 }

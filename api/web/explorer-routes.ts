@@ -5,7 +5,8 @@ import type { RawReceipt, Rpc } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { getJob, IndexUnavailable, type JobRow, listJobEvents } from "../index/index.ts";
 import type { Reader } from "../index/query.ts";
-import type { JobStore, StoredJob } from "../store/jobs.ts";
+import type { JobStore } from "../store/jobs.ts";
+import type { StoredJob } from "../store/stored-job.ts";
 import { WebError } from "./errors.ts";
 
 /** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */

@@ -3,7 +3,7 @@ import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { settleLateAnswer } from "../../api/jobs/late-answer.ts";
-import type { StoredJob } from "../../api/store/jobs.ts";
+import type { StoredJob } from "../../api/store/stored-job.ts";
 import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobQuery } from "../../../api/index/index.ts";
 import { JobReader } from "../../../api/jobs/read.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
-import { JobStore, type StoredState } from "../../../api/store/jobs.ts";
+import { JobStore } from "../../../api/store/jobs.ts";
+import type { StoredState } from "../../../api/store/stored-job.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 

@@ -2,7 +2,8 @@ import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
-import { JobStore, type StoredState } from "../../../api/store/jobs.ts";
+import { JobStore } from "../../../api/store/jobs.ts";
+import type { StoredState } from "../../../api/store/stored-job.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
