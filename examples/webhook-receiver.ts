@@ -72,7 +72,8 @@ export function createReceiver(secret: string, handle: (event: WebhookEvent) => 
 async function receive(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Not destroyed when we stop reading: the connection would be gone before the answer has been read.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) throw new Error("the body is too large");
     chunks.push(chunk);
