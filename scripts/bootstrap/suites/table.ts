@@ -69,9 +69,9 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("worker", 500),
   vitest("faults", 420),
   vitest("e2e", 250),
-  vitest("web", 170),
+  vitest("web", 200),
   vitest("verify", 120),
-  vitest("bootstrap", 100),
+  vitest("bootstrap", 130),
   vitest("unit", 40, ["test/unit", "test/protocol"]),
 ];
 
