@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { type Rpc, RpcError, twice } from "./rpc.ts";
+import { type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
 
 /** What a wallet allows gateways to lock, and what they locked on the UTC day `spentDay` (days since 1970). */
 export type SpendingLimits = { frozen: boolean; dailyLimit: number | null; spentToday: number; spentDay: number };
@@ -16,9 +16,8 @@ export type AccountAtBlock = {
 };
 
 const READ_TIMEOUT_MS = 3_000;
-/** A refused read is tried this often, that far apart: one node of an address can be a block behind the one that was asked first. */
-const TRIES = 3;
-const RETRY_MS = 100;
+/** Pauses before a refused read is tried again: one node of an address can be a block behind the one that was asked first. */
+const RETRY_MS = [100, 300, 900];
 /** Bits of an account's flags. */
 const FROZEN = 1;
 const LIMITED = 2;
@@ -37,15 +36,17 @@ export class AccountReader {
 
   /**
    * The account at the newest block. `jobs` is asked once that block is known: a job that is settled only from then on is settled in a
-   * later one. Rejects with RpcUnreachable or RpcError.
+   * later one. Rejects with RpcUnreachable, also where the nodes do not come to agree.
    */
   async read(wallet: Address, jobs: () => Iterable<Hex>): Promise<AccountAtBlock> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 0; ; attempt++) {
       try {
         return await twice(() => this.#atNewest(wallet, jobs));
       } catch (error) {
-        if (!(error instanceof RpcError) || attempt === TRIES) throw error;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        const pause = RETRY_MS[attempt];
+        if (!(error instanceof RpcError)) throw error;
+        if (pause === undefined) throw new RpcUnreachable("account", error);
+        await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
   }

@@ -102,7 +102,7 @@ export class Balances {
 
   /**
    * Balance from the chain, asked for at `since` (`performance.now()`) or later: whatever was mined before that is in it. Calls that
-   * come while an older read is under way wait for it and share the next one. Rejects with RpcUnreachable or RpcError.
+   * come while an older read is under way wait for it and share the next one. Rejects with RpcUnreachable.
    */
   async read(wallet: string, since = performance.now()): Promise<Balance> {
     const key = wallet.toLowerCase();
