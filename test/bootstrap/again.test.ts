@@ -42,7 +42,7 @@ function suite(bad: string[][]): { suite: Suite; runs: () => string[][] } {
   );
   const steps: Step[] = [{ title: "program", args: [program], count: "vitest" }];
   return {
-    suite: { name: "sample", budget: 60, folders: [], steps },
+    suite: { name: "sample", seconds: 10, folders: [], steps },
     runs: () => JSON.parse(readFileSync(join(folder, "runs.json"), "utf8")),
   };
 }
@@ -92,7 +92,7 @@ describe("what failed in npm test", () => {
 
   it("is not run again where the same must come out: compilers and linters", async () => {
     const steps: Step[] = [{ title: "lint", args: ["-e", "process.exit(1)"], count: "exit code" }];
-    const { result, code, printed } = await whole({ name: "sample", budget: 60, folders: [], steps });
+    const { result, code, printed } = await whole({ name: "sample", seconds: 10, folders: [], steps });
     expect([result.failed, code]).toEqual([1, 1]);
     expect(printed).not.toContain("once more");
   });

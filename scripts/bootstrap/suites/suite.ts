@@ -6,7 +6,7 @@ import { ROOT } from "../../local-stack/files.ts";
 import { type Result as Counted, type Counts, count } from "./count.ts";
 import type { Failure } from "./failures.ts";
 import { type Outcome, runProgram } from "./program.ts";
-import { COMPILE, type Step, SUITES, type Suite } from "./table.ts";
+import { budgetOf, COMPILE, type Step, SUITES, type Suite } from "./table.ts";
 
 export const NAME_WIDTH = Math.max(...SUITES.map((suite) => suite.name.length));
 
@@ -35,23 +35,24 @@ const hasTests = (suite: Suite): boolean =>
 
 /** Runs a suite's steps within its budget; goes on after a step that failed. */
 export async function runSuite(suite: Suite, isInterrupted: () => boolean): Promise<Result> {
+  const budget = budgetOf(suite);
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const result: Result = { ...counts, suite, seconds: 0, notes: [], failures: [], failedSteps: [], unsteady: [] };
   if (!hasTests(suite)) return { ...result, notes: [`SKIPPED: no tests in ${suite.folders.join(", ")}`] };
-  console.log(`${labelOf(suite)}===== ${suite.name} (at most ${suite.budget} s) =====`);
+  console.log(`${labelOf(suite)}===== ${suite.name} (at most ${budget} s) =====`);
 
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
   for (const step of suite.steps) {
     if (suite.steps.length > 1) console.log(`${labelOf(suite)}----- ${step.title}`);
-    const { outcome, counted } = await runStep(suite, step, Math.max(1, suite.budget - elapsed()));
+    const { outcome, counted } = await runStep(suite, step, Math.max(1, budget - elapsed()));
     if (isInterrupted()) break;
     result.passed += counted.passed;
     result.failed += counted.failed;
     result.skipped += counted.skipped;
     result.failures.push(...counted.failures);
     if (outcome.overTime) {
-      result.notes = [`OVER ITS TIME BUDGET of ${suite.budget} s (in ${step.title}): killed`];
+      result.notes = [`OVER ITS TIME BUDGET of ${budget} s (in ${step.title}): killed`];
       break;
     }
     if (counted.failed === 0) continue;
