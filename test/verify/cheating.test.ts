@@ -8,9 +8,9 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { startAnvil } from "../contracts/support/anvil.ts";
+import { compileContract } from "../support/compile.ts";
 import { mined } from "../support/mined.ts";
 import { failing, run, verifyJson } from "./support/cli.ts";
-import { compileContract } from "./support/compile.ts";
 import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 
 let p: Protocol;

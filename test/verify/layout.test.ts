@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeAbiParameters, type Hex, keccak256, pad } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type StorageLayout, storageLayouts } from "../support/compile.ts";
 import { ROOT } from "../worker/support/processes.ts";
-import { type StorageLayout, storageLayouts } from "./support/compile.ts";
 import { type Protocol, people, startProtocol } from "./support/protocol.ts";
 
 const CONTRACTS = {

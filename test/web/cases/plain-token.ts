@@ -5,9 +5,9 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../support/chain-reader.ts";
+import { compileContract } from "../../support/compile.ts";
 import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
-import { compileContract } from "../../verify/support/compile.ts";
 import { giveGas } from "../support/gas.ts";
 import { Visitor } from "../support/visitor.ts";
 

@@ -10,9 +10,9 @@ import {
   http,
 } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { compileContract } from "../../support/compile.ts";
 import { mined } from "../../support/mined.ts";
 import type { Stack } from "../../support/stack.ts";
-import { compileContract } from "../../verify/support/compile.ts";
 import { giveGas } from "./gas.ts";
 
 const SOURCE = "test/web/contracts/ContractWallet.sol";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Abi, Hex } from "viem";
-import { ROOT } from "../../worker/support/processes.ts";
+import { ROOT } from "./processes.ts";
 
 const require = createRequire(import.meta.url);
 
