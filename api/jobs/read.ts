@@ -13,6 +13,7 @@ import {
 } from "../index/index.ts";
 import type { JobStore } from "../store/jobs.ts";
 import type { StoredJob } from "../store/stored-job.ts";
+import { type Cursors, cutAt, rangeOf } from "./page-range.ts";
 import { type JobObject, jobObject } from "./view.ts";
 
 /** Newest own jobs that are looked at for each page: more than a page has. */
@@ -56,9 +57,10 @@ export class JobReader {
    * status filter a page can be short: rows whose state this service knows better are left out, and the cursor goes on.
    */
   async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
-    const page = await this.#page(query);
+    const [page, cursors] = await Promise.all([this.#page(query), this.#cursors(query)]);
     // What was locked, and had come to its state, before the newest indexed row was locked is in the index as well.
-    const own = await this.#store.newest(query, page.rows[0]?.createdAt ?? 0, OVERLAY_LIMIT);
+    const since = page.rows[0]?.createdAt ?? 0;
+    const own = await this.#store.newest(query, rangeOf(query, cursors), since, OVERLAY_LIMIT);
     const known = new Map(
       (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
     );
@@ -66,7 +68,7 @@ export class JobReader {
       job: jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject,
       position: row.position,
     }));
-    const fresh = await this.#notIndexed(query, own.jobs, page);
+    const fresh = await this.#notIndexed(own.jobs, page, cursors);
     const matching = [...fresh, ...indexed]
       .filter(({ job }) => query.status === undefined || job.status === query.status)
       // What is not mined for the index yet is newest; ids order it. The sort is stable: own jobs come newest first.
@@ -109,29 +111,39 @@ export class JobReader {
     }
   }
 
+  /** The jobs that bound the page, as far as the index has them: then their places in the chain's order bound it. */
+  async #cursors({ before, after }: JobQuery): Promise<Cursors> {
+    const named = [before, after].filter((id) => id !== undefined);
+    if (named.length === 0) return {};
+    const rows = await this.#indexed(() => getJobs(this.#pool, named), []);
+    const find = (id: string | undefined) => rows.find((row) => row.id === id);
+    return { before: find(before), after: find(after) };
+  }
+
   /**
    * Own jobs whose lock the index has not seen, or that it knows in another state than the query asks for, with their place in the
    * chain's order; infinite where the index has none.
    */
   async #notIndexed(
-    { before, after }: JobQuery,
     own: readonly StoredJob[],
     { rows, hasMore }: { rows: readonly JobRow[]; hasMore: boolean },
+    { before, after }: Cursors,
   ): Promise<{ job: JobObject; position: number }[]> {
     const listed = new Set(rows.map((row) => row.id));
     const unlisted = own
       .map((stored) => ({ stored, id: toApiJobId(stored.jobId) }))
       .filter(({ id }) => !listed.has(id));
     if (unlisted.length === 0) return [];
-    const asked = [...unlisted.map(({ id }) => id), before, after].filter((id) => id !== undefined);
-    const indexed = new Map((await this.#indexed(() => getJobs(this.#pool, asked), [])).map((row) => [row.id, row]));
+    const ids = unlisted.map(({ id }) => id);
+    const indexed = new Map((await this.#indexed(() => getJobs(this.#pool, ids), [])).map((row) => [row.id, row]));
     // The chain's order of two jobs can be another than that of their ids: what has a position is on the page that it belongs to.
     const last = hasMore ? (rows.at(-1)?.position ?? -1) : -1;
-    const from = Math.max(last, positionIn(indexed, after) ?? -1);
-    const to = positionIn(indexed, before) ?? Number.POSITIVE_INFINITY;
+    const from = Math.max(last, after?.position ?? -1);
+    const to = before?.position ?? Number.POSITIVE_INFINITY;
     return unlisted.flatMap(({ stored, id }) => {
       const row = indexed.get(id) ?? null;
-      if (row !== null && (row.position <= from || row.position >= to)) return [];
+      // What the index does not have is newer than all that it has: it was on a page before this one.
+      if (row === null ? before !== undefined : row.position <= from || row.position >= to) return [];
       const job = jobObject(row, stored, this.#escrow);
       return job === null ? [] : [{ job, position: row?.position ?? Number.POSITIVE_INFINITY }];
     });
@@ -147,13 +159,3 @@ export class JobReader {
     }
   }
 }
-
-/** The page down to a job id; the next one goes on below it. */
-function cutAt(floor: string, jobs: readonly JobObject[], limit: number): { data: JobObject[]; cursor: string } {
-  const above = jobs.filter((job) => job.id >= floor);
-  const data = above.slice(0, limit);
-  return { data, cursor: above.length > limit ? (data.at(-1)?.id ?? floor) : floor };
-}
-
-const positionIn = (rows: ReadonlyMap<string, JobRow>, id: string | undefined): number | undefined =>
-  id === undefined ? undefined : rows.get(id)?.position;

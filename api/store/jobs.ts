@@ -8,6 +8,9 @@ import { COLUMNS, readJob, SELECT, SELECTED, type StoredJob, type StoredState } 
 
 export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
 
+/** Bounds of API ids, exclusive, and of the times of locks (Unix seconds), inclusive. */
+export type JobRange = { idAbove?: string; idBelow?: string; lockedFrom?: number; lockedUntil?: number };
+
 /** The gateway's job rows: written at each step, overlaid on the index by reads, taken up again after a crash. */
 export class JobStore {
   readonly #pool: pg.Pool;
@@ -81,29 +84,46 @@ export class JobStore {
   }
 
   /**
-   * What an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones that the query admits, those that were
-   * locked at `since` (Unix seconds) or later. Where a status is asked for: those that are in it, as far as this service knows, and were
-   * locked or written since. Newest first; ids are UUIDv7, so their order is the order of creation. `end`: the oldest job looked at, null
-   * if all were.
+   * What an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones in the range, those that the query admits
+   * and that were locked at `since` (Unix seconds) or later. Where a status is asked for: those that are in it, as far as this service
+   * knows, and were locked or written since. Newest first; ids are UUIDv7, so their order is the order of creation. `end`: the oldest job
+   * looked at, null if all were.
    */
   async newest(
-    { wallet, model, before, after, status }: Omit<JobQuery, "limit">,
+    { wallet, model, status }: Pick<JobQuery, "wallet" | "model" | "status">,
+    { idAbove, idBelow, lockedFrom, lockedUntil }: JobRange,
     since: number,
     limit: number,
   ): Promise<{ jobs: StoredJob[]; end: string | null }> {
     const result = await this.#pool.query({
       name: "job-newest",
-      // The limit is on what is looked at, not on what is found: rare states would cost a walk through all of a wallet's rows.
+      // The limit is on what is looked at, not on what is found: rare states and models would cost a walk through all of a wallet's rows.
+      // Blocks' times and the database's clock can differ by a little.
       text: `WITH looked_at AS (
-               SELECT * FROM job WHERE wallet = $1 AND escrow_tx IS NOT NULL AND ($3::text IS NULL OR model = $3)
-               AND ($4::text IS NULL OR job_id < $4) AND ($5::text IS NULL OR job_id > $5) ORDER BY job_id DESC LIMIT $2)
+               SELECT job_id, ${Object.values(COLUMNS).join(", ")}, updated_at FROM job
+               WHERE wallet = $1 AND escrow_tx IS NOT NULL
+               AND ($3::text IS NULL OR job_id < $3) AND ($4::text IS NULL OR job_id > $4)
+               AND ($5::bigint IS NULL OR locked_at <= $5) AND ($6::bigint IS NULL OR locked_at >= $6)
+               ORDER BY job_id DESC LIMIT $2)
              SELECT ${SELECTED}, reach.looked, reach.end_id
              FROM (SELECT count(*)::integer AS looked, min(job_id) AS end_id FROM looked_at) AS reach
              LEFT JOIN looked_at AS job
-               ON (job.locked_at IS NULL OR job.locked_at >= $6 OR ($7::text IS NOT NULL AND job.updated_at >= to_timestamp($6)))
-               AND ($7::text IS NULL OR job.state = $7 OR ($7 = 'disputed' AND job.dispute_tx IS NOT NULL))
+               ON ($7::text IS NULL OR job.model = $7)
+               AND ($8::text IS NULL OR job.state = $8 OR ($8 = 'disputed' AND job.dispute_tx IS NOT NULL))
+               AND (job.locked_at IS NULL OR job.locked_at >= $9
+                 OR ($8 IS NOT NULL AND (job.settled_at >= $9 OR job.updated_at >= to_timestamp($9 - 60))))
              ORDER BY job.job_id DESC`,
-      values: [wallet.toLowerCase(), limit, model ?? null, before ?? null, after ?? null, since, status ?? null],
+      values: [
+        wallet.toLowerCase(),
+        limit,
+        idBelow ?? null,
+        idAbove ?? null,
+        lockedUntil ?? null,
+        lockedFrom ?? null,
+        model ?? null,
+        status ?? null,
+        since,
+      ],
     });
     const { looked, end_id } = result.rows[0] as { looked: number; end_id: string | null };
     const jobs = result.rows

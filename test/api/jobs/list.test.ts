@@ -43,22 +43,22 @@ afterAll(async () => {
 });
 
 /** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. Its last write there was with its lock. */
-async function add(n: number, own: StoredState | null, indexed: string | null): Promise<string> {
+async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<string> {
   // Ids of one millisecond have no order.
   await sleep(2);
   const id = toApiJobId(newJobId());
   if (own !== null) {
     await pool.query(
       `INSERT INTO job (job_id, wallet, gateway, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx, updated_at)
-       VALUES ($1, $2, $2, 'm', 'lite', $3, 1900000000, 8, $4::bigint, $5, to_timestamp($4::bigint))`,
-      [id, wallet, own, lockedAt(n), hash],
+       VALUES ($1, $2, $2, $6, 'lite', $3, 1900000000, 8, $4::bigint, $5, to_timestamp($4::bigint))`,
+      [id, wallet, own, lockedAt(n), hash, model],
     );
   }
   if (indexed !== null) {
     await pool.query(
       `INSERT INTO index.job (id, wallet, model, tier, status, position, created_at, credits_charged, credits_compensated)
-       VALUES ($1, $2, 'm', 'lite', $3, $4, $5, 0, 0)`,
-      [fromApiJobId(id), wallet, indexed, n, lockedAt(n)],
+       VALUES ($1, $2, $6, 'lite', $3, $4, $5, 0, 0)`,
+      [fromApiJobId(id), wallet, indexed, n, lockedAt(n), model],
     );
   }
   return id;
@@ -71,6 +71,18 @@ const written = (id: string, n: number) =>
 async function page(query: Omit<JobQuery, "wallet" | "limit">, limit = 10) {
   const { data, cursor } = await reader.list({ wallet, limit, ...query });
   return { ids: data.map((job) => job.id), states: data.map((job) => job.status), cursor };
+}
+
+/** All pages of this size, one after the other. */
+async function walk(query: Omit<JobQuery, "wallet" | "limit" | "before">, limit: number): Promise<string[]> {
+  const seen: string[] = [];
+  let before: string | undefined;
+  do {
+    const { ids, cursor } = await page({ ...query, before }, limit);
+    seen.push(...ids);
+    before = cursor ?? undefined;
+  } while (before !== undefined);
+  return seen;
 }
 
 describe("a page of jobs", () => {
@@ -98,15 +110,36 @@ describe("a page of jobs", () => {
     for (let n = 1; n <= 9; n++) ids.unshift(await add(n, "settled", n % 3 === 0 ? "processing" : "settled"));
     for (const id of ids) await written(id, 20);
     for (const limit of [1, 2, 3, 4, 10]) {
-      const seen: string[] = [];
-      let before: string | undefined;
-      do {
-        const { ids: some, cursor } = await page({ status: "settled", before }, limit);
-        seen.push(...some);
-        before = cursor ?? undefined;
-      } while (before !== undefined);
-      expect(seen, `pages of ${limit}`).toEqual(ids);
+      expect(await walk({ status: "settled" }, limit), `pages of ${limit}`).toEqual(ids);
     }
+  });
+
+  it("has the chain's order where that of the ids is another, each job once", async () => {
+    const oldest = await add(1, "settled", "settled");
+    const later = await add(12, "settled", "settled");
+    const earlier = await add(11, "settled", "processing");
+    const newest = await add(13, "settled", "settled");
+    await written(earlier, 20);
+    for (const limit of [1, 2, 3, 4]) {
+      expect(await walk({ status: "settled" }, limit), `pages of ${limit}`).toEqual([newest, later, earlier, oldest]);
+    }
+    // A job that the index lacks is newer than all that it has, whatever its id says.
+    const lacked = await add(15, "settled", null);
+    const last = await add(14, "settled", "settled");
+    // (A page that ends with such a job leaves what comes after it to ids: whether the next has been shown, a cursor does not say.)
+    for (const limit of [2, 3, 5]) {
+      expect(await walk({}, limit), `pages of ${limit}`).toEqual([lacked, last, newest, later, earlier, oldest]);
+    }
+    expect((await page({ after: later, status: "settled" })).ids).toEqual([lacked, last, newest]);
+    expect((await page({ after: earlier, status: "settled" })).ids).toEqual([lacked, last, newest, later]);
+  });
+
+  it("by model shows what the index lacks of it, and nothing else", async () => {
+    const old = await add(1, "settled", "settled", "rare");
+    await add(2, "settled", "settled");
+    const fresh = await add(3, "settled", null, "rare");
+    await add(4, "settled", null);
+    for (const limit of [1, 2]) expect(await walk({ model: "rare" }, limit)).toEqual([fresh, old]);
   });
 
   it("by a cursor `after` has only what is newer", async () => {
