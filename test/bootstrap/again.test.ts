@@ -12,9 +12,9 @@ const going = (): boolean => false;
 
 /**
  * A suite of three files with two tests each, run by a program that reports as Vitest does. `bad[n]` names the files whose first
- * test fails in run n; further runs have no failure.
+ * test fails in run n; further runs have no failure. `says`: what it prints in its first run.
  */
-function suite(bad: string[][]): { suite: Suite; runs: () => string[][] } {
+function suite(bad: string[][], says = ""): { suite: Suite; runs: () => string[][] } {
   const folder = mkdtempSync(join(tmpdir(), "again-"));
   const program = join(folder, "program.mjs");
   writeFileSync(join(folder, "runs.json"), "[]");
@@ -23,6 +23,7 @@ function suite(bad: string[][]): { suite: Suite; runs: () => string[][] } {
     `import { readFileSync, writeFileSync } from "node:fs";
      const runs = JSON.parse(readFileSync(${JSON.stringify(join(folder, "runs.json"))}, "utf8"));
      const bad = ${JSON.stringify(bad)}[runs.length] ?? [];
+     if (runs.length === 0) console.log(${JSON.stringify(says)});
      const args = process.argv.slice(2);
      const asked = args.filter((arg) => !arg.startsWith("--"));
      runs.push(asked);
@@ -79,6 +80,19 @@ describe("what failed in npm test", () => {
     expect(result.unsteady).toEqual([{ title: "a: first", message: "of run 1" }]);
     expect(code).toBe(1);
     expect(printed).toMatch(/sample .*program failed/);
+  });
+
+  it("is all run again where an error was caught by no test: whose it was, nobody knows", async () => {
+    const { suite: sample, runs } = suite(
+      [["b"]],
+      "Vitest caught 1 unhandled error during the test run.\nError: left behind",
+    );
+    const { result, code, printed } = await whole(sample);
+    expect(runs()).toEqual([[], []]);
+    expect(result).toMatchObject({ passed: 6, failed: 0 });
+    expect(result.unsteady.map(({ title }) => title)).toEqual(["b: first", "an error that no test caught"]);
+    expect(code).toBe(0);
+    expect(printed).toContain("Error: left behind");
   });
 
   it("is not run again when it is too much for an accident", async () => {

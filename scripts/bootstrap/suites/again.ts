@@ -4,7 +4,7 @@
  * passed and reported as unsteady, with its first failure, for it is a defect all the same: of the test, or of what it tests.
  */
 import { type FailedStep, type Result, runStep } from "./suite.ts";
-import { budgetOf } from "./table.ts";
+import { budgetOf, FILES_BUDGET } from "./table.ts";
 
 /** More files than this do not fail by accident: there is nothing to be looked at twice. */
 const MOST_FILES = 4;
@@ -27,10 +27,11 @@ async function again(result: Result, { step, counted: first }: FailedStep): Prom
   const { suite } = result;
   console.log(`\n===== ${suite.name}, once more: ${first.files.join(", ") || step.title} =====`);
   const started = performance.now();
-  const { outcome, counted: second } = await runStep(suite, step, budgetOf(suite), first.files);
+  const budget = first.files.length > 0 ? FILES_BUDGET : budgetOf(suite);
+  const { outcome, counted: second } = await runStep(suite, step, budget, first.files);
   result.seconds += (performance.now() - started) / 1000;
   if (outcome.overTime) {
-    result.notes.push(`its second run was over the time budget of ${budgetOf(suite)} s: killed`);
+    result.notes.push(`its second run was over the time budget of ${budget} s: killed`);
     return;
   }
   for (const key of ["passed", "failed", "skipped"] as const) {

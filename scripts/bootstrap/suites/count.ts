@@ -5,6 +5,7 @@ import {
   mochaFailures,
   plainText,
   tail,
+  uncaughtErrors,
   type VitestReport,
   vitestFailures,
 } from "./failures.ts";
@@ -23,7 +24,8 @@ export type Result = Counts & { failures: Failure[]; files: string[]; others: Co
 /** Passed and failed checks of a program that has ended. A failure that names no check still counts as one. */
 export function count(how: Counting, outcome: Outcome, reportFile: string): Result {
   const failedSomehow = outcome.code !== 0 || outcome.overTime;
-  const result = how === "vitest" ? vitest(reportFile) : how === "mocha" ? mocha(outcome.output) : none();
+  const result =
+    how === "vitest" ? vitest(reportFile, outcome.output) : how === "mocha" ? mocha(outcome.output) : none();
   if (!failedSomehow) return how === "exit code" ? { ...none(), passed: 1 } : result;
   const failures = result.failures.length > 0 ? result.failures : [unnamed(outcome)];
   return { ...result, failed: Math.max(result.failed, 1), failures };
@@ -38,11 +40,20 @@ function unnamed(outcome: Outcome): Failure {
   return { title: `the program ${how}; its last lines`, message: tail(outcome.output) };
 }
 
-function vitest(reportFile: string): Result {
+function vitest(reportFile: string, output: string): Result {
   const text = readText(reportFile);
   // Killed before it could write one.
   if (text === null) return none();
   const report = JSON.parse(text) as VitestReport;
+  const counted = tests(report);
+  const uncaught = uncaughtErrors(output);
+  if (uncaught === null) return counted;
+  // The report says neither that there was one nor where: no file can be left out of a second run.
+  const failures = [...counted.failures, uncaught];
+  return { ...counted, failed: counted.failed + 1, failures, files: [], others: NOTHING };
+}
+
+function tests(report: VitestReport): Result {
   const inFailed = report.testResults
     .filter((file) => file.status === "failed")
     .flatMap((file) => file.assertionResults);

@@ -45,6 +45,13 @@ export function vitestFailures(report: VitestReport): Failure[] {
   });
 }
 
+/** Errors that no test caught, which Vitest's report does not have; null if there was none. */
+export function uncaughtErrors(output: string): Failure | null {
+  const plain = plainText(output);
+  const from = plain.search(/^Vitest caught \d+ unhandled error/m);
+  return from < 0 ? null : { title: "an error that no test caught", message: head(plain.slice(from)) };
+}
+
 /** Files with a failure, from the project's root. */
 export function failedFiles(report: VitestReport): string[] {
   return report.testResults.filter(({ status }) => status === "failed").map(({ name }) => relative(ROOT, name));
