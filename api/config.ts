@@ -62,7 +62,7 @@ const schema = z.object({
   APP_URL: z.url().optional(),
   DOCS_URL: z.url().optional(),
   EXPLORER_URL: z.url().optional(),
-  /** A node that browser wallets may be told to use for the chain; RPC_URL itself is never shown, but on a development chain. */
+  /** A node that browser wallets may be told to use for the chain; RPC_URL itself is never shown, but on a development chain when it holds no secret. */
   PUBLIC_RPC_URL: z.url().optional(),
   /** How a wallet names the chain, and the currency of its gas. */
   CHAIN_NAME: z.string().optional(),

@@ -24,30 +24,36 @@ export function redactor(secrets: readonly Secret[]): Redact {
 
 /**
  * What is secret of the URL of a node or a model server: user and password, and keys in the path (`/v3/<key>`) or the query (`?apikey=`).
- * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. A bare host and port is no secret.
+ * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. An address that holds nothing of
+ * that kind (`http://127.0.0.1:8000/v1`) is no secret: none at all are named then.
  */
 export function secretsOfUrl(given: string | undefined, shown: string): Secret[] {
   if (given === undefined || !URL.canParse(given)) return [];
   const url = new URL(given);
   const { username, password, pathname, search, searchParams } = url;
-  if (username + password + search === "" && pathname === "/") return [];
-  const login = password === "" ? username : password;
   const parts = pathname.split("/").filter(isKey);
+  const holdsKey = parts.length > 0 || search !== "";
+  if (username + password === "" && !holdsKey) return [];
+  const login = password === "" ? username : password;
   const keys = [...parts, ...searchParams.values(), login];
   const credentials = `${username}:${password}`;
-  const bare = new URL(given);
-  bare.username = "";
-  bare.password = "";
-  const quoted = [given, url.href, bare.href].filter((one) => one !== `${url.origin}/`);
+  const quoted = [given, url.href, ...(holdsKey ? [withoutLogin(given), `${pathname}${search}`] : [])];
   return [
     ...quoted.map((one): Secret => [one, shown]),
-    ...(parts.length === 0 && search === "" ? [] : [[`${pathname}${search}`, shown] as Secret]),
     ...[credentials, decoded(credentials), base64(decoded(credentials))].map((one): Secret => [one, shown]),
     ...keys.flatMap((key): Secret[] => [
       [key, shown],
       [decoded(key), shown],
     ]),
   ];
+}
+
+/** The URL without its user and password. */
+export function withoutLogin(given: string): string {
+  const url = new URL(given);
+  url.username = "";
+  url.password = "";
+  return url.href;
 }
 
 /** What is secret of a database's URL: the whole, as it holds the password, and the password; host, user and database's name are not. */

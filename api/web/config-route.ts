@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
+import { secretsOfUrl } from "../../protocol/redact.ts";
 import type { Config } from "../config.ts";
 
 const DEV_CHAIN_ID = 31_337;
@@ -12,8 +13,8 @@ export function configRoute(config: Config): RequestHandler {
     chain_id: chainId,
     chain_name: config.CHAIN_NAME ?? (development ? "Local development chain" : `Chain ${chainId}`),
     currency: config.CHAIN_CURRENCY,
-    // The gateway's own node may be a paid one whose URL is a secret; only a development node is shown unasked.
-    rpc_url: config.PUBLIC_RPC_URL ?? (development ? config.RPC_URL : null),
+    // The gateway's own node may be a paid one; only a development node whose URL holds no secret is shown unasked.
+    rpc_url: config.PUBLIC_RPC_URL ?? (development && isPublic(config.RPC_URL) ? config.RPC_URL : null),
     explorer_url: config.EXPLORER_URL ?? null,
     base_url: config.BASE_URL,
     docs_url: config.DOCS_URL,
@@ -26,6 +27,8 @@ export function configRoute(config: Config): RequestHandler {
     response.json(shown);
   };
 }
+
+const isPublic = (url: string): boolean => secretsOfUrl(url, "RPC_URL").length === 0;
 
 /**
  * `GET /deployment.json`: the deployment file as the gateway reads it, which is what a worker's `--deployment` names. All of it can be

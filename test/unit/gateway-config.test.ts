@@ -104,6 +104,17 @@ describe("what the web application is told", () => {
     expect(JSON.stringify(told(1))).not.toContain("node.example.com");
   });
 
+  it.each([
+    ["a user and a password", "https://operator:hunter2@node.example.com"],
+    ["a short password", "http://:pw@127.0.0.1:8545"],
+    ["a key in its path", "https://node.example.com/v3/0f1e2d3c4b5a6978"],
+    ["a key in its query", "https://node.example.com/?key=abc"],
+  ])("has no address of a node with %s, not on the development chain either", (_what, RPC_URL) => {
+    expect(told(31_337, { RPC_URL }).rpc_url).toBeNull();
+    const PUBLIC_RPC_URL = "http://127.0.0.1:8545";
+    expect(told(31_337, { RPC_URL, PUBLIC_RPC_URL }).rpc_url).toBe(PUBLIC_RPC_URL);
+  });
+
   it("has the block explorer, where there is one", () => {
     expect(told(1).explorer_url).toBeNull();
     expect(told(1, { EXPLORER_URL: "https://explorer.example" }).explorer_url).toBe("https://explorer.example");

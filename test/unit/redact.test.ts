@@ -45,6 +45,21 @@ describe("a node's URL", () => {
       expect(node("http://127.0.0.1:8545")(text)).toBe(text);
   });
 
+  it.each(["http://127.0.0.1:8000/v1", "https://node.example.com/rpc", "https://node.example.com/eth-mainnet/v3/"])(
+    "with a path that is no key is shown: %s",
+    (url) => {
+      const text = `nothing answers at ${url} (POST ${new URL(url).pathname})`;
+      expect(node(url)(text)).toBe(text);
+      expect(secretsOfUrl(url, "RPC_URL")).toEqual([]);
+    },
+  );
+
+  it("with a password before such a path is shown without the password", () => {
+    const redact = node(`https://operator:${KEY}@node.example.com/rpc`);
+    expect(redact(`https://operator:${KEY}@node.example.com/rpc`)).toBe("[RPC_URL]");
+    expect(redact("URL: https://node.example.com/rpc")).toBe("URL: https://node.example.com/rpc");
+  });
+
   it("blots out neither its host nor the names of networks", () => {
     const text = "no node answers at node.example.com (eth-mainnet, v3)";
     expect(node(`https://node.example.com/eth-mainnet/v3/${KEY}`)(text)).toBe(text);

@@ -77,7 +77,8 @@ function DemoHint() {
   return (
     <p className="hint">
       Local development: import the demo account into your wallet. Its private key is <code>demo.private_key</code> in{" "}
-      <code>stack.json</code> in the data folder (<code>.data/</code>); the chain is {app.rpc_url}, id {app.chain_id}.
+      <code>stack.json</code> in the data folder (<code>.data/</code>); the chain is {app.rpc_url ?? "the gateway's"},
+      id {app.chain_id}.
     </p>
   );
 }
