@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
+import { nodeAddress } from "../../protocol/node-url.ts";
 
 /** Something that a person has to put right; printed without a stack. */
 export class LaunchError extends Error {}
@@ -16,11 +17,17 @@ export type Environment = {
   deployment: Deployment;
 };
 
-/** Reads the settings and leaves them in `process.env` as ponder.config.ts expects them. */
+/**
+ * Reads the settings and leaves them in `process.env` as ponder.config.ts expects them. Throws a LaunchError that names the setting and no
+ * secret of it.
+ */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const missing = ["DATABASE_URL", "RPC_URL", "DEPLOYMENT_FILE"].filter((name) => !env[name]);
   if (missing.length > 0) throw new LaunchError(`${missing.join(", ")} must be set (docs/indexer.md)`);
   const { DATABASE_URL = "", RPC_URL = "", DEPLOYMENT_FILE = "" } = env;
+  checkNodeUrl("RPC_URL", RPC_URL);
+  const wsUrl = env.WS_URL || undefined;
+  if (wsUrl !== undefined) checkNodeUrl("WS_URL", wsUrl);
   const file = resolve(DEPLOYMENT_FILE);
   env.DEPLOYMENT_FILE = file;
   const port = Number(env.INDEXER_PORT ?? 42069);
@@ -29,7 +36,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   return {
     databaseUrl: DATABASE_URL,
     rpcUrl: RPC_URL,
-    wsUrl: env.WS_URL || undefined,
+    wsUrl,
     pollMs: Number(env.INDEXER_POLL_MS || 250),
     host: env.INDEXER_HOST ?? "127.0.0.1",
     port,
@@ -37,6 +44,15 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     logLevel: env.INDEXER_LOG_LEVEL ?? "warn",
     deployment: readDeployment(file),
   };
+}
+
+/** Both are split into address and login only when something asks the node: what is wrong with them must be said before. */
+function checkNodeUrl(setting: string, url: string): void {
+  try {
+    nodeAddress(url, setting);
+  } catch (error) {
+    throw new LaunchError(error instanceof Error ? error.message : `${setting} cannot be read`);
+  }
 }
 
 function readDeployment(file: string): Deployment {

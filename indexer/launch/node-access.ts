@@ -1,13 +1,13 @@
-import { NODE_URL_HELP, nodeAddress } from "../../protocol/node-url.ts";
+import { nodeAddress } from "../../protocol/node-url.ts";
 import { type Redact, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../protocol/redact.ts";
-import { type Environment, LaunchError } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 
 /**
  * Makes Ponder's requests to the node say the user and password of RPC_URL: it asks with `fetch`, which refuses a URL that has them. Returns
  * the URL that Ponder may have.
  */
 export function authorizeRequests(rpcUrl: string): string {
-  const { url, headers } = addressOf(rpcUrl);
+  const { url, headers } = nodeAddress(rpcUrl);
   if (Object.keys(headers).length === 0) return rpcUrl;
   const plain = globalThis.fetch;
   globalThis.fetch = (input, init) => {
@@ -17,14 +17,6 @@ export function authorizeRequests(rpcUrl: string): string {
     return plain(input, init);
   };
   return url;
-}
-
-function addressOf(rpcUrl: string): ReturnType<typeof nodeAddress> {
-  try {
-    return nodeAddress(rpcUrl);
-  } catch (error) {
-    throw new LaunchError(error instanceof Error ? error.message : `RPC_URL: ${NODE_URL_HELP}`);
-  }
 }
 
 /** What must not be read in the log of the indexer. */
