@@ -10,8 +10,8 @@ import { NotMined, receiptOf } from "../../../protocol/receipt.ts";
 
 /** People let a transaction wait in the wallet, and fees can fall late: what is mined later is found in the wallet alone. */
 const WAIT_MS = 3_600_000;
-/** Blocks looked through, back from the newest, for what took a transaction's place. */
-const SEARCHED_BLOCKS = 500n;
+/** Nodes of one address can be so many blocks behind the newest that one of them told of. */
+const BLOCKS_BEHIND = 3n;
 
 /** A call as it was sent, without any of the chain's currency. */
 export type Sent = { hash: Hex; from: Address; to: Address; data: Hex };
@@ -60,13 +60,53 @@ export async function mined(client: Reader, sent: Sent): Promise<TransactionRece
   }
 }
 
-/** The mined transaction of this sender with this nonce; null when no block of late has it. */
-async function findMined(client: Reader, of: { from: Address; nonce: number }): Promise<Transaction | null> {
-  const newest = await client.getBlockNumber({ cacheTime: 0 });
-  for (let number = newest; number >= 0n && newest - number < SEARCHED_BLOCKS; number -= 1n) {
+type Nonce = { from: Address; nonce: number };
+
+/** The mined transaction of this sender with this nonce; null when it is not found, for whatever reason. */
+async function findMined(client: Reader, of: Nonce): Promise<Transaction | null> {
+  try {
+    const number = await blockOf(client, of);
+    if (number === null) return null;
     const { transactions } = await client.getBlock({ blockNumber: number, includeTransactions: true });
-    const found = transactions.find(({ from, nonce }) => nonce === of.nonce && isAddressEqual(from, of.from));
-    if (found !== undefined) return found;
+    return transactions.find(({ from, nonce }) => nonce === of.nonce && isAddressEqual(from, of.from)) ?? null;
+  } catch {
+    // That the transaction was replaced is known; by what, is not. The caller says so.
+    return null;
   }
-  return null;
+}
+
+/**
+ * The first block whose end has the nonce used, by bisection: what took a transaction's place is young, so the search goes back from the
+ * newest block in steps that double, and asks a node without old state for none that it need not. Null when no newest block has it.
+ */
+async function blockOf(client: Reader, { from, nonce }: Nonce): Promise<bigint | null> {
+  const isUsed = async (blockNumber: bigint): Promise<boolean> => {
+    try {
+      return (await client.getTransactionCount({ address: from, blockNumber })) > nonce;
+    } catch {
+      // Too new for this node, or so old that it has forgotten the state: looked for on the other side. The block found tells the truth.
+      return false;
+    }
+  };
+  const newest = await client.getBlockNumber({ cacheTime: 0 });
+  let used = newest;
+  while (!(await isUsed(used))) {
+    if (used === 0n || used === newest - BLOCKS_BEHIND) return null;
+    used -= 1n;
+  }
+  let unused = -1n;
+  for (let step = 1n; step <= used; step *= 2n) {
+    const before = used - step;
+    if (!(await isUsed(before))) {
+      unused = before;
+      break;
+    }
+    used = before;
+  }
+  while (used - unused > 1n) {
+    const middle = (used + unused) / 2n;
+    if (await isUsed(middle)) used = middle;
+    else unused = middle;
+  }
+  return used;
 }
