@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Response } from "
 import type { z } from "zod";
 import { dispatchSchema, messageSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
 import { firstBad, whyUnreasonable } from "../protocol/json-shape.ts";
+import type { Health } from "../protocol/worker-health.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Outputs } from "./jobs/output.ts";
 import type { JobRunner } from "./jobs/runner.ts";
@@ -11,20 +12,9 @@ import { Refusal } from "./refusal.ts";
 /** Larger than any conversation a listed model takes. */
 const BODY_LIMIT = "8mb";
 
-export type Health = {
-  status: "ok" | "draining";
-  worker: string;
-  models: string[];
-  in_flight: number;
-  queued: number;
-  capacity: number;
-  /** Answers that wait for the end of their jobs on the chain. */
-  unsettled: number;
-};
-
 type Parts = { runner: JobRunner; outputs: Outputs; health: () => Health; log: Logger };
 
-/** The worker's HTTP interface; protocol/dispatch.ts describes it. */
+/** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/worker-health.ts what `GET /healthz` answers. */
 export function createServer({ runner, outputs, health, log }: Parts): Express {
   const app = express().disable("x-powered-by").disable("etag");
 

@@ -1,5 +1,6 @@
 import type { Express } from "express";
 import type { Hex } from "viem";
+import type { Health } from "../protocol/worker-health.ts";
 import { type Backend, BackendError } from "./backends/backend.ts";
 import { unserved } from "./backends/create.ts";
 import type { Chain } from "./chain/connect.ts";
@@ -13,7 +14,7 @@ import { Outputs } from "./jobs/output.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import { Slots } from "./jobs/slots.ts";
 import type { Logger } from "./log.ts";
-import { createServer, type Health } from "./server.ts";
+import { createServer } from "./server.ts";
 import { SettlementWatcher } from "./settlement/watcher.ts";
 
 const SWEEP_MS = 3_600_000;

@@ -7,6 +7,7 @@ import {
   refusalSchema,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import { type ProbedHealth, probeSchema } from "../../protocol/worker-health.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { guardedAgent } from "../outbound/agent.ts";
 import { BodyTooLarge, discard, readBounded } from "../outbound/body.ts";
@@ -32,15 +33,6 @@ const NEVER_CONNECTED = new Set([
   "ESERVFAIL",
   "ETIMEOUT",
 ]);
-
-const healthSchema = z.object({
-  status: z.string().max(100),
-  /** Its signing key: an endpoint that changed hands answers as somebody else. */
-  worker: z.string().max(100),
-  /** Jobs it runs at once. */
-  capacity: z.number().int().positive().optional().catch(undefined),
-});
-export type WorkerStatus = z.infer<typeof healthSchema>;
 
 /**
  * Speaks protocol/dispatch.ts with workers. They are somebody else's machines, named by somebody else's URLs: public addresses
@@ -95,14 +87,14 @@ export class WorkerClient {
   }
 
   /** Asks a worker how it is: at most a few kilobytes of JSON within `timeoutMs`. Rejects with what is wrong. */
-  async probe(endpoint: string, timeoutMs: number): Promise<WorkerStatus> {
+  async probe(endpoint: string, timeoutMs: number): Promise<ProbedHealth> {
     const response = await request(urlOf(endpoint, "/healthz", this.#policy), {
       dispatcher: this.#agent,
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = (await readBounded(response.body, REFUSAL_BYTES)).toString("utf8");
     if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
-    const health = healthSchema.safeParse(jsonOrNull(text));
+    const health = probeSchema.safeParse(jsonOrNull(text));
     if (!health.success) throw new Error("answers what is no health report");
     return health.data;
   }

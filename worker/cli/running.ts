@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Address } from "viem";
-import { z } from "zod";
+import { type Health, healthSchema } from "../../protocol/worker-health.ts";
 import { tryLock } from "../../scripts/local-stack/file-lock.ts";
 import { readText } from "../../scripts/local-stack/files.ts";
 import { type identify, isAlive, signal, waitGone } from "../../scripts/local-stack/identity.ts";
@@ -21,18 +21,6 @@ export function claimDataDir(dataDir: string): () => void {
     `process ${lock.holder.pid} is the worker of ${dataDir} already: stop it with \`npm run worker -- drain\`, or choose another --data-dir`,
   );
 }
-
-/** What a worker says of itself at `GET /healthz`. */
-const healthSchema = z.object({
-  status: z.string(),
-  worker: z.string(),
-  models: z.array(z.string()),
-  in_flight: z.number(),
-  queued: z.number(),
-  capacity: z.number(),
-  unsettled: z.number(),
-});
-export type Health = z.infer<typeof healthSchema>;
 
 /**
  * The running worker of a data folder, and what it says of itself (null: it does not answer); null if none runs. Another worker that

@@ -1,4 +1,5 @@
 import { erc20Abi, formatEther } from "viem";
+import type { Health } from "../../protocol/worker-health.ts";
 import { connectChain } from "../chain/connect.ts";
 import { countStored } from "../completions/count.ts";
 import type { Config } from "../config/config.ts";
@@ -6,7 +7,7 @@ import { ConfigError } from "../errors.ts";
 import { workerAddress } from "../keys/worker-key.ts";
 import { createLogger } from "../log.ts";
 import { readRegistration, svc } from "../registration/state.ts";
-import { type Health, runningWorker } from "./running.ts";
+import { runningWorker } from "./running.ts";
 
 /** What there is to say about a worker, from the chain and from this machine; needs no passphrase. */
 export async function readStatus(config: Config) {

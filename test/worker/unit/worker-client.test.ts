@@ -3,6 +3,8 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { afterEach, describe, expect, it } from "vitest";
 import { WorkerClient } from "../../../api/jobs/dispatch-client.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
+import { healthSchema } from "../../../protocol/worker-health.ts";
+import { createServer as createWorkerServer } from "../../../worker/server.ts";
 
 const servers: Server[] = [];
 const clients: WorkerClient[] = [];
@@ -101,6 +103,27 @@ describe("the gateway's connection to workers", () => {
     await expect(probe()).rejects.toThrow(/no health report/);
     answer = (_request, response) => void response.end('{"status":"ok","worker":"0x11","capacity":-5}');
     expect(await probe()).toEqual({ status: "ok", worker: "0x11", capacity: undefined });
+  });
+
+  it("takes the probe of a worker for what its own process says, and of one of another version what it needs", async () => {
+    const says = {
+      status: "draining",
+      worker: `0x${"11".repeat(20)}`,
+      models: ["m"],
+      in_flight: 1,
+      queued: 2,
+      capacity: 3,
+      unsettled: 4,
+    } as const;
+    const own = await serve(createWorkerServer({ health: () => says } as never));
+    expect(await client(true).probe(own, 60_000)).toEqual({ status: "draining", worker: says.worker, capacity: 3 });
+    const answer = await (await fetch(`${own}/healthz`)).json();
+    expect(healthSchema.parse(answer)).toEqual(says);
+
+    const older = await serve((_request, response) =>
+      response.end('{"status":"resting","worker":"0x11","queued":"?"}'),
+    );
+    expect(await client(true).probe(older, 60_000)).toEqual({ status: "resting", worker: "0x11" });
   });
 
   it("uses a connection again after a job, as the next one may come soon", async () => {
