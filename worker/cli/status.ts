@@ -1,7 +1,7 @@
 import { erc20Abi, formatEther } from "viem";
 import type { Health } from "../../protocol/worker-health.ts";
 import { connectChain } from "../chain/connect.ts";
-import { countStored } from "../completions/count.ts";
+import { countStored, type Stored } from "../completions/count.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { workerAddress } from "../keys/worker-key.ts";
@@ -22,6 +22,7 @@ export async function readStatus(config: Config) {
   const token = { address: chain.deployment.contracts.Stablecoin, abi: erc20Abi } as const;
   const held = await chain.client.readContract({ ...token, functionName: "balanceOf", args: [payout] });
   const running = await runningWorker(config, address);
+  const unsettled = running === null ? await countStored(config.dataDir) : ofRunning(running.health);
   const names = new Map([...catalog].map(([id, number]) => [number, id]));
   return {
     address,
@@ -37,8 +38,18 @@ export async function readStatus(config: Config) {
     payout_balance_usdg: Number(held) / 1e6,
     gas: formatEther(state.owner.gas),
     /** Answers whose jobs the chain has not shown to be over for long enough; null: not known now. */
-    unsettled: running === null ? await countStored(config.dataDir) : (running.health?.unsettled ?? null),
+    unsettled: unsettled.count,
+    /** Why it is not known; null: it is. */
+    unsettled_unknown: unsettled.unknown,
     process: running,
+  };
+}
+
+function ofRunning(health: Health | null): Stored {
+  if (health !== null) return { count: health.unsettled, unknown: null };
+  return {
+    count: null,
+    unknown: "the worker does not answer (is it starting? If it listens at another port, add --port)",
   };
 }
 
@@ -77,12 +88,8 @@ function describe({ status, in_flight, capacity, queued }: Health): string {
   return `${status}, ${in_flight} of ${capacity} jobs, ${queued} waiting`;
 }
 
-function describeUnsettled({ unsettled, process: running }: Status): string {
-  if (unsettled === null) {
-    return running === null
-      ? "not known: another process has the memory of its jobs open, or it is damaged; `npm run worker` says which"
-      : "not known: the worker does not answer (is it starting? If it listens at another port, add --port)";
-  }
+function describeUnsettled({ unsettled, unsettled_unknown, process: running }: Status): string {
+  if (unsettled === null) return `not known: ${unsettled_unknown}`;
   const wait = unsettled === 1 ? "1 answer waits" : `${unsettled} answers wait`;
   return unsettled > 0 && running === null
     ? `${wait} for settlement, and nobody looks after the pay: start the worker`

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import pino from "pino";
 import type { Hex } from "viem";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { countStored } from "../../../worker/completions/count.ts";
 import { CompletionStore } from "../../../worker/completions/store.ts";
@@ -87,17 +87,37 @@ describe("the answers counted without a worker", () => {
     mkdirSync(join(folder, "completions"));
     for (const n of [1, 5])
       writeFileSync(join(folder, "completions", `${jobId(n)}.json`), JSON.stringify(record(n, "")));
-    expect(await countStored(folder)).toBe(3);
+    expect(await countStored(folder)).toEqual({ count: 3, unknown: null });
     rmSync(join(folder, "completions"), { recursive: true });
-    expect(await countStored(folder)).toBe(2);
+    expect(await countStored(folder)).toEqual({ count: 2, unknown: null });
     store = await CompletionStore.open(folder, log);
     expect((await store.heads()).length).toBe(2);
   });
 
   it("are none before the first start, and not known while a worker has the store open", async () => {
-    expect(await countStored(join(folder, "nothing"))).toBe(0);
+    expect(await countStored(join(folder, "nothing"))).toEqual({ count: 0, unknown: null });
     expect(existsSync(join(folder, "nothing"))).toBe(false);
-    expect(await countStored(folder)).toBeNull();
+    expect(await countStored(folder)).toEqual({ count: null, unknown: expect.stringContaining("another process") });
+  });
+
+  it("are not counted by another user, whose files the worker could not read at its next start", async () => {
+    await store.save(record(1, "answer"));
+    await store.close();
+    const files = () => readdirSync(join(folder, "jobs")).sort();
+    const before = files();
+    const owner = statSync(folder).uid;
+    const who = vi.spyOn(process, "getuid").mockReturnValue(owner + 1);
+    try {
+      expect(await countStored(folder)).toEqual({
+        count: null,
+        unknown: expect.stringContaining(`sudo -u '#${owner}'`),
+      });
+      expect(files()).toEqual(before);
+    } finally {
+      who.mockRestore();
+    }
+    expect(await countStored(folder)).toEqual({ count: 1, unknown: null });
+    store = await CompletionStore.open(folder, log);
   });
 });
 
