@@ -12,13 +12,13 @@ import { type Invocation, readInvocation } from "./config/sources.ts";
 import { ConfigError } from "./errors.ts";
 import { serve } from "./serve.ts";
 
-/** Takes secrets out of the last words; the settings are known once they were read. */
+/** Takes secrets out of what the operator is told; the settings are known once they were read. */
 let redact: Redact = (text) => text;
 
 async function main(): Promise<void> {
   const invocation = readInvocation(process.argv.slice(2), process.env);
   const { command, flags, values } = invocation;
-  const terminal = new Terminal();
+  const terminal = new Terminal((text) => redact(text));
   if (flags.help) return void process.stdout.write(USAGE);
   if (command === "install-llama") return installLlama(flags.gpu ?? null);
   if (command === "run") return run(invocation, terminal);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
+import { withoutLogin } from "../../protocol/redact.ts";
 import { type Backend, BackendError } from "../backends/backend.ts";
 import { unserved } from "../backends/create.ts";
 import type { Chain } from "../chain/connect.ts";
@@ -86,7 +87,7 @@ export async function saveSettings(dataDir: string, values: Record<string, strin
 
 /** Before a registration the backend must really serve the models; a registered worker may be started before its model server. */
 async function checkBackend(backend: Backend, config: Config, first: boolean, terminal: Terminal): Promise<void> {
-  const where = config.backend.kind === "openai" ? ` at ${config.backend.url}` : "";
+  const where = config.backend.kind === "openai" ? ` at ${withoutLogin(config.backend.url)}` : "";
   let problem: string;
   try {
     const { missing, served } = await unserved(backend, config.models);

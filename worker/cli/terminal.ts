@@ -1,16 +1,22 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import type { Redact } from "../../protocol/redact.ts";
 import { ConfigError } from "../errors.ts";
 
 /**
  * Talks with the operator: words go to stderr, so that stdout stays the log or the JSON that was asked for. Asks only when a person sits there;
- * otherwise every question ends with how to answer it ahead.
+ * otherwise every question ends with how to answer it ahead. What is said may quote settings: `redact` takes the secret of them out.
  */
 export class Terminal {
   readonly interactive = process.stdin.isTTY === true && process.stderr.isTTY === true;
+  readonly #redact: Redact;
+
+  constructor(redact: Redact = (text) => text) {
+    this.#redact = redact;
+  }
 
   say(text: string): void {
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(this.#redact(`${text}\n`));
   }
 
   /** A line of text. `instead`: how to give it without being asked. */
@@ -38,7 +44,7 @@ export class Terminal {
     const output = hidden ? nowhere : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true });
     // Only now, when the terminal no longer echoes by itself: whoever answers at once must not see the passphrase.
-    process.stderr.write(`${question} `);
+    process.stderr.write(this.#redact(`${question} `));
     try {
       return await new Promise<string>((resolve, reject) => {
         lines.once("line", resolve);

@@ -89,6 +89,18 @@ export function firstStart(world: World): void {
       await workerCli(world.chain, "w", ["drain"]);
     });
 
+    it.each([
+      ["its address", "http://operator:password-of-gpu@127.0.0.1:1/v1", "at http://127.0.0.1:1/v1 cannot be asked"],
+      ["its setting's name", "http://127.0.0.1:1/key-0f1e2d3c4b5a6978/v1", "at [WORKER_BACKEND] cannot be asked"],
+    ])("a model server that does not answer is told by %s, without password and key", async (_, backend, said) => {
+      const worker = startWorkerCli(world.chain, "w", ["--backend", backend], { WORKER_PASSPHRASE: PASSPHRASE });
+      world.running.push(worker);
+      await world.serves(world.port);
+      await expect.poll(worker.output, { timeout: 60_000 }).toContain(said);
+      await workerCli(world.chain, "w", ["drain"]);
+      for (const secret of ["password-of-gpu", "0f1e2d3c4b5a6978"]) expect(worker.output()).not.toContain(secret);
+    });
+
     it("other models and another endpoint are brought to the chain", async () => {
       const other = await freePort();
       const file = join(world.chain.folder, "passphrase");
