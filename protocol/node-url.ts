@@ -18,16 +18,24 @@ export function nodeAddress(given: string, setting = "RPC_URL"): NodeAddress {
   return { url: url.href, headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` } };
 }
 
-/** Whether {@link nodeAddress} takes the URL; said of a setting before anything is started with it. */
-export function isNodeUrl(given: string): boolean {
+/**
+ * What is wrong with a setting that is to be a node's URL, by its name and without its value; null when nothing is. Asked before anything
+ * is started with it.
+ */
+export function nodeUrlFault(given: string, setting: string): string | null {
   try {
-    nodeAddress(given);
-    return true;
-  } catch {
-    // Whoever asks says what is wrong: NODE_URL_HELP.
-    return false;
+    nodeAddress(given, setting);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
 }
+
+/** Whether {@link nodeAddress} takes the URL. */
+export const isNodeUrl = (given: string): boolean => nodeUrlFault(given, "URL") === null;
+
+/** Host and port of a node's URL, which may be shown: the rest may hold user, password or a key. */
+export const nodeHost = (given: string): string => new URL(given).host;
 
 /** What an operator is told of a URL that {@link isNodeUrl} refuses. */
 export const NODE_URL_HELP =

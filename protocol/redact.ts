@@ -22,6 +22,17 @@ export function redactor(secrets: readonly Secret[]): Redact {
   return (text) => longestFirst.reduce((rest, [secret, shown]) => rest.replaceAll(secret, shown), text);
 }
 
+type Output = Pick<NodeJS.WriteStream, "write">;
+
+/** Redacts whatever this process prints from now on: its own lines, those of libraries in it, and the errors of both. */
+export function redactOutput(redact: Redact, streams: readonly Output[] = [process.stdout, process.stderr]): void {
+  for (const stream of streams) {
+    const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
+    stream.write = ((chunk: unknown, ...rest: unknown[]) =>
+      write(typeof chunk === "string" ? redact(chunk) : chunk, ...rest)) as Output["write"];
+  }
+}
+
 /**
  * What is secret of the URL of a node or a model server: user and password, and keys in the path (`/v3/<key>`) or the query (`?apikey=`).
  * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. An address that holds nothing of

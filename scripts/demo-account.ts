@@ -9,12 +9,14 @@
  */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
-import { createPublicClient, type Hex, http, isHex } from "viem";
+import { createPublicClient, type Hex, isHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../api/accounts/keys.ts";
 import { migrate, openDatabase } from "../api/store/database.ts";
 import { parseDeployment } from "../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { nodeTransport } from "../protocol/node-url.ts";
+import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../protocol/redact.ts";
 import { DEPLOYER_KEY } from "./local-stack/accounts.ts";
 import { provideCredits } from "./local-stack/funding.ts";
 
@@ -39,7 +41,7 @@ async function fund(): Promise<void> {
   if (chainId !== DEV_CHAIN_ID)
     throw new Error(`a demo account is for chain id ${DEV_CHAIN_ID} only, this is ${chainId}`);
   const rpcUrl = setting("RPC_URL");
-  const client = createPublicClient({ transport: http(rpcUrl) });
+  const client = createPublicClient({ transport: nodeTransport(rpcUrl) });
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const demo = privateKeyToAccount(keySetting("DEMO_PRIVATE_KEY"));
   const account = await client.readContract({ ...escrow, functionName: "accountOf", args: [demo.address] });
@@ -64,7 +66,17 @@ async function apiKey(wallet: string): Promise<string> {
   }
 }
 
-const privateKey = keySetting("DEMO_PRIVATE_KEY");
-const { address } = privateKeyToAccount(privateKey);
-await fund();
-console.log(JSON.stringify({ wallet: address, private_key: privateKey, api_key: await apiKey(address) }));
+const { RPC_URL, DATABASE_URL } = process.env;
+const secrets = [...secretsOfUrl(RPC_URL, "RPC_URL"), ...secretsOfDatabaseUrl(DATABASE_URL, "DATABASE_URL")];
+redactOutput(redactor(secrets), [process.stderr]);
+
+try {
+  const privateKey = keySetting("DEMO_PRIVATE_KEY");
+  const { address } = privateKeyToAccount(privateKey);
+  await fund();
+  console.log(JSON.stringify({ wallet: address, private_key: privateKey, api_key: await apiKey(address) }));
+} catch (error) {
+  // Node itself would print it past the redaction.
+  console.error(error);
+  process.exitCode = 1;
+}

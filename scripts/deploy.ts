@@ -22,7 +22,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, resolve } from "node:path";
 import { createPublicClient, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { nodeTransport } from "../protocol/node-url.ts";
+import { nodeHost, nodeTransport } from "../protocol/node-url.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
 import { checkSettings, checkWiring, DeploymentMismatch, unknownGateways } from "./deploy/read-back.ts";
@@ -32,11 +33,13 @@ const log = (line: string): void => console.log(`deploy: ${line}`);
 async function main(): Promise<void> {
   const started = Date.now();
   const target = readTarget(process.env);
+  // What is not foreseen here, and what Hardhat prints, may quote the node's URL.
+  redactOutput(redactor(secretsOfUrl(target.rpcUrl, "RPC_URL")));
   const file = resolve(target.deploymentFile);
   const client = createPublicClient({ transport: nodeTransport(target.rpcUrl, { retryCount: 1 }) });
   const chainId = await client.getChainId().catch((cause: unknown) => {
     throw new ConfigError(
-      `no node answers at RPC_URL ${target.rpcUrl} (${cause instanceof Error ? cause.message.split("\n")[0] : cause})`,
+      `no node answers at RPC_URL (${nodeHost(target.rpcUrl)}): ${cause instanceof Error ? cause.message.split("\n")[0] : cause}`,
     );
   });
   const config = readConfig(process.env, chainId);

@@ -2,10 +2,16 @@
  * The operator's commands: keys, gateways, catalog, governance, workers, treasury, pause and disputes.
  * Commands and environment: scripts/operator/commands.ts, or --help.
  */
+import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../protocol/redact.ts";
 import { ConfigError } from "../worker/errors.ts";
 import { OperatorError } from "./operator/errors.ts";
 import { runOperator } from "./operator/run.ts";
 import { VerifyError } from "./verify/errors.ts";
+
+// Errors that are not foreseen are shown as they are, and may quote URLs; results go to stdout as they are.
+const { RPC_URL, DATABASE_URL } = process.env;
+const secrets = [...secretsOfUrl(RPC_URL, "RPC_URL"), ...secretsOfDatabaseUrl(DATABASE_URL, "DATABASE_URL")];
+redactOutput(redactor(secrets), [process.stderr]);
 
 try {
   console.log(await runOperator(process.argv.slice(2), process.env));

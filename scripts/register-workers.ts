@@ -13,6 +13,7 @@ import { createPublicClient, createWalletClient, defineChain } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../protocol/deployment.ts";
 import { nodeTransport } from "../protocol/node-url.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
 import { ConfigError } from "../worker/errors.ts";
 import { readRegisterConfig } from "./register-workers/config.ts";
 import { Registration } from "./register-workers/registration.ts";
@@ -20,6 +21,7 @@ import { Registration } from "./register-workers/registration.ts";
 async function main(): Promise<void> {
   const started = performance.now();
   const config = readRegisterConfig(process.env);
+  redactOutput(redactor(secretsOfUrl(config.rpcUrl, "RPC_URL")));
   const deployment = parseDeployment(readFileSync(config.deploymentFile, "utf8"), config.deploymentFile);
   const chain = defineChain({
     id: deployment.chainId,

@@ -2,6 +2,7 @@
  * Recomputes a job, all jobs of a transaction, or a range of blocks from the chain alone: no API, no index, no database.
  * Usage and exit status: scripts/verify/options.ts, or --help.
  */
+import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
 import { VerifyError } from "./verify/errors.ts";
 import { readOptions, USAGE } from "./verify/options.ts";
 import { verify } from "./verify/verify.ts";
@@ -11,6 +12,8 @@ try {
   if (options === null) {
     console.log(USAGE);
   } else {
+    // Errors that are not foreseen are shown as they are, and may quote the node's URL.
+    redactOutput(redactor(secretsOfUrl(options.rpcUrl, "--rpc")), [process.stderr]);
     const { holds, json, text } = await verify(options);
     console.log(options.json ? JSON.stringify(json, null, 2) : text);
     process.exitCode = holds ? 0 : 1;

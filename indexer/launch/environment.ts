@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
-import { nodeAddress } from "../../protocol/node-url.ts";
+import { nodeUrlFault } from "../../protocol/node-url.ts";
 
 /** Something that a person has to put right; printed without a stack. */
 export class LaunchError extends Error {}
@@ -48,11 +48,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
 
 /** Both are split into address and login only when something asks the node: what is wrong with them must be said before. */
 function checkNodeUrl(setting: string, url: string): void {
-  try {
-    nodeAddress(url, setting);
-  } catch (error) {
-    throw new LaunchError(error instanceof Error ? error.message : `${setting} cannot be read`);
-  }
+  const fault = nodeUrlFault(url, setting);
+  if (fault !== null) throw new LaunchError(fault);
 }
 
 function readDeployment(file: string): Deployment {

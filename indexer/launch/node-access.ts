@@ -26,14 +26,3 @@ export const hiding = ({ rpcUrl, wsUrl, databaseUrl }: Pick<Environment, "rpcUrl
     ...secretsOfUrl(wsUrl, "WS_URL"),
     ...secretsOfDatabaseUrl(databaseUrl, "DATABASE_URL"),
   ]);
-
-type Output = Pick<NodeJS.WriteStream, "write">;
-
-/** Redacts whatever this process prints from now on: its own lines, Ponder's, and the errors of both. */
-export function redactOutput(redact: Redact, streams: readonly Output[] = [process.stdout, process.stderr]): void {
-  for (const stream of streams) {
-    const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
-    stream.write = ((chunk: unknown, ...rest: unknown[]) =>
-      write(typeof chunk === "string" ? redact(chunk) : chunk, ...rest)) as Output["write"];
-  }
-}

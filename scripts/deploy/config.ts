@@ -10,6 +10,7 @@ import {
   DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "../../contracts/ignition/settings.ts";
+import { nodeUrlFault } from "../../protocol/node-url.ts";
 
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31337;
@@ -36,7 +37,10 @@ export type Env = Record<string, string | undefined>;
 
 /** Where to deploy; needed before the chain id is known. */
 export function readTarget(env: Env): DeployTarget {
-  return { rpcUrl: required(env, "RPC_URL"), deploymentFile: required(env, "DEPLOYMENT_FILE") };
+  const rpcUrl = required(env, "RPC_URL");
+  const fault = nodeUrlFault(rpcUrl, "RPC_URL");
+  if (fault !== null) throw new ConfigError(fault);
+  return { rpcUrl, deploymentFile: required(env, "DEPLOYMENT_FILE") };
 }
 
 /** What to deploy on `chainId`. */

@@ -4,12 +4,12 @@ import {
   createPublicClient,
   createWalletClient,
   type Hex,
-  http,
   type PrivateKeyAccount,
   parseEther,
 } from "viem";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { toUnits } from "../../protocol/money.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import type { StackFile } from "./stack-file.ts";
 
@@ -19,7 +19,7 @@ type Funding = { funder: PrivateKeyAccount; owner: PrivateKeyAccount; credits: n
 /** Gives `owner` gas and the stablecoins for `credits`, which the escrow may take from now on. */
 export async function provideTokens(chain: Chain, { funder, owner, credits }: Funding): Promise<void> {
   const { InferenceEscrow, Stablecoin } = chain.contracts as Record<string, Address>;
-  const transport = http(chain.rpc_url);
+  const transport = nodeTransport(chain.rpc_url);
   const rich = createWalletClient({ account: funder, transport });
   const wallet = createWalletClient({ account: owner, transport });
   const coin = { address: Stablecoin as Address, abi: testStablecoinAbi, chain: null } as const;
@@ -33,14 +33,14 @@ export async function provideTokens(chain: Chain, { funder, owner, credits }: Fu
 /** The same, and buys the credits. */
 export async function provideCredits(chain: Chain, funding: Funding): Promise<void> {
   await provideTokens(chain, funding);
-  const wallet = createWalletClient({ account: funding.owner, transport: http(chain.rpc_url) });
+  const wallet = createWalletClient({ account: funding.owner, transport: nodeTransport(chain.rpc_url) });
   const address = chain.contracts["InferenceEscrow"] as Address;
   const escrow = { address, abi: inferenceEscrowAbi, chain: null } as const;
   await mined(chain, await wallet.writeContract({ ...escrow, functionName: "deposit", args: [funding.credits] }));
 }
 
 async function mined({ rpc_url }: Chain, hash: Hex): Promise<void> {
-  const client = createPublicClient({ transport: http(rpc_url) });
+  const client = createPublicClient({ transport: nodeTransport(rpc_url) });
   const { status } = await receiptOf(client, hash, { interval: 50 });
   if (status !== "success") throw new Error(`transaction ${hash} reverted while a wallet was funded`);
 }

@@ -23,7 +23,7 @@ import {
   serviceTokenAbi,
   workerRegistryAbi,
 } from "../../protocol/generated/abi.ts";
-import { nodeTransport } from "../../protocol/node-url.ts";
+import { nodeHost, nodeTransport, nodeUrlFault } from "../../protocol/node-url.ts";
 import { ROOT } from "../local-stack/files.ts";
 import { firstLine } from "../verify/errors.ts";
 import { LogReader } from "../verify/log-reader.ts";
@@ -81,6 +81,8 @@ export class Operator {
       );
     }
     if (typeof rpcUrl !== "string") throw new OperatorError("set RPC_URL to a node of the settlement chain");
+    const fault = nodeUrlFault(rpcUrl, "RPC_URL");
+    if (fault !== null) throw new OperatorError(fault);
     const deployment = parseDeployment(readFileSync(file, "utf8"), file);
     return new Operator(flags, env, rpcUrl, deployment, env["DATABASE_URL"] || stack.database_url);
   }
@@ -88,14 +90,15 @@ export class Operator {
   /** Makes sure that the node is of the deployment's chain; every command that looks at the chain begins with it. */
   async checkChain(): Promise<void> {
     const { chainId, startBlock, startBlockHash } = this.deployment;
+    const host = nodeHost(this.rpcUrl);
     const found = await this.client.getChainId().catch((error: unknown) => {
-      throw new OperatorError(`no node answers at ${this.rpcUrl}: ${firstLine(error)}`);
+      throw new OperatorError(`no node answers at ${host}: ${firstLine(error)}`);
     });
     if (found !== chainId)
-      throw new OperatorError(`${this.rpcUrl} is chain ${found}, the deployment is on chain ${chainId}`);
+      throw new OperatorError(`the node at ${host} is chain ${found}, the deployment is on chain ${chainId}`);
     const block = await this.client.getBlock({ blockNumber: BigInt(startBlock) }).catch(() => null);
     if (block?.hash !== startBlockHash) {
-      throw new OperatorError(`${this.rpcUrl} is another chain of the id ${chainId} than the deployment's`);
+      throw new OperatorError(`the node at ${host} is another chain of the id ${chainId} than the deployment's`);
     }
   }
 

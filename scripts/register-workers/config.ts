@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
+import { isNodeUrl, NODE_URL_HELP } from "../../protocol/node-url.ts";
 import { ConfigError } from "../../worker/errors.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
@@ -22,7 +23,7 @@ const workersSchema = z.array(
   }),
 );
 const envSchema = z.object({
-  RPC_URL: z.url({ protocol: /^https?$/ }),
+  RPC_URL: z.url({ protocol: /^https?$/ }).refine(isNodeUrl, NODE_URL_HELP),
   DEPLOYMENT_FILE: z.string().min(1),
   WORKERS_FILE: z.string().min(1),
   OWNER_PRIVATE_KEY: key.optional(),

@@ -3,7 +3,6 @@ import {
   createPublicClient,
   getAddress,
   type Hex,
-  http,
   isAddressEqual,
   type PublicClient,
   zeroAddress,
@@ -12,6 +11,7 @@ import type { AuditTransaction } from "../../protocol/audit/calls.ts";
 import { type AuditAddresses, type ChainLog, decodeLogs } from "../../protocol/audit/event-log.ts";
 import type { AuditWindows } from "../../protocol/audit/evidence.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
+import { nodeHost, nodeTransport } from "../../protocol/node-url.ts";
 import { firstLine, VerifyError } from "./errors.ts";
 import { LogReader } from "./log-reader.ts";
 
@@ -49,19 +49,20 @@ export class Chain {
     span: bigint;
   }): Promise<Chain> {
     const { rpcUrl, escrow, startBlock, span } = given;
-    const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
+    const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
+    const host = nodeHost(rpcUrl);
     const chainId = await client.getChainId().catch((error: unknown) => {
-      throw new VerifyError(`no node answers at ${rpcUrl}: ${firstLine(error)}`);
+      throw new VerifyError(`no node answers at ${host}: ${firstLine(error)}`);
     });
     if (given.chainId !== null && given.chainId !== chainId) {
       throw new VerifyError(
-        `wrong chain: ${rpcUrl} is chain ${chainId}, but the stack file's escrow is on chain ${given.chainId}. Give --rpc a node of that chain, or --escrow for this one.`,
+        `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${given.chainId}. Give --rpc a node of that chain, or --escrow for this one.`,
       );
     }
     const code = await client.getCode({ address: escrow });
     if (code === undefined || code === "0x") {
       throw new VerifyError(
-        `there is no contract at ${escrow} on chain ${chainId} (${rpcUrl}): wrong chain, or wrong --escrow`,
+        `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
       );
     }
     const contract = { address: escrow, abi: inferenceEscrowAbi } as const;

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { z } from "zod";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import { nodeUrlFault } from "../../protocol/node-url.ts";
 import { ROOT } from "../local-stack/files.ts";
 import { firstLine, VerifyError } from "./errors.ts";
 
@@ -60,7 +61,8 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
     const missing = [rpcUrl ? [] : "--rpc URL", escrow ? [] : "--escrow ADDRESS"].flat().join(" and ");
     throw new VerifyError(`${missing} needed: there is no ${stackFile} to read them from (npm start writes it)`);
   }
-  if (!URL.canParse(rpcUrl)) throw new VerifyError(`--rpc ${rpcUrl} is not a URL`);
+  const fault = nodeUrlFault(rpcUrl, "--rpc");
+  if (fault !== null) throw new VerifyError(fault);
   if (!isAddress(escrow)) throw new VerifyError(`--escrow ${escrow} is not an address (or its checksum is wrong)`);
   if (values["text-file"] !== undefined && target.kind === "range") {
     throw new VerifyError("--text-file needs one job, not a range of blocks");
