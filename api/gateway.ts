@@ -82,7 +82,6 @@ export class Gateway {
     this.head = new Head(this.rpc, logger);
     this.index = new IndexWatch(pool, this.head, logger);
     this.keys = new Keys(pool);
-    this.balances = new Balances(this.rpc, contracts.InferenceEscrow);
     this.directory = new Directory(this.rpc, contracts, this.head, logger);
     this.workerClient = new WorkerClient(endpointPolicy(config));
     this.#incidents = new IncidentStore(pool, logger);
@@ -103,6 +102,8 @@ export class Gateway {
       logger,
     );
     const { address } = signingAccount(config.GATEWAY_PRIVATE_KEY);
+    const { InferenceEscrow: escrow } = contracts;
+    this.balances = new Balances(this.rpc, { escrow, signer: address, head: this.head });
     this.signerLock = new SignerLock(config.DATABASE_URL, chainId, address, logger);
   }
 

@@ -1,18 +1,17 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import { type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
 
 /** What a wallet allows gateways to lock, and what they locked on the UTC day `spentDay` (days since 1970). */
 export type SpendingLimits = { frozen: boolean; dailyLimit: number | null; spentToday: number; spentDay: number };
 
-/** A wallet's account at the end of one block. `ended`: those of the jobs asked for that hold no escrow there any more. */
+/** A wallet's account at the end of one block. `sent`: how many transactions of our signer the chain has there; 0 where nobody asked. */
 export type AccountAtBlock = {
   block: number;
   free: number;
   escrowed: number;
   limits: SpendingLimits;
-  ended: ReadonlySet<Hex>;
+  sent: number;
 };
 
 const READ_TIMEOUT_MS = 3_000;
@@ -21,27 +20,28 @@ const RETRY_MS = [100, 300, 900];
 /** Bits of an account's flags. */
 const FROZEN = 1;
 const LIMITED = 2;
-/** States of a job whose escrow is still held. None: a reorganisation took its lock back, and its end with it. */
-const HOLDING: readonly number[] = [ChainStatus.None, ChainStatus.Locked, ChainStatus.Acknowledged, ChainStatus.Proven];
 
-/** Reads a wallet's account and jobs of it at one block, so that balance and jobs are of the same state of the chain. */
+/** Reads a wallet's account and our signer's nonce at one block: together they tell which of our settlements the balance has. */
 export class AccountReader {
   readonly #rpc: Rpc;
   readonly #escrow: Address;
+  readonly #signer: Address;
 
-  constructor(rpc: Rpc, escrow: Address) {
+  /** `signer`: whose settlements are to be told apart. */
+  constructor(rpc: Rpc, escrow: Address, signer: Address) {
     this.#rpc = rpc;
     this.#escrow = escrow;
+    this.#signer = signer;
   }
 
   /**
-   * The account at the newest block. `jobs` is asked once that block is known: a job that is settled only from then on is settled in a
-   * later one. Rejects with RpcUnreachable, also where the nodes do not come to agree.
+   * The account at the newest block. `needsSent` is asked once that block is known, and tells whether transactions of ours can be in it:
+   * what leaves only from then on is mined in a later one. Rejects with RpcUnreachable, also where the nodes do not come to agree.
    */
-  async read(wallet: Address, jobs: () => Iterable<Hex>): Promise<AccountAtBlock> {
+  async read(wallet: Address, needsSent: () => boolean): Promise<AccountAtBlock> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await twice(() => this.#atNewest(wallet, jobs));
+        return await twice(() => this.#atNewest(wallet, needsSent));
       } catch (error) {
         const pause = RETRY_MS[attempt];
         if (!(error instanceof RpcError)) throw error;
@@ -51,12 +51,9 @@ export class AccountReader {
     }
   }
 
-  async #atNewest(wallet: Address, jobs: () => Iterable<Hex>): Promise<AccountAtBlock> {
+  async #atNewest(wallet: Address, needsSent: () => boolean): Promise<AccountAtBlock> {
     const block = await this.#rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS);
-    const [account, ended] = await Promise.all([
-      this.#account(wallet, block),
-      Promise.all([...jobs()].map(async (jobId) => ((await this.#hasEnded(jobId, block)) ? [jobId] : []))),
-    ]);
+    const [account, sent] = await Promise.all([this.#account(wallet, block), needsSent() ? this.#sent(block) : 0]);
     const { free, escrowed, flags, dailyLimit, spentToday, spentDay } = account;
     const limits = {
       frozen: (flags & FROZEN) !== 0,
@@ -64,22 +61,17 @@ export class AccountReader {
       spentToday,
       spentDay,
     };
-    return { block: Number(block), free, escrowed, limits, ended: new Set(ended.flat()) };
+    return { block: Number(block), free, escrowed, limits, sent };
   }
 
   async #account(wallet: Address, block: Hex) {
     const question = { abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
-    const data = await this.#call(encodeFunctionData({ ...question, args: [wallet] }), block);
+    const call = { to: this.#escrow, data: encodeFunctionData({ ...question, args: [wallet] }) };
+    const data = await this.#rpc.request<Hex>("eth_call", [call, block], READ_TIMEOUT_MS);
     return decodeFunctionResult({ ...question, data });
   }
 
-  async #hasEnded(jobId: Hex, block: Hex): Promise<boolean> {
-    const question = { abi: inferenceEscrowAbi, functionName: "jobOf" } as const;
-    const data = await this.#call(encodeFunctionData({ ...question, args: [jobId] }), block);
-    return !HOLDING.includes(decodeFunctionResult({ ...question, data }).status);
-  }
-
-  #call(data: Hex, block: Hex): Promise<Hex> {
-    return this.#rpc.request<Hex>("eth_call", [{ to: this.#escrow, data }, block], READ_TIMEOUT_MS);
+  async #sent(block: Hex): Promise<number> {
+    return Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [this.#signer, block], READ_TIMEOUT_MS));
   }
 }

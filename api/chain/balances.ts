@@ -1,6 +1,7 @@
 import type { Address, Hex } from "viem";
 import { type AccountAtBlock, AccountReader, type SpendingLimits } from "./account-reader.ts";
 import { ExpectedReturns } from "./expected-returns.ts";
+import type { Head } from "./head.ts";
 import type { Operation } from "./operations.ts";
 import { endOfBlock, type MinedBatch } from "./outcome.ts";
 import type { Rpc } from "./rpc.ts";
@@ -14,8 +15,8 @@ export type Balance = { free: number; escrowed: number };
 type Entry = Balance & {
   position: number;
   limits: SpendingLimits | null;
-  /** Jobs whose return is in this balance already, although their settlement is not yet seen mined. */
-  returned: ReadonlySet<Hex>;
+  /** So many transactions of our signer are in this balance, although not all of them may be seen mined yet. */
+  sent: number;
   /** When it was last seen, and when the chain was asked for it; never asked for what events told. `performance.now()`. */
   seenAt: number;
   askedAt: number;
@@ -31,17 +32,20 @@ const MAX_ENTRIES = 10_000;
  */
 export class Balances {
   readonly #reader: AccountReader;
+  readonly #head: Pick<Head, "time">;
   readonly #entries = new Map<string, Entry>();
   readonly #returns = new ExpectedReturns();
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
-  constructor(rpc: Rpc, escrow: Address) {
-    this.#reader = new AccountReader(rpc, escrow);
+  /** `signer` sends this process's settlements, and no other process does. */
+  constructor(rpc: Rpc, { escrow, signer, head }: { escrow: Address; signer: Address; head: Pick<Head, "time"> }) {
+    this.#reader = new AccountReader(rpc, escrow, signer);
+    this.#head = head;
   }
 
-  /** Takes note of the transaction in which operations have left. */
-  sent(nonce: number, operations: readonly Operation[]): void {
+  /** Takes note of the nonce of the transaction in which operations have left; null: that came to nothing, they wait for another. */
+  sent(nonce: number | null, operations: readonly Operation[]): void {
     for (const { kind, jobId } of operations) if (kind === "complete") this.#returns.sent(jobId, nonce);
   }
 
@@ -58,20 +62,17 @@ export class Balances {
       if (known && known.position > position) continue;
       // A signer's transactions are mined in their order: this batch's balances have what those before it returned, even where
       // their receipts are seen later.
-      const returned = this.#returns.jobsOf(
-        wallet,
-        (jobId, nonce) => nonce <= batch.nonce || known?.returned.has(jobId),
-      );
+      const sent = batch.nonce + 1;
       // Events tell balances, not limits: those stay as the chain last told them.
       const limits = known?.limits ?? null;
       const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
-      this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, limits, returned, ...seen });
+      this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, limits, sent, ...seen });
     }
   }
 
-  /** A settlement that will give `credits` back is about to be sent. */
-  expectReturn(wallet: string, jobId: Hex, credits: number): void {
-    this.#returns.add(wallet.toLowerCase(), jobId, credits);
+  /** A settlement that will give `credits` back is about to be sent; it can be mined before `until` (chain time, Unix seconds). */
+  expectReturn(wallet: string, jobId: Hex, credits: number, until: number): void {
+    this.#returns.add(wallet.toLowerCase(), jobId, credits, until);
   }
 
   /** The settlement came to nothing, or is mined. */
@@ -118,14 +119,14 @@ export class Balances {
   #read(wallet: string): Promise<Balance> {
     const startedAt = performance.now();
     const done = this.#reader
-      .read(wallet as Address, () => this.#returns.jobsOf(wallet))
+      .read(wallet as Address, () => this.#returns.hasSent(wallet))
       .then((account) => this.#take(wallet, account, startedAt))
       .finally(() => this.#reading.delete(wallet));
     this.#reading.set(wallet, { startedAt, done });
     return done;
   }
 
-  #take(wallet: string, { block, free, escrowed, limits, ended }: AccountAtBlock, askedAt: number): Balance {
+  #take(wallet: string, { block, free, escrowed, limits, sent }: AccountAtBlock, askedAt: number): Balance {
     const position = endOfBlock(block);
     const known = this.#entries.get(wallet);
     if (known && known.position > position) {
@@ -133,13 +134,13 @@ export class Balances {
       known.limits = limits;
       return this.#withReturns(wallet, known);
     }
-    const entry = { free, escrowed, position, limits, returned: ended, seenAt: performance.now(), askedAt };
+    const entry = { free, escrowed, position, limits, sent, seenAt: performance.now(), askedAt };
     this.#set(wallet, entry);
     return this.#withReturns(wallet, entry);
   }
 
   #withReturns(wallet: string, entry: Entry): Balance {
-    const returning = this.#returns.sum(wallet, entry.returned);
+    const returning = this.#returns.sum(wallet, entry.sent, this.#head.time);
     return { free: entry.free + returning, escrowed: entry.escrowed - returning };
   }
 

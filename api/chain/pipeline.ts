@@ -20,8 +20,8 @@ const LOCKLESS_MS = 250;
 /** Transactions that may go out at once before pacing sets in. */
 const BURST = 5;
 
-/** Called with the nonce of a batch's transaction and its operations. */
-type SentObserver = (nonce: number, operations: readonly Operation[]) => void;
+/** Called with the nonce of a batch's transaction and its operations; null: they go into another one. */
+type SentObserver = (nonce: number | null, operations: readonly Operation[]) => void;
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
 /**
@@ -54,7 +54,7 @@ export class Pipeline {
     this.#logger = context.logger;
     this.#pacer = new Pacer(options.sendsPerSecond, BURST);
     this.#reorgs = new ReorgWatch(context, rpc);
-    this.#finisher = new Finisher(context, rpc, (item) => this.#queue.push(item));
+    this.#finisher = new Finisher(context, rpc, (item) => this.#requeue(item));
   }
 
   /**
@@ -89,7 +89,7 @@ export class Pipeline {
     return this.#queue.age(Date.now()) > BACKLOG_LIMIT_MS;
   }
 
-  /** Calls `observer` for each batch that is on record, before it is broadcast. */
+  /** Calls `observer` for each batch that is on record, before it is broadcast, and for operations whose transaction came to nothing. */
   onSent(observer: SentObserver): void {
     this.#sentObservers.push(observer);
   }
@@ -166,6 +166,12 @@ export class Pipeline {
     this.#reorgs.stop();
     clearTimeout(this.#timer);
     for (const item of this.#queue.drain()) item.reject(new NotSent(reason));
+  }
+
+  /** Takes back an operation whose transaction came to nothing. */
+  #requeue(item: Waiting): void {
+    for (const observer of this.#sentObservers) observer(null, [item.operation]);
+    this.#queue.push(item);
   }
 
   #later(ms: number): void {

@@ -56,10 +56,10 @@ export function submitSettlement(
   credits: number,
 ): Settling {
   const { jobId, wallet, signed } = job;
-  const deadline = (job.lockedAt + context.times.completion + context.times.inclusion) * 1000;
-  context.balances.expectReturn(wallet, jobId, job.creditsLocked - credits);
+  const until = job.lockedAt + context.times.completion + context.times.inclusion;
+  context.balances.expectReturn(wallet, jobId, job.creditsLocked - credits, until);
   const submission = context.pipeline.submit(
-    completeOperation(signed.completion, signed.signature, job.attempt, job.countedTokens, wallet, deadline),
+    completeOperation(signed.completion, signed.signature, job.attempt, job.countedTokens, wallet, until * 1000),
   );
   const done = submission.mined.then((outcome) => finish(context, job, outcome));
   done.catch((error) => {

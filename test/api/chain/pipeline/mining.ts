@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MAX_IN_FLIGHT } from "../../../../api/chain/gathering.ts";
 import { eventually } from "../../../support/api-client.ts";
-import { lock, sleep, type World } from "./world.ts";
+import { account, lock, sleep, type World } from "./world.ts";
 
 /** Transactions that wait, are dropped or get stuck, or lose their nonce. */
 export function mining(world: World): void {
@@ -70,9 +70,17 @@ export function mining(world: World): void {
     it("costs the operation a new nonce, not its life", async () => {
       const { pipeline, head } = await world.start();
       await pipeline.submit(lock(head)).mined;
+      const nonce = await world.node.getTransactionCount({ address: account.address });
       await world.useNextNonce();
-      const outcome = await pipeline.submit(lock(head)).mined;
+      const operation = lock(head);
+      const left: (number | null)[] = [];
+      pipeline.onSent((transaction, operations) => {
+        if (operations.some(({ jobId }) => jobId === operation.jobId)) left.push(transaction);
+      });
+      const outcome = await pipeline.submit(operation).mined;
       expect(outcome.status).toBe("mined");
+      // Whoever counts on it is told that it is in no transaction for a while.
+      expect(left).toEqual([nonce, null, nonce + 1]);
     });
   });
 }
