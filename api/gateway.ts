@@ -21,6 +21,7 @@ import { OverdueJobs } from "./jobs/overdue.ts";
 import { JobReader } from "./jobs/read.ts";
 import { Recovery } from "./jobs/recover.ts";
 import { Runs } from "./jobs/runs.ts";
+import { noteUnawaitedSettlements } from "./jobs/unawaited-settlement.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
@@ -155,6 +156,7 @@ export class Gateway {
     this.pipeline = new Pipeline(context, rpc, { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND });
     this.pipeline.onSent((nonce, operations) => this.balances.sent(nonce, operations));
     this.pipeline.onMined((batch) => this.balances.observe(batch));
+    this.pipeline.onMined(noteUnawaitedSettlements(store, logger));
     this.index.start(config.SENDS_PER_SECOND, (perSecond) => this.pipeline.setSendRate(perSecond));
     const [{ takenUp }] = await Promise.all([this.pipeline.start(), this.directory.start()]);
     await this.workers.start();

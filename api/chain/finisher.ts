@@ -11,8 +11,11 @@ const MAX_TRIES = 3;
 const KEEP_BLOCKS = 1_000;
 const RETRY_MS = 1_000;
 
-/** Called for each mined batch, before the promises of its operations resolve. */
-export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
+/**
+ * Called for each mined batch, before the promises of its operations resolve. `awaited`: false where it has none, because an earlier
+ * process sent it or a reorganisation took it back.
+ */
+export type BatchObserver = (batch: MinedBatch, blockTime: number, awaited: boolean) => void;
 
 /** Brings recorded transactions to their end and tells each operation what became of it. */
 export class Finisher {
@@ -56,7 +59,7 @@ export class Finisher {
   async #resolve(row: OutboxRow, batch: MinedBatch, items: Waiting[]): Promise<void> {
     const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
     this.#context.head.observe(batch.blockNumber, blockTime);
-    for (const observer of this.#observers) observer(batch, blockTime);
+    for (const observer of this.#observers) observer(batch, blockTime, items.length > 0);
     this.#context.metrics.batchItems.observe(row.items.length);
     for (const [index, item] of items.entries()) this.#resolveItem(item, index, batch, blockTime);
     await this.#record(row.nonce, batch);

@@ -1,12 +1,31 @@
 import { type Hex, keccak256 } from "viem";
-import { describe, expect, it } from "vitest";
-import { batchCalldata, batchGas } from "../../../../api/chain/operations.ts";
+import { describe, expect, it, vi } from "vitest";
+import { batchCalldata, batchGas, type Operation } from "../../../../api/chain/operations.ts";
 import { SignerLock } from "../../../../api/chain/signer-lock.ts";
 import { signVariant } from "../../../../api/chain/transaction.ts";
+import { answeredJob, placeOf } from "./settlement.ts";
 import { account, lock, logger, sleep, type World } from "./world.ts";
 
 /** Processes that end, and processes beside each other. */
 export function processes(world: World): void {
+  /** Ends a process that has put the operation on record, without having broadcast it. Returns the transaction. */
+  const endWithout = async ({ pipeline, head, outbox }: Awaited<ReturnType<World["start"]>>, operation: Operation) => {
+    await pipeline.stop(1_000);
+    const operations = [operation];
+    const nonce = await world.node.getTransactionCount({ address: account.address });
+    const context = {
+      account,
+      chainId: world.stack.info.chain_id,
+      escrow: world.stack.info.contracts.InferenceEscrow as Hex,
+      head,
+      priorityFee: 1_000_000_000n,
+      feeCap: 500_000_000_000n,
+    };
+    const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
+    await outbox.insert({ nonce, gas: batchGas(operations), items: operations }, variant, []);
+    return variant.hash;
+  };
+
   describe("a process that ends between signing and mining", () => {
     it("leaves its transaction to the next one, which finishes the very same bytes", async () => {
       const first = await world.start();
@@ -24,6 +43,17 @@ export function processes(world: World): void {
       expect(await second.outbox.open()).toEqual([]);
       const again = await second.pipeline.submit(operation).mined;
       expect(again).toMatchObject({ status: "reverted", revert: { name: "Job_AlreadyExists" } });
+    });
+
+    it("leaves a settlement to the next one, which writes where it was mined", async () => {
+      const first = await world.start();
+      const settlement = await answeredJob(world, first);
+      const hash = await endWithout(first, settlement);
+
+      await world.start();
+      const place = await placeOf(world, hash);
+      const noted = async () => expect(await world.store.find(settlement.jobId)).toMatchObject(place);
+      await vi.waitFor(noted, { timeout: 60_000, interval: 50 });
     });
 
     it("does not keep the next one from starting while the chain mines nothing", async () => {
@@ -49,23 +79,10 @@ export function processes(world: World): void {
 
     it("that never broadcast it: the next one does", async () => {
       const first = await world.start();
-      const { head, outbox } = first;
-      await first.pipeline.stop(1_000);
-      const operations = [lock(head)];
-      const nonce = await world.node.getTransactionCount({ address: account.address });
-      const context = {
-        account,
-        chainId: world.stack.info.chain_id,
-        escrow: world.stack.info.contracts.InferenceEscrow as Hex,
-        head,
-        priorityFee: 1_000_000_000n,
-        feeCap: 500_000_000_000n,
-      };
-      const variant = await signVariant(context as never, nonce, batchGas(operations), batchCalldata(operations));
-      await outbox.insert({ nonce, gas: batchGas(operations), items: operations }, variant, []);
+      const hash = await endWithout(first, lock(first.head));
 
       await world.start();
-      expect((await world.node.getTransactionReceipt({ hash: variant.hash })).status).toBe("success");
+      expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
     });
   });
 

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { describe, expect, it, vi } from "vitest";
 import { failOperation } from "../../../../api/chain/operations.ts";
 import { FailureReason } from "../../../../protocol/job-status.ts";
+import { answeredJob, placeOf, settle } from "./settlement.ts";
 import { lock, sleep, type World } from "./world.ts";
 
 /** What a reorganisation takes back or moves. */
@@ -26,6 +27,23 @@ export function reorganisations(world: World): void {
       expect((await pipeline.submit(failOperation(operation.jobId, FailureReason.Cancelled)).mined).status).toBe(
         "mined",
       );
+    });
+
+    it("that takes a settlement back: the job's row says where it is mined then", async () => {
+      const started = await world.start();
+      const settlement = await answeredJob(world, started);
+      const hash = await settle(world, started.pipeline, settlement);
+      const row = () => world.store.find(settlement.jobId);
+      const before = await placeOf(world, hash);
+      expect(await row()).toMatchObject(before);
+      world.takenBack = [];
+      await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+      await vi.waitFor(() => expect(world.takenBack).toEqual([settlement.jobId]), { timeout: 60_000, interval: 50 });
+      const again = async () => expect(await row()).toMatchObject({ state: "settled", settlementTx: hash });
+      await vi.waitFor(again, { timeout: 60_000, interval: 50 });
+      const now = await placeOf(world, hash);
+      expect(now.settlementBlock).toBeGreaterThan(before.settlementBlock);
+      expect(await row()).toMatchObject(now);
     });
   });
 

@@ -8,8 +8,10 @@ import { lockOperation } from "../../../../api/chain/operations.ts";
 import { Outbox } from "../../../../api/chain/outbox.ts";
 import { Pipeline } from "../../../../api/chain/pipeline.ts";
 import { connectRpc } from "../../../../api/chain/rpc.ts";
+import { noteUnawaitedSettlements } from "../../../../api/jobs/unawaited-settlement.ts";
 import { Metrics } from "../../../../api/metrics.ts";
 import { migrate, openDatabase } from "../../../../api/store/database.ts";
+import { JobStore } from "../../../../api/store/jobs.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { DEPLOYER_KEY, GATEWAY } from "../../../../scripts/local-stack/accounts.ts";
 import { provideCredits } from "../../../../scripts/local-stack/funding.ts";
@@ -31,6 +33,7 @@ export class World {
   stack!: TestStack;
   pool!: pg.Pool;
   node!: ReturnType<typeof testClient>;
+  store!: JobStore;
   /** Jobs of which a pipeline said that a reorganisation took them back. */
   takenBack: Hex[] = [];
   #open: { pipeline: Pipeline; head: Head }[] = [];
@@ -40,6 +43,7 @@ export class World {
     const { database_url, rpc_url } = this.stack.info;
     await migrate(database_url, logger);
     this.pool = openDatabase(database_url, logger, 5);
+    this.store = new JobStore(this.pool);
     this.node = testClient(rpc_url);
     const funder = privateKeyToAccount(DEPLOYER_KEY);
     await provideCredits(this.stack.info, { funder, owner, credits: 10_000 });
@@ -121,7 +125,10 @@ export class World {
       replaceAfterMs,
       feeCap,
       metrics: new Metrics(),
-      takenBack: async (jobIds: Hex[]) => void this.takenBack.push(...jobIds),
+      takenBack: async (jobIds: Hex[]) => {
+        await this.store.reopen(jobIds);
+        this.takenBack.push(...jobIds);
+      },
       maySend: () => true,
       fatal: (error: unknown) => {
         throw error;
@@ -129,6 +136,7 @@ export class World {
       stopping: () => pipeline.stopping,
     };
     const pipeline: Pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 1_000 });
+    pipeline.onMined(noteUnawaitedSettlements(this.store, logger));
     this.#open.push({ pipeline, head });
     const { takenUp } = await pipeline.start();
     return { pipeline, head, outbox: context.outbox, takenUp };
