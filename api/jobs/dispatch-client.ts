@@ -86,12 +86,22 @@ export class WorkerClient {
     }
   }
 
-  /** Asks a worker how it is: at most a few kilobytes of JSON within `timeoutMs`. Rejects with what is wrong. */
+  /**
+   * Asks a worker how it is: at most a few kilobytes of JSON within `timeoutMs`. Rejects with what is wrong: an error named
+   * `TimeoutError` when the answer is late, wherever the time went.
+   */
   async probe(endpoint: string, timeoutMs: number): Promise<ProbedHealth> {
-    const response = await request(urlOf(endpoint, "/healthz", this.#policy), {
-      dispatcher: this.#agent,
-      signal: AbortSignal.timeout(timeoutMs),
-    });
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      return await this.#health(endpoint, signal);
+    } catch (error) {
+      // undici hears of the signal only once it is connected, and rejects in its own words where it does not get so far.
+      throw signal.aborted ? signal.reason : error;
+    }
+  }
+
+  async #health(endpoint: string, signal: AbortSignal): Promise<ProbedHealth> {
+    const response = await request(urlOf(endpoint, "/healthz", this.#policy), { dispatcher: this.#agent, signal });
     const text = (await readBounded(response.body, REFUSAL_BYTES)).toString("utf8");
     if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
     const health = probeSchema.safeParse(jsonOrNull(text));
