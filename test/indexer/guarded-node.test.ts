@@ -25,13 +25,16 @@ test("indexes, and says nothing of the secrets when the node turns it away", asy
   await stage.caughtUp();
   expect(node.served).toBeGreaterThan(before);
 
-  node.refuse();
+  // The head is told still, so Ponder asks what happened there, and logs what it hears.
+  node.refuse("eth_getLogs");
   await stage.world.deposit(1_000);
+  await expect.poll(() => indexer.log, { timeout: 60_000 }).toMatch(/Received JSON-RPC error[\s\S]*not yours: /);
   await indexer.stop("SIGINT");
   for (const secret of node.secrets) expect(indexer.log).not.toContain(secret);
 
+  node.refuse();
   const again = await stage.launchIndexer({ rpcUrl: node.url, wsUrl: "" });
   expect(await again.part.exited).toBe(1);
   expect(again.log).toContain("no node answers at RPC_URL (127.0.0.1");
   for (const secret of node.secrets) expect(again.log).not.toContain(secret);
-}, 120_000);
+}, 240_000);

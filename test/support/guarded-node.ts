@@ -7,8 +7,8 @@ export type GuardedNode = {
   url: string;
   /** What must be in no log. */
   secrets: string[];
-  /** Turned away from now on, with an answer that quotes the request, as some gateways of providers do. */
-  refuse: () => void;
+  /** Turned away from now on, with an answer that quotes the request, as some gateways of providers do: every request, or those of a method. */
+  refuse: (method?: string) => void;
   /** Requests that had the password and the key. */
   readonly served: number;
   stop: () => Promise<void>;
@@ -20,16 +20,17 @@ const [USER, PASSWORD, KEY] = ["operator", "pass/wörd%of the node", "0f1e2d3c4b
 export async function startGuardedNode(answer: (body: string) => Promise<string>): Promise<GuardedNode> {
   const authorization = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString("base64")}`;
   let served = 0;
-  let refusing = false;
+  let refusing = (_body: string): boolean => false;
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
-    if (refusing || request.headers.authorization !== authorization || request.url !== `/v3/${KEY}`) {
+    const body = Buffer.concat(parts).toString("utf8");
+    if (refusing(body) || request.headers.authorization !== authorization || request.url !== `/v3/${KEY}`) {
       response.writeHead(401, { "content-type": "text/plain" });
       return void response.end(`not yours: ${request.url} with ${request.headers.authorization}`);
     }
     try {
-      const reply = await answer(Buffer.concat(parts).toString("utf8"));
+      const reply = await answer(body);
       served++;
       response.writeHead(200, { "content-type": "application/json" }).end(reply);
     } catch {
@@ -43,8 +44,8 @@ export async function startGuardedNode(answer: (body: string) => Promise<string>
   return {
     url: `http://${login}@127.0.0.1:${port}/v3/${KEY}`,
     secrets: [KEY, PASSWORD, encodeURIComponent(PASSWORD), authorization.slice("Basic ".length)],
-    refuse: () => {
-      refusing = true;
+    refuse: (method = "") => {
+      refusing = (body) => body.includes(method);
     },
     get served() {
       return served;
