@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import OpenAI from "openai";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { type ApiClient, apiClient, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
@@ -36,6 +37,12 @@ export class World {
   async metric(name: string, value: number): Promise<void> {
     const text = async () => (await fetch(`${this.stack.info.base_url}/metrics`)).text();
     await eventually(text, (now) => now.split("\n").includes(`${name} ${value}`));
+  }
+
+  /** Jobs that were ever locked. */
+  async locks(): Promise<number> {
+    const question = { address: this.chain.escrow, abi: inferenceEscrowAbi, eventName: "JobLocked" } as const;
+    return (await this.chain.client.getContractEvents({ ...question, fromBlock: 0n })).length;
   }
 
   /** Waits until no job holds credits: what earlier tests started is settled. */

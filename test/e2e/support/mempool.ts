@@ -6,19 +6,36 @@ import type { Stack } from "../../support/stack.ts";
 
 const COMPLETE = toFunctionSelector(getAbiItem({ abi: inferenceEscrowAbi, name: "complete" })).slice(2);
 
+const LOCK = toFunctionSelector(getAbiItem({ abi: inferenceEscrowAbi, name: "lock" })).slice(2);
+
+type Waiting = { hash: string; input: string };
+
+async function pending({ info }: Stack): Promise<Waiting[]> {
+  type Pool = { pending: Record<string, Record<string, Waiting>> };
+  const pool = await rpc<Pool>(info.rpc_url, "txpool_content", []);
+  return Object.values(pool.pending).flatMap((ofSender) => Object.values(ofSender));
+}
+
 /** Hashes of transactions that settle the job and wait in the node to be mined. */
-export async function pendingSettlements({ info }: Stack, jobId: string): Promise<string[]> {
-  type Pool = { pending: Record<string, Record<string, { hash: string; input: string }>> };
-  const { pending } = await rpc<Pool>(info.rpc_url, "txpool_content", []);
+export async function pendingSettlements(stack: Stack, jobId: string): Promise<string[]> {
   const id = (fromApiJobId(jobId) as Hex).slice(2);
-  return Object.values(pending)
-    .flatMap((ofSender) => Object.values(ofSender))
+  return (await pending(stack))
     .filter(({ input }) => input.includes(COMPLETE) && input.includes(id))
     .map(({ hash }) => hash);
 }
 
+/** Locks of jobs that wait in the node to be mined. */
+export async function pendingLocks(stack: Stack): Promise<number> {
+  return (await pending(stack)).reduce((sum, { input }) => sum + input.split(LOCK).length - 1, 0);
+}
+
+/** Mines what waits in the node, while mining is stopped. */
+export async function mineBlock({ info }: Stack): Promise<void> {
+  await rpc(info.rpc_url, "evm_mine", []);
+}
+
 /** Stops the mining of blocks, or starts it again and mines what waits. */
-export async function mining({ info }: Stack, on: boolean): Promise<void> {
-  await rpc(info.rpc_url, "evm_setAutomine", [on]);
-  if (on) await rpc(info.rpc_url, "evm_mine", []);
+export async function mining(stack: Stack, on: boolean): Promise<void> {
+  await rpc(stack.info.rpc_url, "evm_setAutomine", [on]);
+  if (on) await mineBlock(stack);
 }
