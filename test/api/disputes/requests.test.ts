@@ -4,13 +4,13 @@ import { startTestStack } from "../../support/stack.ts";
 import { comparison } from "./requests/comparison.ts";
 import { refusals } from "./requests/refusals.ts";
 import { unsettled } from "./requests/unsettled.ts";
-import { WORKERS } from "./requests/workers.ts";
+import { DISPUTE_WAIT_MS, WORKERS } from "./requests/workers.ts";
 import { Scene } from "./support.ts";
 
 let scene: Scene;
 
 beforeAll(async () => {
-  const env = { api: { DISPUTE_WAIT_SECONDS: "8" } };
+  const env = { api: { DISPUTE_WAIT_SECONDS: String(DISPUTE_WAIT_MS / 1_000) } };
   scene = new Scene(await startTestStack({ windows: { completion: 20 }, env, workers: WORKERS }));
 });
 afterAll(() => scene?.close());

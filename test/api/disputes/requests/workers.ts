@@ -9,3 +9,6 @@ export const WORKERS = [
   { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } },
   { models: [MUTE], env: { WORKER_FIRST_TOKEN_MS: "600000" } },
 ];
+
+/** How long the gateway waits for a settlement. */
+export const DISPUTE_WAIT_MS = 8_000;
