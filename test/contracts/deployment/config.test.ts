@@ -119,7 +119,8 @@ describe("Settings of a deployment", () => {
       "twice",
     );
     expect(errorOf({ ...MAINNET, DEPLOYER_PRIVATE_KEY: "0x12" }, 1)).to.contain("DEPLOYER_PRIVATE_KEY");
-    expect(() => readTarget({ RPC_URL: "x" })).to.throw(ConfigError, "DEPLOYMENT_FILE is required");
+    expect(() => readTarget({ RPC_URL: "http://127.0.0.1:8545" })).to.throw(ConfigError, "DEPLOYMENT_FILE is required");
+    expect(() => readTarget({ RPC_URL: "x", DEPLOYMENT_FILE: "x" })).to.throw(ConfigError, "RPC_URL is not a URL");
     expect(() => readTarget({ DEPLOYMENT_FILE: "x" })).to.throw(ConfigError, "RPC_URL is required");
   });
 });
