@@ -3,7 +3,7 @@ export { getAccount } from "./accounts.ts";
 export { getDispute, listDisputes, listSlashes } from "./disputes.ts";
 export { beforeBlock, listEvents, listJobEvents, listWalletEvents } from "./events.ts";
 export { getHead } from "./head.ts";
-export { getJob, getJobs, type JobQuery, listJobs, listOverdueJobs, UnknownCursor } from "./jobs.ts";
+export { getJob, getJobs, getPositions, type JobQuery, listJobs, listOverdueJobs, UnknownCursor } from "./jobs.ts";
 export { getModel, listModels } from "./models.ts";
 export { IndexUnavailable } from "./query.ts";
 export type * from "./rows.ts";

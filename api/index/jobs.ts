@@ -60,9 +60,17 @@ export async function getJob(reader: Reader, jobId: string): Promise<JobRow | nu
 
 /** Those of the jobs that the index knows, in any order, whosever they are. */
 export async function getJobs(reader: Reader, jobIds: readonly string[]): Promise<JobRow[]> {
-  const ids = jobIds.map(fromApiJobId).filter((id) => id !== null);
-  if (ids.length === 0) return [];
-  return read<JobRow>(reader, "jobs_named", `SELECT ${COLUMNS} FROM ${view("job")} WHERE id = ANY($1)`, [ids]);
+  if (jobIds.length === 0) return [];
+  const text = `SELECT ${COLUMNS} FROM ${view("job")} WHERE id = ANY($1)`;
+  return read<JobRow>(reader, "jobs_named", text, [jobIds.map(fromApiJobId)]);
+}
+
+/** Positions of those of the jobs that the index knows, by their API ids. */
+export async function getPositions(reader: Reader, jobIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (jobIds.length === 0) return new Map();
+  const text = `SELECT ${API_JOB_ID("id")} AS id, position FROM ${view("job")} WHERE id = ANY($1)`;
+  const rows = await read<{ id: string; position: number }>(reader, "jobs_positions", text, [jobIds.map(fromApiJobId)]);
+  return new Map(rows.map(({ id, position }) => [id, position]));
 }
 
 export type JobQuery = {

@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import {
   getJob,
   getJobs,
+  getPositions,
   IndexUnavailable,
   type JobQuery,
   type JobRow,
@@ -68,7 +69,7 @@ export class JobReader {
       job: jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject,
       position: row.position,
     }));
-    const fresh = await this.#notIndexed(own.jobs, page, cursors);
+    const fresh = await this.#notIndexed(own.ids, page, cursors);
     const matching = [...fresh, ...indexed]
       .filter(({ job }) => query.status === undefined || job.status === query.status)
       // What is not mined for the index yet is newest; ids order it. The sort is stable: own jobs come newest first.
@@ -125,26 +126,32 @@ export class JobReader {
    * chain's order; infinite where the index has none.
    */
   async #notIndexed(
-    own: readonly StoredJob[],
+    own: readonly string[],
     { rows, hasMore }: { rows: readonly JobRow[]; hasMore: boolean },
     { before, after }: Cursors,
   ): Promise<{ job: JobObject; position: number }[]> {
     const listed = new Set(rows.map((row) => row.id));
-    const unlisted = own
-      .map((stored) => ({ stored, id: toApiJobId(stored.jobId) }))
-      .filter(({ id }) => !listed.has(id));
-    if (unlisted.length === 0) return [];
-    const ids = unlisted.map(({ id }) => id);
-    const indexed = new Map((await this.#indexed(() => getJobs(this.#pool, ids), [])).map((row) => [row.id, row]));
+    const unlisted = own.filter((id) => !listed.has(id));
+    const positions = await this.#indexed(() => getPositions(this.#pool, unlisted), new Map<string, number>());
     // The chain's order of two jobs can be another than that of their ids: what has a position is on the page that it belongs to.
     const last = hasMore ? (rows.at(-1)?.position ?? -1) : -1;
     const from = Math.max(last, after?.position ?? -1);
     const to = before?.position ?? Number.POSITIVE_INFINITY;
-    return unlisted.flatMap(({ stored, id }) => {
-      const row = indexed.get(id) ?? null;
+    const ids = unlisted.filter((id) => {
+      const position = positions.get(id);
       // What the index does not have is newer than all that it has: it was on a page before this one.
-      if (row === null ? before !== undefined : row.position <= from || row.position >= to) return [];
-      const job = jobObject(row, stored, this.#escrow);
+      return position === undefined ? before === undefined : position > from && position < to;
+    });
+    // Of a burst's jobs, nearly all have been left out by now.
+    const [stored, indexed] = await Promise.all([
+      this.#store.findMany(ids),
+      this.#indexed(() => getJobs(this.#pool, ids), []),
+    ]);
+    const storedById = new Map(stored.map((job) => [toApiJobId(job.jobId), job]));
+    const indexedById = new Map(indexed.map((row) => [row.id, row]));
+    return ids.flatMap((id) => {
+      const row = indexedById.get(id) ?? null;
+      const job = jobObject(row, storedById.get(id) ?? null, this.#escrow);
       return job === null ? [] : [{ job, position: row?.position ?? Number.POSITIVE_INFINITY }];
     });
   }

@@ -4,7 +4,7 @@ import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { JobQuery } from "../index/index.ts";
 import { type AnsweredStep, JobSteps, type LockedStep, type SettledStep } from "./job-steps.ts";
-import { COLUMNS, readJob, SELECT, SELECTED, type StoredJob, type StoredState } from "./stored-job.ts";
+import { COLUMNS, readJob, SELECT, type StoredJob, type StoredState } from "./stored-job.ts";
 
 export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
 
@@ -84,7 +84,7 @@ export class JobStore {
   }
 
   /**
-   * What an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones in the range, those that the query admits
+   * API ids of what an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones in the range, those that the query admits
    * and that were locked at `since` (Unix seconds) or later. Where a status is asked for: those that are in it, as far as this service
    * knows, and were locked or written since. Newest first; ids are UUIDv7, so their order is the order of creation. `end`: the oldest job
    * looked at, null if all were.
@@ -94,18 +94,18 @@ export class JobStore {
     { idAbove, idBelow, lockedFrom, lockedUntil }: JobRange,
     since: number,
     limit: number,
-  ): Promise<{ jobs: StoredJob[]; end: string | null }> {
+  ): Promise<{ ids: string[]; end: string | null }> {
     const result = await this.#pool.query({
       name: "job-newest",
       // The limit is on what is looked at, not on what is found: rare states and models would cost a walk through all of a wallet's rows.
       // Blocks' times and the database's clock can differ by a little.
       text: `WITH looked_at AS (
-               SELECT job_id, ${Object.values(COLUMNS).join(", ")}, updated_at FROM job
+               SELECT job_id, model, state, dispute_tx, locked_at, settled_at, updated_at FROM job
                WHERE wallet = $1 AND escrow_tx IS NOT NULL
                AND ($3::text IS NULL OR job_id < $3) AND ($4::text IS NULL OR job_id > $4)
                AND ($5::bigint IS NULL OR locked_at <= $5) AND ($6::bigint IS NULL OR locked_at >= $6)
                ORDER BY job_id DESC LIMIT $2)
-             SELECT ${SELECTED}, reach.looked, reach.end_id
+             SELECT job.job_id, reach.looked, reach.end_id
              FROM (SELECT count(*)::integer AS looked, min(job_id) AS end_id FROM looked_at) AS reach
              LEFT JOIN looked_at AS job
                ON ($7::text IS NULL OR job.model = $7)
@@ -126,10 +126,8 @@ export class JobStore {
       ],
     });
     const { looked, end_id } = result.rows[0] as { looked: number; end_id: string | null };
-    const jobs = result.rows
-      .filter((row) => row.job_id !== null)
-      .map(({ looked: _, end_id: __, ...row }) => readJob(row));
-    return { jobs, end: looked < limit ? null : end_id };
+    const ids = result.rows.flatMap(({ job_id }) => (job_id === null ? [] : [job_id as string]));
+    return { ids, end: looked < limit ? null : end_id };
   }
 
   /**

@@ -75,10 +75,9 @@ export const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
 };
 
 /** What a statement selects of `job` for `readJob`. */
-export const SELECTED = [
-  "job.job_id",
-  ...Object.entries(COLUMNS).map(([name, column]) => `job.${column} AS "${name}"`),
-].join(", ");
+const SELECTED = ["job.job_id", ...Object.entries(COLUMNS).map(([name, column]) => `job.${column} AS "${name}"`)].join(
+  ", ",
+);
 export const SELECT = `SELECT ${SELECTED} FROM job`;
 
 /** A row of `SELECTED`. */

@@ -5,11 +5,14 @@ import { startUpstream } from "../peers.ts";
 import type { Section } from "../report.ts";
 import { p50, p99, shown } from "../statistics.ts";
 import { MODEL, type System, startSystem } from "../system.ts";
+import { indexCaughtUp } from "./index-lag.ts";
 
 const REQUESTS = 500;
 /** One wallet has this share of all jobs: the largest customer. */
 const LARGEST = 10;
 const CHUNK = 100_000;
+/** Jobs that the client has at the gateway itself. */
+const OWN_JOBS = 400;
 
 /** What differs from copy `n` to copy `n`; their positions are before every real one's. */
 const VARYING: Record<string, string> = {
@@ -26,6 +29,9 @@ export async function lists(jobs: number, progress: (line: string) => void): Pro
   try {
     await load(system.target, { concurrency: 1, stream: false, requests: 3 });
     const before = await firstPage(system);
+    // A customer of today: the gateway has rows of its own that the index has as well.
+    await load(system.target, { concurrency: 8, stream: false, requests: OWN_JOBS });
+    await indexCaughtUp(system.stack);
     progress(`filling the index with ${jobs} jobs`);
     await fill(system, jobs, progress);
     const { next_cursor: cursor } = await page(system, "limit=100");
