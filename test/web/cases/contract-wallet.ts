@@ -22,12 +22,7 @@ export function contractWalletTests(given: () => { stack: TestStack; browser: Br
 
   it("signs in, and buys credits with two transactions: nobody is asked for a permit that the token would refuse", async () => {
     await visitor.signIn();
-    await visitor.page.getByRole("link", { name: "Fund your account" }).click();
-    await visitor.press(/^Get .* test USDG$/);
-    await visitor.sees("Test tokens are in your wallet");
-    visitor.wallet.asked.length = 0;
-    await visitor.press("Deposit");
-    await visitor.sees("Credits added");
+    await visitor.buyFirstCredits();
     expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 30_000 }).toBe("100");
     expect(await chainReader(stack).account(wallet.account.address)).toMatchObject({ free: 100, escrowed: 0 });

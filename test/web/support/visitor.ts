@@ -68,6 +68,16 @@ export class Visitor {
     await this.page.getByRole("button", { name: "Sign out" }).waitFor();
   }
 
+  /** Mints test tokens and deposits what the page proposes; what the wallet was asked for afterwards is of the deposit alone. */
+  async buyFirstCredits(): Promise<void> {
+    await this.page.getByRole("link", { name: "Fund your account" }).click();
+    await this.press(/^Get .* test USDG$/);
+    await this.sees("Test tokens are in your wallet");
+    this.wallet.asked.length = 0;
+    await this.press("Deposit");
+    await this.sees("Credits added");
+  }
+
   /** A number among a page's figures, by its label. */
   async figure(label: string): Promise<string | null> {
     return await this.page.locator(".figure", { hasText: label }).locator(".number").textContent();

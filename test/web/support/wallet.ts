@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { createWalletClient, type Hex, http, type PrivateKeyAccount, type RpcError } from "viem";
@@ -25,6 +26,8 @@ export class TestWallet {
   sender: ((call: { to: Hex; data: Hex }) => Promise<Hex>) | null = null;
   /** Hashes of the transactions that the page has read from the node. */
   readonly read = new Set<unknown>();
+  /** Time its node takes for an answer, ms: what a page shows in between can be seen. */
+  nodeMs = 0;
   /** Runs before a transaction is sent: what others do meanwhile. */
   beforeSending: () => Promise<void> = async () => {};
   readonly #rpcUrl: string;
@@ -122,6 +125,7 @@ export class TestWallet {
   }
 
   async #rpc(method: string, params: unknown[]): Promise<unknown> {
+    await sleep(this.nodeMs);
     const response = await fetch(this.#rpcUrl, {
       method: "POST",
       headers: { "content-type": "application/json" },

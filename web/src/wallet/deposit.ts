@@ -43,7 +43,11 @@ export async function deposit(context: ContractContext, credits: number): Promis
 async function approve({ wallet, app, account, onProgress }: ContractContext, value: bigint): Promise<void> {
   const args = [escrowOf(app).address, value];
   const call = { ...tokenOf(app), functionName: "approve", args };
-  await transact(wallet, account, call, onProgress, "Approve the amount in your wallet (1 of 2)");
+  // An approval that is mined is half of the way: the person is told of the end only.
+  const onStep = (progress: Progress): void => {
+    if (progress.step !== "done") onProgress(progress);
+  };
+  await transact(wallet, account, call, onStep, "Approve the amount in your wallet (1 of 2)");
 }
 
 export function withdraw(

@@ -17,12 +17,7 @@ export function entrySteps(person: Person): void {
 
   it("buys 100 credits with one signature and one transaction", async () => {
     const { visitor } = person;
-    await visitor.page.getByRole("link", { name: "Fund your account" }).click();
-    await visitor.press(/^Get .* test USDG$/);
-    await visitor.sees("Test tokens are in your wallet");
-    visitor.wallet.asked.length = 0;
-    await visitor.press("Deposit");
-    await visitor.sees("Credits added");
+    await visitor.buyFirstCredits();
     expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
     // The figure follows the message by the time it takes to ask for it.
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
