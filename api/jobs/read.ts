@@ -61,10 +61,11 @@ export class JobReader {
     const [page, cursors] = await Promise.all([this.#page(query), this.#cursors(query)]);
     // What was locked, and had come to its state, before the newest indexed row was locked is in the index as well.
     const since = page.rows[0]?.createdAt ?? 0;
-    const own = await this.#store.newest(query, rangeOf(query, cursors), since, OVERLAY_LIMIT);
-    const known = new Map(
-      (await this.#store.findMany(page.rows.map((row) => row.id))).map((job) => [toApiJobId(job.jobId), job]),
-    );
+    const [own, stored] = await Promise.all([
+      this.#store.newest(query, rangeOf(query, cursors), since, OVERLAY_LIMIT),
+      this.#store.findMany(page.rows.map((row) => row.id)),
+    ]);
+    const known = new Map(stored.map((job) => [toApiJobId(job.jobId), job]));
     const indexed = page.rows.map((row) => ({
       job: jobObject(row, known.get(row.id) ?? null, this.#escrow) as JobObject,
       position: row.position,
