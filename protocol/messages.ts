@@ -1,4 +1,4 @@
-/** EIP-712 messages of a job and of worker enrollment, as `libraries/JobMessages.sol` and `WorkerRegistry.sol` verify them. */
+/** EIP-712 messages, as `JobMessages.sol` and `WorkerRegistry.sol` verify them. */
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { parseSignature } from "viem";
 
@@ -22,6 +22,28 @@ export const jobMessageTypes = {
   ],
 } as const;
 
+/** A client's consent to one job, signed by its wallet's authorization key. */
+export const authorizationTypes = {
+  Authorization: [
+    { name: "jobId", type: "bytes16" },
+    { name: "wallet", type: "address" },
+    { name: "operator", type: "uint8" },
+    { name: "model", type: "uint16" },
+    { name: "maxTokens", type: "uint32" },
+    { name: "maxCredits", type: "uint32" },
+    { name: "requestHash", type: "bytes32" },
+    { name: "expiresAt", type: "uint40" },
+  ],
+} as const;
+
+/** A gateway key's consent to sign for an operator. */
+export const signerConsentTypes = {
+  SignerConsent: [
+    { name: "operator", type: "uint8" },
+    { name: "admin", type: "address" },
+  ],
+} as const;
+
 export const enrollmentTypes = { Enrollment: [{ name: "owner", type: "address" }] } as const;
 
 /** The gateway's offer of a job to one worker. Times are Unix seconds. */
@@ -37,7 +59,19 @@ export type Completion = {
   completedAt: number;
 };
 
-/** Domain of the job messages. */
+/** What a client signs for one job. `requestHash` is the SHA-256 of the raw request body. */
+export type Authorization = {
+  jobId: Hex;
+  wallet: Address;
+  operator: number;
+  model: number;
+  maxTokens: number;
+  maxCredits: number;
+  requestHash: Hex;
+  expiresAt: number;
+};
+
+/** Domain of all messages of the escrow. */
 export function escrowDomain(chainId: number, escrow: Address) {
   return {
     name: "InferenceEscrow",

@@ -7,7 +7,7 @@ import { type ProtocolSettings, SERVICE_TOKEN_SUPPLY, type Windows } from "./set
 
 /** The module for `settings`. Its futures' ids are stable, so an interrupted deployment continues from its journal. */
 export function protocolModule(settings: ProtocolSettings) {
-  if (settings.gateways.length === 0) throw new Error("a deployment without a gateway could never lock a job");
+  if (settings.operators.length === 0) throw new Error("a deployment without an operator could never lock a job");
   return buildModule("Protocol", (m) => {
     const { deployer, durations } = settings;
     const stablecoin =
@@ -41,6 +41,7 @@ export function protocolModule(settings: ProtocolSettings) {
         settings.guardian,
         treasury,
         settings.feeBps,
+        settings.compensationCap,
         windowsOf(durations),
       ],
       { libraries: { DisputeLogic: disputeLogic } },
@@ -49,13 +50,13 @@ export function protocolModule(settings: ProtocolSettings) {
       m.call(contract, "setEscrow", [escrow], { id: `${["registry", "treasury", "panel"][i]}_escrow` }),
     );
 
-    // One call after the other: the numbers of gateways and models are the order of their transactions.
+    // One call after the other: the numbers of operators and models are the order of their transactions.
     const inOrder = <T, Call extends Future>(
       items: readonly T[],
       call: (item: T, number: number, after: Call[]) => Call,
     ): Call[] => items.reduce<Call[]>((after, item, i) => [call(item, i + 1, after)], []);
-    const gatewaysAdded = inOrder(settings.gateways, (gateway, number, after) =>
-      m.call(escrow, "addGateway", [gateway], { id: `gateway_${number}`, after }),
+    const operatorsAdmitted = inOrder(settings.operators, (admin, number, after) =>
+      m.call(escrow, "admitOperator", [admin], { id: `operator_${number}`, after }),
     );
     const modelsListed = inOrder(LAUNCH_MODELS, (model, number, after) =>
       m.call(catalog, "list", [model], { id: `model_${number}`, after }),
@@ -64,7 +65,7 @@ export function protocolModule(settings: ProtocolSettings) {
     m.call(registry, "transferOwnership", [owner], { id: "registry_owner", after: wired });
     m.call(treasury, "transferOwnership", [owner], { id: "treasury_owner", after: wired });
     m.call(panel, "transferOwnership", [owner], { id: "panel_owner", after: wired });
-    m.call(escrow, "transferOwnership", [owner], { id: "escrow_owner", after: gatewaysAdded });
+    m.call(escrow, "transferOwnership", [owner], { id: "escrow_owner", after: operatorsAdmitted });
     m.call(catalog, "transferOwnership", [owner], { id: "catalog_owner", after: modelsListed });
     return { stablecoin, serviceToken, governor, timelock, treasury, panel, catalog, registry, disputeLogic, escrow };
   });

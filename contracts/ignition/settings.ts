@@ -32,8 +32,11 @@ export type ProtocolSettings = {
   serviceTokenHolder: Address;
   /** An existing 6-decimal stablecoin; null deploys the test stablecoin. */
   stablecoin: Address | null;
-  gateways: readonly Address[];
+  /** Operators to admit, by their admins, in the order of their numbers. They add their signers themselves. */
+  operators: readonly Address[];
   feeBps: number;
+  /** Credits that the treasury can be charged on a UTC day; a quarter of it for one operator's jobs. */
+  compensationCap: number;
   /** Millionths of an SVC. */
   minimumStake: bigint;
   /** What a slash takes, millionths of an SVC; at most the minimum stake, worth more than any job. */
@@ -84,6 +87,8 @@ export const DEFAULT_GOVERNANCE: Governance = {
 };
 
 export const DEFAULT_FEE_BPS = 1_000;
+/** 200 stablecoin units a day, 50 for one operator's jobs: one job of the highest price. */
+export const DEFAULT_COMPENSATION_CAP = 20_000;
 /** 1,000 SVC. */
 export const DEFAULT_MINIMUM_STAKE = 1_000_000_000n;
 /** 500 SVC: half of the minimum stake, so that a worker slashed once can still be slashed in full. */

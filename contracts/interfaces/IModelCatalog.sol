@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {LockTerms} from "../libraries/Packed.sol";
+import {LockTerms} from "../Words.sol";
 
 /// @notice Price class of a model.
 enum Tier {
@@ -53,11 +53,19 @@ interface IModelCatalog {
     /// @notice The end of a model was announced; it works until then.
     event RetirementScheduled(uint16 indexed model, uint32 sequence, uint40 retiresAt);
 
+    /// @notice No model has this number.
     error Catalog_UnknownModel(uint16 model);
+    /// @notice A model with this public id was listed before.
     error Catalog_ModelExists(string id);
-    error Catalog_InvalidListing();
+    /// @notice A model needs an id and a context window.
+    error Catalog_InvalidListing(string id, uint32 contextWindow);
+    /// @notice Both prices must be above zero.
     error Catalog_InvalidPrice(uint16 creditsPerRequest, uint16 creditsPer1kTokens);
+    /// @notice An answer of the whole context window would cost more than a job can lock.
+    error Catalog_PriceAboveLimit(uint32 contextWindow, uint32 credits, uint32 limit);
+    /// @notice The end of a model must be announced longer ahead.
     error Catalog_NoticeTooShort(uint256 requested, uint256 earliest);
+    /// @notice The model has ended already.
     error Catalog_AlreadyRetired(uint16 model);
 
     /// @notice Lists a model at once. Owner only.
@@ -67,13 +75,8 @@ interface IModelCatalog {
     /// @notice Announces the end of a model, at least the retirement notice ahead. Owner only.
     function scheduleRetirement(uint16 model, uint40 retiresAt) external;
 
-    /// @notice Terms of a job locked now.
-    /// @return active False for an unknown or retired model; the rest is zero then.
-    function termsOf(
-        uint16 model
-    ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens);
-    /// @notice The same in one word, as the escrow asks for it; zero if not active.
-    function activeTerms(uint16 model) external view returns (LockTerms);
+    /// @notice Terms of a job locked now, in one word (Words.sol); zero for an unknown or retired model.
+    function termsOf(uint16 model) external view returns (LockTerms);
     /// @notice Number of models ever listed; ids are 1 … count.
     function modelCount() external view returns (uint16);
     /// @notice One model; reverts if unknown.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Signature} from "../libraries/JobTypes.sol";
-import {Payee} from "../libraries/Packed.sol";
-import {IWorkerStakes} from "./IWorkerStakes.sol";
+import {Signature} from "../Types.sol";
+import {Payee} from "../Words.sol";
 
 /// @notice A worker as it stands now. Stake is counted in millionths of an SVC (10^12 base units).
 struct WorkerView {
@@ -18,10 +17,12 @@ struct WorkerView {
     uint16[] models; // hosted catalog ids, ascending
 }
 
-/// @title Registration, endpoint and hosted models of workers
-/// @notice A worker is a permanent signing key with an owner who holds its stake; owner and key never change.
-/// @dev Specification: "What the service does" 4, Model resource `active_workers`, event `worker.registered`.
-interface IWorkerRegistry is IWorkerStakes {
+/// @title Workers: registration, endpoint, hosted models, stake
+/// @notice A worker is a permanent signing key with an owner who holds its stake; owner and key never change. Stake is counted in
+///         millionths of an SVC (10^12 base units). Unbonding lasts longer than every window in which a job of the worker can be
+///         punished, and unbonding stake is still slashable.
+/// @dev Specification: "What the service does" 4, Model resource `active_workers`, events `worker.registered`, `worker.slashed`.
+interface IWorkerRegistry {
     /// @notice A worker joined.
     /// @param worker Its id; ids start at 1 and are never reused.
     /// @param signer Its signing key.
@@ -48,6 +49,48 @@ interface IWorkerRegistry is IWorkerStakes {
     /// @param hosted Whether the models were added to or removed from what the worker hosts.
     event HostingSet(uint32 indexed worker, address indexed signer, uint32 sequence, uint16[] models, bool hosted);
 
+    /// @notice A worker's stake grew.
+    /// @param sequence The worker's running number of events, starting at 1.
+    /// @param added Stake added, millionths of an SVC.
+    /// @param stake Stake after it.
+    event StakeAdded(uint32 indexed worker, address indexed signer, uint32 sequence, uint56 added, uint56 stake);
+
+    /// @notice A worker began to unbond its whole stake; it takes no new job from this moment.
+    /// @param unbondsAt When the stake can be withdrawn, inclusive.
+    event UnbondingStarted(uint32 indexed worker, address indexed signer, uint32 sequence, uint40 unbondsAt);
+
+    /// @notice A worker returned to work with its stake.
+    event UnbondingCancelled(uint32 indexed worker, address indexed signer, uint32 sequence);
+
+    /// @notice A worker's stake left after the unbonding period.
+    /// @param stake Millionths of an SVC paid out, all that slashes had left.
+    event StakeWithdrawn(
+        uint32 indexed worker,
+        address indexed signer,
+        uint32 sequence,
+        uint56 stake,
+        address receiver
+    );
+
+    /// @notice A worker lost stake for a job; the amount went to the treasury.
+    /// @param amount Stake taken, millionths of an SVC.
+    /// @param stake Stake left.
+    /// @param equivocation Two Completions for one job; otherwise a panel's ruling on a fraudulent proof.
+    event WorkerSlashed(
+        uint32 indexed worker,
+        address indexed signer,
+        bytes16 indexed jobId,
+        uint32 sequence,
+        uint56 amount,
+        uint56 stake,
+        bool equivocation
+    );
+
+    /// @notice New stake terms were announced; an announcement replaces an earlier one that is not in force yet.
+    /// @param sequence Running number of the registry's own events, starting at 1.
+    /// @param effectiveAt When they apply, inclusive.
+    event StakeTermsScheduled(uint32 sequence, uint56 minimumStake, uint56 slashAmount, uint40 effectiveAt);
+
     /// @notice The signing key is registered already.
     error Registry_WorkerExists(address signer);
     /// @notice The enrollment is not signed by the key that is to be registered.
@@ -55,11 +98,34 @@ interface IWorkerRegistry is IWorkerStakes {
     /// @notice A payout that would lose the tokens: zero, the escrow or the token contract.
     error Registry_InvalidPayout(address payout);
     /// @notice An endpoint has 1 to 200 bytes.
-    error Registry_InvalidEndpoint();
+    error Registry_InvalidEndpoint(uint256 length);
     /// @notice No model has the number zero.
     error Registry_InvalidModel(uint16 model);
     /// @notice The escrow is set once, not to zero; and nothing can be registered before.
     error Registry_InvalidEscrow(address escrow);
+
+    /// @notice No worker has this signing key (or id).
+    error Registry_UnknownWorker(address signer);
+    /// @notice The caller does not own the worker.
+    error Registry_NotOwner(address signer, address caller);
+    /// @notice Nothing to add.
+    error Registry_ZeroStake();
+    /// @notice Nothing to unbond.
+    error Registry_NoStake(address signer);
+    /// @notice The worker is unbonding; cancel that first.
+    error Registry_Unbonding(address signer);
+    /// @notice The worker is not unbonding.
+    error Registry_NotUnbonding(address signer);
+    /// @notice The stake can be withdrawn from `unbondsAt` on.
+    error Registry_StillBonded(address signer, uint256 unbondsAt, uint256 now_);
+    /// @notice A receiver that would lose the stake: zero or the registry.
+    error Registry_InvalidReceiver(address receiver);
+    /// @notice Required: 0 < slash ≤ minimum stake < 2^48.
+    error Registry_InvalidStakeTerms(uint256 minimumStake, uint256 slashAmount);
+    /// @notice Only the escrow slashes.
+    error Registry_NotTheEscrow(address caller);
+    /// @notice A job is slashed for once.
+    error Registry_AlreadySlashed(bytes16 jobId);
 
     /// @notice Registers `signer` with the caller as owner and, if not zero, a first stake.
     /// @param signer The worker's signing key, for ever.
@@ -88,20 +154,9 @@ interface IWorkerRegistry is IWorkerStakes {
     /// @notice Adds models to or removes models from what the worker hosts. Owner of the worker only.
     function setHosting(address signer, uint16[] calldata models, bool hosted) external;
 
-    /// @notice Id and payout address of a worker in one word, as the escrow asks for it; zero if unknown.
-    function payableTo(address signer) external view returns (Payee);
-
-    /// @notice The same for a worker that may take a job of `model` now; else zero.
-    function eligiblePayee(address signer, uint16 model) external view returns (Payee);
-
-    /// @notice Id and payout address of a worker; id 0 if unknown.
-    function payeeOf(address signer) external view returns (uint32 worker, address payout);
-
-    /// @notice Id and payout address, and whether the worker may take a job of `model` now.
-    function eligiblePayeeOf(
-        address signer,
-        uint16 model
-    ) external view returns (uint32 worker, address payout, bool eligible);
+    /// @notice Id and payout address of a worker in one word (Words.sol). With a `model`: zero unless the worker may take a job of
+    ///         it now. With model 0: of every registered worker, zero if unknown.
+    function payeeOf(address signer, uint16 model) external view returns (Payee);
 
     /// @notice Signing key of a worker id; zero if unknown.
     function signerOf(uint32 worker) external view returns (address);
@@ -111,4 +166,41 @@ interface IWorkerRegistry is IWorkerStakes {
 
     /// @notice One worker; reverts if unknown.
     function workerAt(uint32 worker) external view returns (WorkerView memory);
+
+    /// @notice Adds stake; anyone can pay it. Not while unbonding.
+    /// @param stake Millionths of an SVC; the caller must have approved stake × 10^12 base units.
+    function addStake(address signer, uint56 stake) external;
+
+    /// @notice Starts to unbond the whole stake. Owner of the worker only. The worker can take no new job from this moment.
+    function startUnbonding(address signer) external;
+
+    /// @notice Returns to work; the stake was never out. Owner of the worker only.
+    function cancelUnbonding(address signer) external;
+
+    /// @notice Pays the stake out, from `unbondsAt` inclusive. Owner of the worker only.
+    function withdrawStake(address signer, address receiver) external;
+
+    /// @notice Announces the minimum stake of an active worker and what a slash takes, in force after the unbonding period. So
+    ///         no job that was taken before the announcement is under other terms. Owner of the registry only.
+    function scheduleStakeTerms(uint56 minimumStake, uint56 slashAmount) external;
+
+    /// @notice Slashes the worker of a job, once a job. Escrow only. Unbonding stake is taken too.
+    /// @param equivocation For the event only: why.
+    /// @return full Whether the whole slash amount was there; what is left is taken otherwise.
+    function slash(bytes16 jobId, bool equivocation) external returns (bool full);
+
+    /// @notice The worker that was slashed for a job, 0 if none was, and whether the whole slash amount was there.
+    function slashOf(bytes16 jobId) external view returns (uint32 worker, bool full);
+
+    /// @notice Stake that a worker needs to be active now, millionths of an SVC.
+    function minimumStake() external view returns (uint56);
+
+    /// @notice What a slash takes now, millionths of an SVC.
+    function slashAmount() external view returns (uint56);
+
+    /// @notice Terms that are announced and not in force yet; all zero if there are none.
+    function nextStakeTerms() external view returns (uint56 minimum, uint56 slashed, uint40 effectiveAt);
+
+    /// @notice Seconds between the start of unbonding and the withdrawal, and between stake terms and their effect.
+    function unbondingPeriod() external view returns (uint40);
 }

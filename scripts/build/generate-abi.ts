@@ -5,15 +5,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 const CONTRACTS = {
-  inferenceEscrow: "escrow/InferenceEscrow",
-  modelCatalog: "registry/ModelCatalog",
-  workerRegistry: "registry/WorkerRegistry",
-  protocolTreasury: "treasury/ProtocolTreasury",
-  arbitrationPanel: "arbitration/ArbitrationPanel",
-  protocolGovernor: "governance/ProtocolGovernor",
-  protocolTimelock: "governance/ProtocolTimelock",
-  serviceToken: "governance/ServiceToken",
-  testStablecoin: "testing/TestStablecoin",
+  inferenceEscrow: "contracts/InferenceEscrow",
+  modelCatalog: "contracts/ModelCatalog",
+  workerRegistry: "contracts/WorkerRegistry",
+  protocolTreasury: "contracts/ProtocolTreasury",
+  arbitrationPanel: "contracts/ArbitrationPanel",
+  protocolGovernor: "contracts/ProtocolGovernor",
+  protocolTimelock: "contracts/ProtocolTimelock",
+  serviceToken: "contracts/ServiceToken",
+  testStablecoin: "test/contracts/tokens/TestStablecoin",
 };
 
 const root = new URL("../../", import.meta.url);
@@ -21,7 +21,7 @@ const target = new URL("protocol/generated/abi.ts", root);
 
 function abiOf(path: string): unknown {
   const name = path.split("/").at(-1);
-  const file = new URL(`artifacts/contracts/${path}.sol/${name}.json`, root);
+  const file = new URL(`artifacts/${path}.sol/${name}.json`, root);
   return JSON.parse(readFileSync(file, "utf8")).abi;
 }
 

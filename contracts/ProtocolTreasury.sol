@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {IProtocolTreasury} from "../interfaces/IProtocolTreasury.sol";
+import {IProtocolTreasury} from "./interfaces/IProtocolTreasury.sol";
 
 /// @title Receiver of protocol fees and payer of compensations
 /// @notice Holds fees and slashed stakes. Governance decides where they go; the escrow draws compensations by rulings only.

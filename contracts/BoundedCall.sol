@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
 /// @title Calls that cannot take their caller down
 /// @notice Pays out without trusting a token's behaviour towards one payee, or the treasury's solvency: a refusal (revert, `false`,
 ///         blocklist) is a return value; gas and returned data are bounded.
@@ -15,7 +17,7 @@ library BoundedCall {
     uint256 private constant REQUIRED_GAS = (CALL_GAS * 64) / 63 + 5_000;
 
     /// @notice Transfers `units` of `token` to `to`; false if the token refused.
-    function tryTransfer(address token, address to, uint256 units) internal returns (bool ok) {
+    function tryTransfer(IERC20 token, address to, uint256 units) internal returns (bool ok) {
         _requireGas();
         uint256 gasCap = CALL_GAS;
         assembly ("memory-safe") {

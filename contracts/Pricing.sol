@@ -4,10 +4,12 @@ pragma solidity 0.8.37;
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 /// @title Price of a completion in whole credits
-/// @notice Pure functions shared by the lock (quote) and the settlement (charge).
+/// @notice Pure functions shared by the catalog (bound), the lock (quote) and the settlement (charge).
 library Pricing {
     /// @notice Completions up to this many output tokens cost the flat price of a request.
     uint32 internal constant FLAT_TOKENS = 500;
+    /// @notice Most credits a job can lock: 50 stablecoin units. The catalog lists no model whose full context window costs more.
+    uint32 internal constant JOB_LIMIT = 5_000;
 
     /// @notice Price of a completion of `tokens` output tokens: flat up to 500, above that per 1,000 tokens rounded up,
     ///         but never below the flat price.

@@ -2,8 +2,9 @@
 pragma solidity 0.8.37;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
-import {IModelCatalog, ModelListing, ModelView, Tier} from "../interfaces/IModelCatalog.sol";
-import {LockTerms, packLockTerms} from "../libraries/Packed.sol";
+import {IModelCatalog, ModelListing, ModelView, Tier} from "./interfaces/IModelCatalog.sol";
+import {Pricing} from "./Pricing.sol";
+import {LockTerms, LockTermsFields} from "./Words.sol";
 
 /// @title Models, tiers, prices and retirement
 contract ModelCatalog is IModelCatalog, Ownable {
@@ -50,8 +51,10 @@ contract ModelCatalog is IModelCatalog, Ownable {
 
     /// @inheritdoc IModelCatalog
     function list(ModelListing calldata listing) external onlyOwner returns (uint16 model) {
-        _checkPrices(listing.creditsPerRequest, listing.creditsPer1kTokens);
-        if (bytes(listing.id).length == 0 || listing.contextWindow == 0) revert Catalog_InvalidListing();
+        if (bytes(listing.id).length == 0 || listing.contextWindow == 0) {
+            revert Catalog_InvalidListing(listing.id, listing.contextWindow);
+        }
+        _checkPrices(listing.contextWindow, listing.creditsPerRequest, listing.creditsPer1kTokens);
         bytes32 idHash = keccak256(bytes(listing.id));
         if (_byId[idHash] != 0) revert Catalog_ModelExists(listing.id);
 
@@ -69,8 +72,8 @@ contract ModelCatalog is IModelCatalog, Ownable {
 
     /// @inheritdoc IModelCatalog
     function schedulePrices(uint16 model, uint16 creditsPerRequest, uint16 creditsPer1kTokens) external onlyOwner {
-        _checkPrices(creditsPerRequest, creditsPer1kTokens);
-        Terms storage terms = _termsOf(model);
+        Terms storage terms = _known(model);
+        _checkPrices(_labels[model].contextWindow, creditsPerRequest, creditsPer1kTokens);
         (terms.perRequest, terms.per1k) = _pricesNow(terms);
         terms.nextPerRequest = creditsPerRequest;
         terms.nextPer1k = creditsPer1kTokens;
@@ -81,7 +84,7 @@ contract ModelCatalog is IModelCatalog, Ownable {
 
     /// @inheritdoc IModelCatalog
     function scheduleRetirement(uint16 model, uint40 retiresAt) external onlyOwner {
-        Terms storage terms = _termsOf(model);
+        Terms storage terms = _known(model);
         if (_isRetired(terms)) revert Catalog_AlreadyRetired(model);
         uint256 earliest = block.timestamp + retirementNotice;
         if (retiresAt < earliest) revert Catalog_NoticeTooShort(retiresAt, earliest);
@@ -91,31 +94,21 @@ contract ModelCatalog is IModelCatalog, Ownable {
     }
 
     /// @inheritdoc IModelCatalog
-    function termsOf(
-        uint16 model
-    ) external view returns (bool active, Tier tier, uint16 creditsPerRequest, uint16 creditsPer1kTokens) {
-        LockTerms terms = activeTerms(model);
-        // A listed model has a price.
-        active = terms.creditsPerRequest() != 0;
-        return (active, Tier(terms.tier()), terms.creditsPerRequest(), terms.creditsPer1kTokens());
-    }
-
-    /// @inheritdoc IModelCatalog
-    function activeTerms(uint16 model) public view returns (LockTerms) {
+    function termsOf(uint16 model) external view returns (LockTerms) {
         // `_isRetired` and `_pricesNow` written out: each lock asks this, and here the slot is read once.
         Terms storage terms = _terms[model];
         (uint40 retiresAt, uint40 changeAt) = (terms.retiresAt, terms.pricesChangeAt);
         if (terms.createdAt == 0 || (retiresAt != 0 && block.timestamp >= retiresAt)) return LockTerms.wrap(0);
         uint8 tier = uint8(terms.tier);
         if (changeAt != 0 && block.timestamp >= changeAt) {
-            return packLockTerms(terms.nextPerRequest, terms.nextPer1k, tier);
+            return LockTermsFields.pack(terms.nextPerRequest, terms.nextPer1k, tier);
         }
-        return packLockTerms(terms.perRequest, terms.per1k, tier);
+        return LockTermsFields.pack(terms.perRequest, terms.per1k, tier);
     }
 
     /// @inheritdoc IModelCatalog
     function modelAt(uint16 model) external view returns (ModelView memory view_) {
-        Terms storage terms = _termsOf(model);
+        Terms storage terms = _known(model);
         Label memory label = _labels[model];
         (uint16 perRequest, uint16 per1k) = _pricesNow(terms);
         bool announced = block.timestamp < terms.pricesChangeAt;
@@ -138,7 +131,7 @@ contract ModelCatalog is IModelCatalog, Ownable {
         });
     }
 
-    function _termsOf(uint16 model) private view returns (Terms storage terms) {
+    function _known(uint16 model) private view returns (Terms storage terms) {
         terms = _terms[model];
         if (terms.createdAt == 0) revert Catalog_UnknownModel(model);
     }
@@ -154,7 +147,10 @@ contract ModelCatalog is IModelCatalog, Ownable {
         return (terms.perRequest, terms.per1k);
     }
 
-    function _checkPrices(uint16 perRequest, uint16 per1k) private pure {
+    /// @dev An answer that fills the whole context window must fit a job's limit: a price can never end a model.
+    function _checkPrices(uint32 contextWindow, uint16 perRequest, uint16 per1k) private pure {
         if (perRequest == 0 || per1k == 0) revert Catalog_InvalidPrice(perRequest, per1k);
+        uint32 most = Pricing.quote(contextWindow, perRequest, per1k);
+        if (most > Pricing.JOB_LIMIT) revert Catalog_PriceAboveLimit(contextWindow, most, Pricing.JOB_LIMIT);
     }
 }

@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @notice States of a job. `None` is "no such job"; the API's name for each state stands behind it.
-/// @dev Settled, Failed and Refunded are terminal except that a Settled job can become Disputed inside its window.
+/// @dev Failed and Refunded are terminal. Settled can become Disputed while its window is open.
 enum JobStatus {
     None,
     Locked, // pending
@@ -14,7 +14,7 @@ enum JobStatus {
     Disputed // disputed
 }
 
-/// @notice Why a gateway ended a job without charging for it.
+/// @notice Why an operator ended a job without charging for it.
 enum FailureReason {
     RoutingFailed, // no worker took the job
     WorkerFailed, // the worker stopped, erred or sent an unusable answer
@@ -27,7 +27,7 @@ enum FailureReason {
 enum Ruling {
     None, // no ruling: open, or expired
     WorkerAtFault, // refund, slash
-    GatewayAtFault, // refund, no slash
+    GatewayAtFault, // refund, no slash; the operator pays first
     Rejected // the charge stands
 }
 
@@ -42,7 +42,7 @@ struct Job {
     uint16 feeBps; // protocol fee snapshot taken at the lock, hundredths of a percent
     uint40 lockedAt; // block time of the lock, Unix seconds
     uint32 deadline; // seconds after lockedAt; Proven: finalizable from. Settled: disputable before. Disputed: ruled before
-    uint8 gateway; // id of the gateway that locked it
+    uint8 operator; // id of the operator whose signer locked it
     uint8 attempt; // attempt number of `worker`, 0 while none
     JobStatus status;
 }
@@ -51,22 +51,43 @@ struct Job {
 struct Account {
     uint32 id; // 0: no account yet
     uint40 free; // spendable and withdrawable credits
-    uint40 escrowed; // credits locked in unfinished jobs
+    uint40 escrowed; // credits locked in unfinished jobs and bonds
     uint32 sequence; // count of the account's non-job events
-    uint32 dailyLimit; // credits a UTC day that gateways may lock; meaningful only with the flag
+    uint32 dailyLimit; // credits a UTC day that the operator may lock; meaningful only with the flag
     uint32 spentToday; // credits locked on `spentDay`
     uint16 spentDay; // days since 1970-01-01 of `spentToday`
-    uint8 flags; // bit 0: frozen; bit 1: daily limit in force
-    uint8 openDisputes; // gateway-opened disputes that are not ruled yet
+    uint8 flags; // bit 0: frozen; bit 1: daily limit in force; bit 2: each lock needs the authorization key's signature
+    uint8 openDisputes; // disputes of settled jobs that the operator opened and nobody ended yet
+    uint8 operator; // the one operator that may lock this wallet's credits, 0 for none
 }
 
-/// @notice A dispute, at most one a job. Written when it is opened.
+/// @notice Runs gateways. Governance admits it, wallets choose it, its admin names its signers.
+struct Operator {
+    address admin; // names signers and receives the reserve; may be a contract
+    bool stopped; // may lock no new job
+    uint40 reserve; // credits that pay for its faults and back its disputes
+    uint40 held; // credits of the reserve that are bonds of open disputes
+    uint40 leaving; // credits of the announced withdrawal
+    uint40 leavesAt; // when they can be withdrawn, Unix seconds; 0: nothing announced
+    uint32 sequence; // count of the operator's own events
+}
+
+/// @notice A key that signs and sends for an operator. Bound to one operator for ever.
+struct Signer {
+    uint8 operator; // 0: no signer
+    uint40 removedAt; // 0: in office
+}
+
+/// @notice A dispute. Written when it is opened.
 struct Dispute {
     uint40 openedAt; // 0: none
+    uint40 ruleFrom; // no ruling takes effect before; the wallet may join a dispute of the operator until then
     uint32 arbiterSet; // the arbiters who rule on it
-    uint32 bond; // credits the wallet put up
-    bool byGateway;
+    uint32 bond; // credits the wallet put up, or the operator for a proven job
+    bool byOperator;
     bool fromProven; // the escrow still holds the money
+    bool joined; // the wallet added its own hash to the operator's dispute
+    bool afterEquivocation; // opened after the job's worker equivocated; one such dispute a job
     bool resolved;
     Ruling ruling; // None while open, and after it expired
 }
@@ -85,7 +106,19 @@ struct Completion {
     bytes32 proofHash; // SHA-256 of the answer's text, UTF-8, without a trailing newline
     uint32 promptTokens;
     uint32 completionTokens;
-    uint40 completedAt; // time of the final output token, Unix seconds
+    uint40 completedAt; // block time when the final output token was sent, Unix seconds
+}
+
+/// @notice A client's signed consent to one job, by the authorization key of its wallet (EIP-712).
+struct Authorization {
+    bytes16 jobId; // UUIDv7, chosen by the client
+    address wallet;
+    uint8 operator;
+    uint16 model; // catalog id
+    uint32 maxTokens; // the job locks the price of this many output tokens
+    uint32 maxCredits; // the most the job may cost
+    bytes32 requestHash; // SHA-256 of the raw request body
+    uint40 expiresAt; // the lock must be mined before this time, Unix seconds
 }
 
 /// @notice A compact ECDSA signature as of EIP-2098; only low-s values are accepted.
@@ -94,7 +127,7 @@ struct Signature {
     bytes32 vs;
 }
 
-/// @notice The time windows of a deployment, in seconds. Immutable; shortened only on test deployments.
+/// @notice The time windows of a deployment, in seconds. Immutable; minima stand in the escrow's constructor.
 struct Windows {
     uint32 completion; // 120: an answer must be finished before lockedAt + this
     uint32 inclusion; // 30: how much later than a deadline its transaction may be mined

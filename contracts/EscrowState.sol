@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {BoundedCall} from "./BoundedCall.sol";
+import {IArbitrationPanel} from "./interfaces/IArbitrationPanel.sol";
+import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
+import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
+import {Dispute, JobStatus, Operator, Signer} from "./Types.sol";
+import {AccountSlot, AccountSlots, JobSlot} from "./Words.sol";
+
+/// @notice What governance can change. One slot, read by every lock.
+struct Config {
+    address treasury;
+    uint16 feeBps;
+    uint16 nextFeeBps; // in force from nextFeeAt when that is not 0
+    uint40 nextFeeAt;
+    bool pausedByGuardian;
+    bool pausedByGovernance;
+}
+
+/// @notice Payouts that the token refused, of one payee.
+struct Claimable {
+    uint128 units;
+    uint32 sequence; // number of claims paid so far
+}
+
+/// @notice A job on the slow path; one slot.
+struct Proof {
+    bytes28 digest; // of the Completion's struct hash
+    uint32 credits; // what finalization charges
+}
+
+/// @notice What the treasury pays for a job, token units. `granted - paid` waits as a debt.
+struct Compensation {
+    uint64 granted;
+    uint64 paid;
+    bool toWorker; // to the job's worker (as tokens) instead of its wallet (as credits)
+}
+
+/// @notice Token units the treasury paid on one UTC day.
+struct DayTotal {
+    uint32 day; // days since 1970-01-01
+    uint64 units;
+}
+
+/// @notice What a deployment fixed for ever, as far as disputes need it: a library has no immutables of its own. Written once.
+struct Deployment {
+    IERC20 token;
+    uint32 arbitration; // seconds
+    uint32 equivocation; // seconds
+    IWorkerRegistry registry;
+    IArbitrationPanel panel;
+}
+
+/// @notice Everything the escrow remembers. One struct, so that the dispute library, which runs on the escrow's storage by
+///         delegatecall, sees the same layout as the escrow by the compiler's word and not by convention.
+struct EscrowState {
+    Config config;
+    uint256 creditsOwed; // free and escrowed credits of all accounts, reserves and held bonds of all operators
+    uint256 unitsOwed; // deferred payouts, token units
+    mapping(address key => Signer) signers;
+    mapping(uint8 id => Operator) operators;
+    mapping(address wallet => AccountSlot) accounts;
+    mapping(uint32 id => address wallet) wallets;
+    mapping(address wallet => address key) authorizationKeys;
+    mapping(address payee => Claimable) claimables;
+    mapping(bytes16 jobId => JobSlot) jobs;
+    mapping(bytes16 jobId => Proof) proofs;
+    mapping(bytes16 jobId => Dispute) disputes;
+    mapping(bytes16 jobId => Compensation) compensations;
+    mapping(uint8 operator => DayTotal) compensatedFor;
+    DayTotal compensated;
+    address guardian;
+    uint8 operatorCount;
+    uint32 adminSequence;
+    uint32 accountCount;
+    uint40 compensationCap; // credits a UTC day
+    Deployment deployment;
+}
+
+/// @title Balances and payouts
+/// @notice What the escrow and its dispute library both do to accounts and tokens.
+library Ledger {
+    using SafeCast for uint256;
+    using SafeERC20 for IERC20;
+
+    /// @notice Token units of one credit: 0.01 of a 6-decimal stablecoin.
+    uint256 internal constant UNITS_PER_CREDIT = 10_000;
+
+    /// @notice The account of a wallet that must have one.
+    function accountOf(EscrowState storage state, address wallet) internal view returns (AccountSlot account) {
+        account = state.accounts[wallet];
+        if (account.id() == 0) revert IInferenceEscrow.Ledger_UnknownAccount(wallet);
+    }
+
+    /// @notice Whether `caller` signs for the operator today.
+    function isSigner(EscrowState storage state, address caller, uint8 operator) internal view returns (bool) {
+        Signer storage signer = state.signers[caller];
+        return operator != 0 && signer.operator == operator && signer.removedAt == 0;
+    }
+
+    /// @notice Buys `credits` for `wallet` with its own tokens; opens its account if it has none.
+    /// @dev Free and escrowed credits together stay within 40 bits, so a refund always fits.
+    function purchase(
+        EscrowState storage state,
+        IERC20 token,
+        address wallet,
+        uint40 credits,
+        uint8 operator
+    ) internal {
+        AccountSlot account = state.accounts[wallet];
+        if (account.id() == 0) {
+            uint32 id = ++state.accountCount;
+            account = AccountSlots.opened(id);
+            state.wallets[id] = wallet;
+        }
+        uint40 escrowed = account.escrowed();
+        uint40 free = (uint256(account.free()) + escrowed + credits).toUint40() - escrowed;
+        account = account.withBalance(free, escrowed).counted();
+        if (operator != 0) account = account.withOperator(operator);
+        state.accounts[wallet] = account;
+        state.creditsOwed += credits;
+        emit IInferenceEscrow.Deposited(
+            account.id(),
+            wallet,
+            account.sequence(),
+            credits,
+            account.operator(),
+            free,
+            escrowed
+        );
+
+        pull(token, wallet, credits);
+    }
+
+    /// @notice Takes the tokens of `credits` from a payer; exactly they must arrive.
+    function pull(IERC20 token, address payer, uint40 credits) internal {
+        uint256 units = uint256(credits) * UNITS_PER_CREDIT;
+        uint256 before = token.balanceOf(address(this));
+        token.safeTransferFrom(payer, address(this), units);
+        uint256 received = token.balanceOf(address(this)) - before;
+        if (received != units) revert IInferenceEscrow.Ledger_InexactTransfer(received, units);
+    }
+
+    /// @notice The account after a job's `locked` credits left escrow and `back` of them became free. What comes back gives the
+    ///         daily limit back on the day of the lock only.
+    function returned(
+        AccountSlot account,
+        uint32 locked,
+        uint32 back,
+        uint40 lockedAt
+    ) internal pure returns (AccountSlot) {
+        uint16 day = account.spentDay();
+        if (day == dayOf(lockedAt)) {
+            uint32 before = account.spentToday();
+            account = account.withSpent(day, back < before ? before - back : 0);
+        }
+        return account.released(locked, back);
+    }
+
+    /// @notice Ends a job that still holds its escrow and gives all of it back.
+    function returnAll(
+        EscrowState storage state,
+        bytes16 jobId,
+        JobSlot job,
+        JobStatus end
+    ) internal returns (address wallet, AccountSlot account) {
+        state.jobs[jobId] = job.to(end);
+        wallet = state.wallets[job.account()];
+        account = returned(accountOf(state, wallet), job.credits(), job.credits(), job.lockedAt());
+        state.accounts[wallet] = account;
+    }
+
+    /// @notice Pays at once, or defers what the token refuses. Effects on the ledger must be complete before it is called.
+    function pay(EscrowState storage state, IERC20 token, bytes16 jobId, address payee, uint256 units) internal {
+        if (units == 0) return;
+        if (BoundedCall.tryTransfer(token, payee, units)) return;
+        defer(state, jobId, payee, units);
+    }
+
+    /// @notice Lets `units` wait for `payee`, who can have them by `claim`.
+    function defer(EscrowState storage state, bytes16 jobId, address payee, uint256 units) internal {
+        if (units == 0) return;
+        state.claimables[payee].units += units.toUint128();
+        state.unitsOwed += units;
+        emit IInferenceEscrow.PayoutDeferred(jobId, payee, units);
+    }
+
+    /// @notice Changes an operator's reserve and says so.
+    function setReserve(
+        EscrowState storage state,
+        uint8 operator,
+        bytes16 jobId,
+        uint40 reserve,
+        uint40 held
+    ) internal {
+        Operator storage o = state.operators[operator];
+        (o.reserve, o.held) = (reserve, held);
+        emit IInferenceEscrow.ReserveChanged(operator, jobId, ++o.sequence, reserve, held);
+    }
+
+    /// @notice Refuses a call in the state the job is in.
+    function wrongState(bytes16 jobId, JobSlot job) internal pure {
+        revert IInferenceEscrow.Job_WrongState(jobId, uint8(job.status()));
+    }
+
+    /// @notice UTC day of a time.
+    function dayOf(uint256 time) internal pure returns (uint16) {
+        return uint16(time / 1 days);
+    }
+}
