@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import toolbox from "@nomicfoundation/hardhat-toolbox-mocha-ethers";
 import { defineConfig } from "hardhat/config";
+import { releasePlugin } from "./scripts/build/release.ts";
 
 /**
  * The compiler's own sequence without its function specializer (F). That step copies a function for each constant argument; with
@@ -11,7 +12,7 @@ const OPTIMIZER_STEPS =
   "TOntnfDIulgvifMjmul[jul]VcTOculjmul]:fDnTOcmuO";
 
 export default defineConfig({
-  plugins: [toolbox],
+  plugins: [toolbox, releasePlugin],
   solidity: {
     version: "0.8.37",
     // The compiler comes from npm: nothing is downloaded. The path must be absolute.
@@ -20,12 +21,13 @@ export default defineConfig({
       viaIR: true,
       evmVersion: "cancun",
       optimizer: { enabled: true, runs: 800, details: { yulDetails: { optimizerSteps: OPTIMIZER_STEPS } } },
+      outputSelection: { "*": { "*": ["storageLayout"] } },
     },
-    // `npm start` compiles the contracts, not their tests.
+    // The release has no test in it.
     splitTestsCompilation: true,
   },
   paths: { sources: ["./contracts", "./test/contracts/tokens"], tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
-  coverage: { skipFiles: ["contracts/testing/**"] },
+  coverage: { skipFiles: ["test/**"] },
   // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
   typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },
   // Enough accounts for 64 clients with a wallet of their own (gas of a full batch).

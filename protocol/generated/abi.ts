@@ -1,4 +1,4 @@
-// Generated from the compiled contracts by scripts/build/generate-abi.ts. Do not edit.
+// Generated from the compiled contracts by scripts/build/compile.ts. Do not edit.
 
 export const inferenceEscrowAbi = [
  {

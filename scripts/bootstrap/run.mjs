@@ -22,7 +22,7 @@ function programs(command, args) {
     case "test":
       return [["scripts/bootstrap/suites/run.ts", ...args]];
     case "compile":
-      return [["scripts/local-stack/compile-main.ts", ...args]];
+      return [["scripts/build/compile.ts"]];
     case "format":
       return [
         [binOf(root, "@biomejs/biome"), "check", "--write", ...args],

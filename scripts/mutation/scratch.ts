@@ -10,6 +10,7 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const COPIED = [
   "contracts",
   "protocol",
+  "scripts/build",
   "test/contracts",
   "package.json",
   "tsconfig.json",
@@ -26,6 +27,8 @@ import config from "./hardhat.config.ts";
 const yulDetails = { stackAllocation: true, optimizerSteps: "u:" };
 export default defineConfig({
   ...config,
+  // Only what depends on the mutant is compiled.
+  plugins: config.plugins.filter(({ id }) => id !== "release"),
   solidity: { ...config.solidity, settings: { viaIR: true, evmVersion: "cancun",
     optimizer: { enabled: true, runs: 1, details: { yul: true, yulDetails } } } },
   networks: { default: { ...config.networks.default, allowUnlimitedContractSize: true } },

@@ -1,0 +1,43 @@
+/** The released contracts: what is audited is what is deployed. `npm run compile` writes the folder `contracts/release/`. */
+import { readFileSync } from "node:fs";
+import type { Artifact } from "@nomicfoundation/ignition-core";
+
+/** By name: the test stablecoin too, which development chains get. */
+export const RELEASED = [
+  "InferenceEscrow",
+  "DisputeLogic",
+  "ModelCatalog",
+  "WorkerRegistry",
+  "ProtocolTreasury",
+  "ArbitrationPanel",
+  "ProtocolGovernor",
+  "ProtocolTimelock",
+  "ServiceToken",
+  "TestStablecoin",
+] as const;
+export type ReleasedName = (typeof RELEASED)[number];
+
+/** Where the compiler puts the state of a contract. */
+export type StorageLayout = {
+  storage: StorageField[];
+  types: Record<string, { label: string; members?: StorageField[] }>;
+};
+type StorageField = { slot: string; offset: number; label: string; type: string };
+
+/** One file of `contracts/release/`. */
+export type ReleasedContract = Pick<
+  Artifact,
+  | "_format"
+  | "contractName"
+  | "sourceName"
+  | "abi"
+  | "bytecode"
+  | "deployedBytecode"
+  | "linkReferences"
+  | "deployedLinkReferences"
+> & { compiler: string; storageLayout: StorageLayout };
+
+/** The released contract of this name; throws when there is none. */
+export function released(name: string): ReleasedContract {
+  return JSON.parse(readFileSync(new URL(`release/${name}.json`, import.meta.url), "utf8")) as ReleasedContract;
+}
