@@ -1,51 +1,99 @@
-/** Runs the Ignition module against a node by URL. */
-
-import { fileURLToPath } from "node:url";
-import { createHardhatRuntimeEnvironment } from "hardhat/hre";
-import { type Address, getAddress } from "viem";
+/** Runs the Ignition module against a node by URL, with the released contracts. */
+import { join } from "node:path";
+import { errorDeploymentResultToExceptionMessage } from "@nomicfoundation/hardhat-ignition/helpers";
+import {
+  type ArtifactResolver,
+  DeploymentResultType,
+  deploy,
+  type EIP1193Provider,
+} from "@nomicfoundation/ignition-core";
+import {
+  type Address,
+  type BaseError,
+  createPublicClient,
+  getAddress,
+  type Hex,
+  type TransactionSerializable,
+} from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { protocolModule } from "../../contracts/ignition/protocol.ts";
-import hardhatConfig from "../../hardhat.config.ts";
+import { released } from "../../contracts/release.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import { nodeAddress } from "../../protocol/node-url.ts";
+import { nodeTransport } from "../../protocol/node-url.ts";
 import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
 import { DEPLOYMENT_ID } from "./journal.ts";
 
 export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
 
+/** Nothing is compiled: the bytecode is that of the audited files. */
+const artifactResolver: ArtifactResolver = {
+  loadArtifact: async (name) => released(name),
+  getBuildInfo: async () => undefined,
+};
+
 /** Sends what the journal does not show as done, and returns the addresses. */
 export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun): Promise<Contracts> {
-  const { url, headers: httpHeaders } = nodeAddress(rpcUrl);
-  const hre = await createHardhatRuntimeEnvironment(
-    {
-      ...hardhatConfig,
-      paths: { ...hardhatConfig.paths, ignition: journal },
-      networks: { target: { type: "http", url, httpHeaders, accounts: [config.deployerKey] } },
+  const module = protocolModule(config.settings);
+  const result = await deploy({
+    ignitionModule: module,
+    artifactResolver,
+    provider: signingProvider(rpcUrl, chainId, privateKeyToAccount(config.deployerKey)),
+    deploymentDir: join(journal, "deployments", DEPLOYMENT_ID),
+    deploymentParameters: {},
+    accounts: [config.settings.deployer],
+    // A development chain neither reorganises nor charges: nothing to wait for.
+    config: chainId === DEV_CHAIN_ID ? { blockPollingInterval: 20, requiredConfirmations: 1 } : {},
+  });
+  if (result.type !== DeploymentResultType.SUCCESSFUL_DEPLOYMENT)
+    throw new Error(errorDeploymentResultToExceptionMessage(result));
+  const address = ({ id }: { id: string }): Address => getAddress(result.contracts[id]?.address ?? "");
+  const { results } = module;
+  return {
+    InferenceEscrow: address(results.escrow),
+    ModelCatalog: address(results.catalog),
+    WorkerRegistry: address(results.registry),
+    ProtocolTreasury: address(results.treasury),
+    ArbitrationPanel: address(results.panel),
+    ProtocolGovernor: address(results.governor),
+    ProtocolTimelock: address(results.timelock),
+    DisputeLogic: address(results.disputeLogic),
+    ServiceToken: address(results.serviceToken),
+    Stablecoin: address(results.stablecoin),
+  };
+}
+
+/** A transaction as Ignition describes it: its quantities are hexadecimal. */
+type Described = Record<"data" | "value" | "gas" | "nonce", Hex> & {
+  to?: Address;
+  gasPrice?: Hex;
+  maxFeePerGas?: Hex;
+  maxPriorityFeePerGas?: Hex;
+};
+
+/** The node, which does not have the key: transactions are signed here. */
+function signingProvider(rpcUrl: string, chainId: number, account: PrivateKeyAccount): EIP1193Provider {
+  const { request } = createPublicClient({ transport: nodeTransport(rpcUrl) });
+  const ask: EIP1193Provider["request"] = async ({ method, params }) =>
+    // A transaction that is sent again is refused as already known: only questions are repeated.
+    await request({ method, params } as never, { retryCount: method === "eth_sendRawTransaction" ? 0 : 3 }).catch(
+      (error: BaseError) => {
+        // Ignition reads the reason of a revert in `data`, which the innermost error has.
+        throw error.walk();
+      },
+    );
+  return {
+    request: async ({ method, params }) => {
+      if (method !== "eth_sendTransaction") return await ask({ method, params: params ?? [] });
+      const raw = await account.signTransaction(signable((params as [Described])[0], chainId));
+      return await ask({ method: "eth_sendRawTransaction", params: [raw] });
     },
-    {},
-    fileURLToPath(new URL("../../", import.meta.url)),
-  );
-  const connection = await hre.network.create("target");
-  try {
-    const contracts = await connection.ignition.deploy(protocolModule(config.settings), {
-      deploymentId: DEPLOYMENT_ID,
-      // A development chain neither reorganises nor charges: nothing to wait for.
-      config: chainId === DEV_CHAIN_ID ? { blockPollingInterval: 20, requiredConfirmations: 1 } : {},
-    });
-    const address = async (contract: { getAddress(): Promise<string> }): Promise<Address> =>
-      getAddress(await contract.getAddress());
-    return {
-      InferenceEscrow: await address(contracts.escrow),
-      ModelCatalog: await address(contracts.catalog),
-      WorkerRegistry: await address(contracts.registry),
-      ProtocolTreasury: await address(contracts.treasury),
-      ArbitrationPanel: await address(contracts.panel),
-      ProtocolGovernor: await address(contracts.governor),
-      ProtocolTimelock: await address(contracts.timelock),
-      DisputeLogic: await address(contracts.disputeLogic),
-      ServiceToken: await address(contracts.serviceToken),
-      Stablecoin: await address(contracts.stablecoin),
-    };
-  } finally {
-    await connection.close();
-  }
+  };
+}
+
+function signable({ to, data, ...quantities }: Described, chainId: number): TransactionSerializable {
+  const { value, gas, nonce, gasPrice, maxFeePerGas = "0x0", maxPriorityFeePerGas = "0x0" } = quantities;
+  const call = { chainId, to: to ?? null, data, value: BigInt(value), gas: BigInt(gas), nonce: Number(nonce) };
+  if (gasPrice !== undefined) return { ...call, type: "legacy", gasPrice: BigInt(gasPrice) };
+  const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
+  return { ...call, ...fees, type: "eip1559" };
 }

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { RELEASED, released } from "../../../contracts/release.ts";
 import { parseDeployment } from "../../../protocol/deployment.ts";
 import { modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { mined } from "../../support/mined.ts";
@@ -74,6 +75,26 @@ describe("scripts/deploy.ts", function () {
     expect(await chain.client.getBlockNumber({ cacheTime: 0 })).to.equal(height);
   });
 
+  it("sends the released bytecode", async () => {
+    chain = await startAnvil();
+    expect(await run()).to.include({ code: 0 });
+    const height = Number(await chain.client.getBlockNumber({ cacheTime: 0 }));
+    const blocks = await Promise.all(
+      Array.from({ length: height }, (_, i) =>
+        chain.client.getBlock({ blockNumber: BigInt(i + 1), includeTransactions: true }),
+      ),
+    );
+    const sent = blocks.flatMap(({ transactions }) => transactions.map(({ input }) => input));
+    for (const { contractName, bytecode } of RELEASED.map(released)) {
+      // Up to the first address of a library, which is filled in.
+      const [code = ""] = bytecode.split("__$");
+      expect(
+        sent.filter((input) => input.startsWith(code)),
+        contractName,
+      ).to.have.length(1);
+    }
+  });
+
   it("finishes a deployment that was killed with its transactions under way", async () => {
     chain = await startAnvil({ args: ["--no-mining"] });
     const script = start();
@@ -125,9 +146,7 @@ describe("scripts/deploy.ts", function () {
   it("deploys where money is real with a key and a stablecoin, and never a second time over its file", async () => {
     chain = await startAnvil({ args: ["--chain-id", "4242"] });
     const account = privateKeyToAccount(KEY);
-    const { bytecode } = JSON.parse(
-      readFileSync(join(ROOT, "artifacts/contracts/testing/TestStablecoin.sol/TestStablecoin.json"), "utf8"),
-    ) as { bytecode: Hex };
+    const bytecode = released("TestStablecoin").bytecode as Hex;
     const hash = await chain.client.deployContract({ abi: testStablecoinAbi, bytecode, account, chain: null });
     const coin = (await mined(chain.client, hash)).contractAddress;
     const env = {
