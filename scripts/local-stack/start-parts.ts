@@ -1,6 +1,5 @@
 import type { Deployment } from "../../protocol/deployment.ts";
 import { startChain } from "./chain.ts";
-import { compile } from "./compile.ts";
 import type { StackContext } from "./context.ts";
 import { ensureDeployed } from "./contracts.ts";
 import { type DemoAccount, ensureDemo } from "./demo.ts";
@@ -43,13 +42,7 @@ export async function startParts(
     context.databaseUrl = url;
     return { says, value: url };
   });
-  const compiled = step("contracts", "compile", [], async () => ({
-    says: await compile((args) => runCompiler(context, args), {
-      announce: () => context.report("compile", "compiling the contracts, which takes up to a minute"),
-    }),
-    value: null,
-  }));
-  const deployed = step("contracts", "contracts", [chain, compiled], () => ensureDeployed(context));
+  const deployed = step("contracts", "contracts", [chain], () => ensureDeployed(context));
   // Before anything notes in the database what is on the chain now.
   const told = Promise.all([deployed, database]).then(([deployment, url]) =>
     deployment && url ? reportLostBlocks(context, deployment) : undefined,
@@ -83,7 +76,7 @@ export async function startParts(
     return { says: await awaitRouting(context, workers, account.api_key), value: null };
   });
 
-  const all = [chain, database, compiled, deployed, told, indexer, pool, web, api, demo, routing];
+  const all = [chain, database, deployed, told, indexer, pool, web, api, demo, routing];
   try {
     await Promise.all(all);
   } catch (error) {
@@ -93,17 +86,6 @@ export async function startParts(
     throw error;
   }
   return { deployment: await deployed, demo: await demo };
-}
-
-async function runCompiler({ supervisor, options }: StackContext, args: string[]): Promise<void> {
-  await supervisor.run({
-    name: "compile",
-    command: process.execPath,
-    args,
-    env: options.baseEnv,
-    stop: { rank: RANK.task, signal: "SIGTERM", deadlineMs: 3_000 },
-    hint: "correct the contract named above, or restore it (git status shows what differs from the clone).",
-  });
 }
 
 async function runBuild({ supervisor, options }: StackContext, args: string[]): Promise<void> {
