@@ -1,5 +1,5 @@
 /**
- * `npm test [-- [--once] [suite...]]`: compiles, then runs the suites some at a time (LANES), each within its time budget, and goes on
+ * `npm test [-- [--once] [suite...]]`: builds the web application, then runs the suites some at a time (LANES), each within its time budget, and goes on
  * after a failure. What failed is run once more at the end, alone, unless `--once` is given (again.ts).
  * The last line is the sum, alone: `N passed, N failed`. Exit code 1 when anything failed.
  */
@@ -7,7 +7,7 @@ import { lookAgain } from "./again.ts";
 import { killRunning } from "./program.ts";
 import { type Result, runSuite } from "./suite.ts";
 import { summarize } from "./summary.ts";
-import { COMPILE, LANES, SUITES, type Suite } from "./table.ts";
+import { BUILD, LANES, SUITES, type Suite } from "./table.ts";
 
 let interrupted = false;
 const isInterrupted = (): boolean => interrupted;
@@ -16,7 +16,7 @@ function choose(names: string[]): readonly Suite[] {
   const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
   if (unknown.length === 0 && names.length === 0) return SUITES;
   if (unknown.length === 0) {
-    return SUITES.filter((suite) => suite === COMPILE || names.includes(suite.name));
+    return SUITES.filter((suite) => suite === BUILD || names.includes(suite.name));
   }
   console.error(`There is no suite ${unknown.join(", ")}; there are: ${SUITES.map((suite) => suite.name).join(", ")}.`);
   process.exit(2);
@@ -39,7 +39,7 @@ async function runLane(waiting: Suite[], results: Result[]): Promise<void> {
 
 const args = process.argv.slice(2);
 const waiting = [...choose(args.filter((arg) => arg !== "--once"))];
-// Everything else reads what it makes.
+// Others read what it makes.
 const results: Result[] = [await runSuite(waiting.shift() as Suite, isInterrupted)];
 await Promise.all(Array.from({ length: LANES }, () => runLane(waiting, results)));
 if (!args.includes("--once")) await lookAgain(results, isInterrupted);

@@ -6,7 +6,7 @@ import { ROOT } from "../../local-stack/files.ts";
 import { type Result as Counted, type Counts, count } from "./count.ts";
 import type { Failure } from "./failures.ts";
 import { type Outcome, runProgram } from "./program.ts";
-import { budgetOf, COMPILE, type Step, SUITES, type Suite } from "./table.ts";
+import { BUILD, budgetOf, type Step, SUITES, type Suite } from "./table.ts";
 
 export const NAME_WIDTH = Math.max(...SUITES.map((suite) => suite.name.length));
 
@@ -87,4 +87,4 @@ export async function runStep(
 }
 
 /** Stands before each line of a suite that runs beside others. */
-const labelOf = (suite: Suite): string => (suite === COMPILE ? "" : `${suite.name.padEnd(NAME_WIDTH)} | `);
+const labelOf = (suite: Suite): string => (suite === BUILD ? "" : `${suite.name.padEnd(NAME_WIDTH)} | `);

@@ -47,9 +47,13 @@ const lint: Suite = {
 
 const contracts: Suite = {
   name: "contracts",
-  seconds: 110,
+  seconds: 200,
   folders: ["test/contracts", "contracts"],
-  steps: [{ title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" }],
+  steps: [
+    { title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" },
+    // These tests have types that only the compiled contracts give.
+    { title: "types", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "test/contracts"], count: "exit code" },
+  ],
 };
 
 function vitest(name: string, seconds: number, folders = [`test/${name}`]): Suite {
@@ -75,23 +79,15 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("unit", 20, ["test/unit", "test/protocol"]),
 ];
 
-/** Artifacts and generated types: what the linters read and the suites deploy. Runs first, whatever is asked for. */
-export const COMPILE: Suite = {
-  name: "compile",
-  seconds: 75,
+/** The web application, which every API serves. Runs first, whatever is asked for, rather than in the first suite that starts an API. */
+export const BUILD: Suite = {
+  name: "build",
+  seconds: 10,
   folders: [],
-  steps: [
-    { title: "compile", args: [bin("hardhat/dist/src/cli.js"), "compile"], count: "exit code" },
-    // Before anything generates them anew: the committed ABIs must be those of the contracts.
-    { title: "generated ABIs", args: ["scripts/build/generate-abi.ts", "--check"], count: "exit code" },
-    // Leaves the mark by which stacks see that nothing is to be compiled: two compilers at once would disturb each other.
-    { title: "mark", args: ["scripts/local-stack/compile-main.ts"], count: "exit code" },
-    // Once here rather than in the first suite that starts an API.
-    { title: "web application", args: ["scripts/build/web.ts"], count: "exit code" },
-  ],
+  steps: [{ title: "web application", args: ["scripts/build/web.ts"], count: "exit code" }],
 };
 
-export const SUITES: readonly Suite[] = [COMPILE, contracts, ...VITEST_SUITES, lint];
+export const SUITES: readonly Suite[] = [BUILD, contracts, ...VITEST_SUITES, lint];
 
 /** Suites that run at a time: many of them wait more than they compute, so that two on two cores leave them idle for a third of the time. */
 export const LANES = 3;
