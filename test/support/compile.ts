@@ -9,10 +9,7 @@ const require = createRequire(import.meta.url);
 
 type Output = {
   errors?: { severity: string; formattedMessage: string }[];
-  contracts?: Record<
-    string,
-    Record<string, { abi: Abi; evm: { bytecode: { object: string } }; storageLayout?: StorageLayout }>
-  >;
+  contracts?: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>;
 };
 
 /** ABI and creation code of the contract `name` in `file` (a path from the project's root). */
@@ -30,27 +27,6 @@ export function compileContract(file: string, name: string): { abi: Abi; bytecod
   const compiled = compile(input).contracts?.[file]?.[name];
   if (compiled === undefined) throw new Error(`${file} has no ${name}`);
   return { abi: compiled.abi, bytecode: `0x${compiled.evm.bytecode.object}` };
-}
-
-export type StorageLayout = {
-  storage: { slot: string; offset: number; label: string; type: string }[];
-  types: Record<string, { label: string; members?: { slot: string; offset: number; label: string; type: string }[] }>;
-};
-
-/** Where the compiler puts the state of each contract; `files` names their sources. */
-export function storageLayouts(files: Record<string, string>): Record<string, StorageLayout> {
-  const sources = Object.fromEntries(
-    Object.values(files).map((file) => [file, { content: readFileSync(join(ROOT, file), "utf8") }]),
-  );
-  const settings = { viaIR: true, evmVersion: "cancun", outputSelection: { "*": { "*": ["storageLayout"] } } };
-  const output = compile({ language: "Solidity", sources, settings });
-  return Object.fromEntries(
-    Object.entries(files).map(([name, file]) => {
-      const layout = output.contracts?.[file]?.[name]?.storageLayout;
-      if (layout === undefined) throw new Error(`${file} has no ${name}`);
-      return [name, layout];
-    }),
-  );
 }
 
 function compile(input: object): Output {
