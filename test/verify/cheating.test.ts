@@ -8,15 +8,15 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { startAnvil } from "../contracts/support/anvil.ts";
-import { compileContract } from "../support/compile.ts";
 import { mined } from "../support/mined.ts";
+import { testContract } from "../support/test-contract.ts";
 import { failing, run, verifyJson } from "./support/cli.ts";
 import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 
 let p: Protocol;
 let fake: { address: Address; abi: Abi };
 beforeAll(async () => {
-  const compiled = compileContract("test/verify/contracts/DishonestEscrow.sol", "DishonestEscrow");
+  const compiled = testContract("DishonestEscrow");
   p = await startProtocol();
   const { ModelCatalog, WorkerRegistry, ArbitrationPanel, Stablecoin, ProtocolTreasury } = p.chain.deployment.contracts;
   const hash = await p.rpc.deployContract({

@@ -4,19 +4,22 @@ import { expect } from "chai";
 import hre from "hardhat";
 import { RELEASED } from "../../../contracts/release.ts";
 import { releaseFiles } from "../../../scripts/build/release.ts";
+import { TEST_CONTRACTS, testContractFiles } from "../../../scripts/build/test-contracts.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const HELP = "run `npm run compile`, read the diff and commit it";
 
-describe("The release", () => {
+describe("The release", function () {
+  this.timeout(300_000);
   let compiled: Map<string, string>;
   before(async () => {
-    compiled = await releaseFiles(hre);
+    compiled = new Map([...(await releaseFiles(hre)), ...testContractFiles()]);
   });
 
-  const files = [...RELEASED, "compiler-input"].map((name) => `contracts/release/${name}.json`);
+  const released = [...RELEASED, "compiler-input"].map((name) => `contracts/release/${name}.json`);
+  const ofTests = Object.keys(TEST_CONTRACTS).map((name) => `test/support/contracts/${name}.json`);
 
-  for (const file of [...files, "protocol/generated/abi.ts"]) {
+  for (const file of [...released, "protocol/generated/abi.ts", ...ofTests]) {
     it(`has ${file} byte by byte as the sources compile`, () => {
       const committed = readFileSync(new URL(file, ROOT), "utf8");
       // Not in the assertion: the difference of two such files fills the terminal.
@@ -26,6 +29,6 @@ describe("The release", () => {
 
   it("has no other file", () => {
     const found = readdirSync(new URL("contracts/release/", ROOT)).map((name) => `contracts/release/${name}`);
-    expect(found, HELP).to.have.members(files);
+    expect(found, HELP).to.have.members(released);
   });
 });

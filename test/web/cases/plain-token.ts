@@ -5,9 +5,9 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../support/chain-reader.ts";
-import { compileContract } from "../../support/compile.ts";
 import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
+import { testContract } from "../../support/test-contract.ts";
 import { giveGas } from "../support/gas.ts";
 import { Visitor } from "../support/visitor.ts";
 
@@ -48,7 +48,7 @@ async function putPlainToken(stack: TestStack): Promise<() => Promise<void>> {
   const transport = http(stack.info.rpc_url);
   const chain = createTestClient({ mode: "anvil", transport }).extend(publicActions);
   const deployer = createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport });
-  const compiled = compileContract("contracts/testing/OddTokens.sol", "PermitlessStablecoin");
+  const compiled = testContract("PermitlessStablecoin");
   const { contractAddress } = await mined(chain as never, await deployer.deployContract({ ...compiled, chain: null }));
   const token = stack.info.contracts["Stablecoin"] as Address;
   const codeOf = async (address: Address): Promise<Hex> => (await chain.getCode({ address })) ?? "0x";

@@ -10,12 +10,10 @@ import {
   http,
 } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { compileContract } from "../../support/compile.ts";
 import { mined } from "../../support/mined.ts";
 import type { Stack } from "../../support/stack.ts";
+import { testContract } from "../../support/test-contract.ts";
 import { giveGas } from "./gas.ts";
-
-const SOURCE = "test/web/contracts/ContractWallet.sol";
 
 /** A wallet that is a contract. `account` signs as it does, `send` has it make a call; the owner pays the gas. */
 export type ContractWallet = {
@@ -29,7 +27,7 @@ export async function deployContractWallet(stack: Stack): Promise<ContractWallet
   await giveGas(stack, owner.address);
   const transport = http(stack.info.rpc_url);
   const client = createWalletClient({ account: owner, transport });
-  const { abi, bytecode } = compileContract(SOURCE, "ContractWallet");
+  const { abi, bytecode } = testContract("ContractWallet");
   const hash = await client.deployContract({ abi, bytecode, chain: null });
   const { contractAddress } = await mined(createPublicClient({ transport }), hash);
   const address = getAddress(contractAddress as Address);
