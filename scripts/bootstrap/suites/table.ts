@@ -47,7 +47,7 @@ const lint: Suite = {
 
 const contracts: Suite = {
   name: "contracts",
-  seconds: 200,
+  seconds: 270,
   folders: ["test/contracts", "contracts"],
   steps: [
     { title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" },
