@@ -30,6 +30,7 @@ export type ReleasedContract = Pick<
   | "_format"
   | "contractName"
   | "sourceName"
+  | "inputSourceName"
   | "abi"
   | "bytecode"
   | "deployedBytecode"

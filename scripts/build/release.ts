@@ -78,7 +78,8 @@ export async function releaseFiles({ artifacts }: HardhatRuntimeEnvironment): Pr
     if (storageLayout === undefined) throw new Error(`the compiler says nothing of the storage of ${contractName}`);
     const code = { abi, bytecode, deployedBytecode, linkReferences, deployedLinkReferences };
     const layout = renumbered(storageLayout);
-    const contract = { _format, contractName, sourceName, compiler: solcLongVersion, ...code, storageLayout: layout };
+    const names = { _format, contractName, sourceName, inputSourceName };
+    const contract = { ...names, compiler: solcLongVersion, ...code, storageLayout: layout };
     return [contractName as ReleasedName, contract];
   });
   return new Map([
