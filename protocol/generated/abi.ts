@@ -44,6 +44,11 @@ export const inferenceEscrowAbi = [
     "type": "uint16"
    },
    {
+    "internalType": "uint40",
+    "name": "compensationCap_",
+    "type": "uint40"
+   },
+   {
     "components": [
      {
       "internalType": "uint32",
@@ -82,12 +87,28 @@ export const inferenceEscrowAbi = [
      }
     ],
     "internalType": "struct Windows",
-    "name": "windows_",
+    "name": "w",
     "type": "tuple"
    }
   ],
   "stateMutability": "nonpayable",
   "type": "constructor"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "credits",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "ceiling",
+    "type": "uint256"
+   }
+  ],
+  "name": "Admin_CompensationAboveCeiling",
+  "type": "error"
  },
  {
   "inputs": [
@@ -109,17 +130,6 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   }
-  ],
-  "name": "Admin_GatewayExists",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
     "name": "value",
     "type": "address"
    }
@@ -128,8 +138,24 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
-  "inputs": [],
-  "name": "Admin_InvalidWindows",
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "window",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "uint256",
+    "name": "seconds_",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "bound",
+    "type": "uint256"
+   }
+  ],
+  "name": "Admin_InvalidWindow",
   "type": "error"
  },
  {
@@ -141,22 +167,6 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Admin_NotGuardian",
-  "type": "error"
- },
- {
-  "inputs": [],
-  "name": "Admin_TooManyGateways",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   }
-  ],
-  "name": "Admin_UnknownGateway",
   "type": "error"
  },
  {
@@ -199,6 +209,17 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "BoundedCall_OutOfGas",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "Dispute_AlreadyJoined",
   "type": "error"
  },
  {
@@ -272,6 +293,27 @@ export const inferenceEscrowAbi = [
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
+   },
+   {
+    "internalType": "uint256",
+    "name": "owed",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "allowance",
+    "type": "uint256"
+   }
+  ],
+  "name": "Dispute_NothingPaid",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
    }
   ],
   "name": "Dispute_SameHash",
@@ -289,22 +331,6 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
-  "inputs": [
-   {
-    "internalType": "bytes16",
-    "name": "jobId",
-    "type": "bytes16"
-   },
-   {
-    "internalType": "uint256",
-    "name": "owed",
-    "type": "uint256"
-   }
-  ],
-  "name": "Dispute_TreasuryEmpty",
-  "type": "error"
- },
- {
   "inputs": [],
   "name": "ECDSAInvalidSignature",
   "type": "error"
@@ -318,11 +344,6 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "ECDSAInvalidSignatureS",
-  "type": "error"
- },
- {
-  "inputs": [],
-  "name": "InvalidShortString",
   "type": "error"
  },
  {
@@ -358,7 +379,40 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
-  "inputs": [],
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   }
+  ],
+  "name": "Job_AuthorizationRequired",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "expiresAt",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "latest",
+    "type": "uint256"
+   }
+  ],
+  "name": "Job_AuthorizationTooLong",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
   "name": "Job_InvalidId",
   "type": "error"
  },
@@ -376,6 +430,17 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Job_LockExpired",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Job_MayNotLock",
   "type": "error"
  },
  {
@@ -408,6 +473,27 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "recovered",
+    "type": "address"
+   }
+  ],
+  "name": "Job_NotAuthorized",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -418,18 +504,7 @@ export const inferenceEscrowAbi = [
     "type": "address"
    }
   ],
-  "name": "Job_NotItsGateway",
-  "type": "error"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "caller",
-    "type": "address"
-   }
-  ],
-  "name": "Job_NotLockingGateway",
+  "name": "Job_NotItsOperator",
   "type": "error"
  },
  {
@@ -446,6 +521,27 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Job_NotTheWorker",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "internalType": "uint8",
+    "name": "chosen",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "Job_OperatorNotChosen",
   "type": "error"
  },
  {
@@ -638,7 +734,7 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "internalType": "address",
-    "name": "payee",
+    "name": "receiver",
     "type": "address"
    },
    {
@@ -701,6 +797,144 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Limits_Frozen",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "signers",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "consents",
+    "type": "uint256"
+   }
+  ],
+  "name": "Operator_ConsentsMissing",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "recovered",
+    "type": "address"
+   }
+  ],
+  "name": "Operator_NoConsent",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   }
+  ],
+  "name": "Operator_NotASigner",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "caller",
+    "type": "address"
+   }
+  ],
+  "name": "Operator_NotAdmin",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "leavesAt",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "now_",
+    "type": "uint256"
+   }
+  ],
+  "name": "Operator_ReserveStays",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "reserve",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "required",
+    "type": "uint256"
+   }
+  ],
+  "name": "Operator_ReserveTooSmall",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "Operator_SignerTaken",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Operator_TooMany",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "Operator_Unknown",
   "type": "error"
  },
  {
@@ -806,15 +1040,35 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
+  "anonymous": false,
   "inputs": [
    {
-    "internalType": "string",
-    "name": "str",
-    "type": "string"
+    "indexed": true,
+    "internalType": "uint32",
+    "name": "account",
+    "type": "uint32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
    }
   ],
-  "name": "StringTooLong",
-  "type": "error"
+  "name": "AuthorizationKeySet",
+  "type": "event"
  },
  {
   "anonymous": false,
@@ -894,6 +1148,25 @@ export const inferenceEscrowAbi = [
   "anonymous": false,
   "inputs": [
    {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "credits",
+    "type": "uint40"
+   }
+  ],
+  "name": "CompensationCapSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
     "indexed": true,
     "internalType": "uint32",
     "name": "account",
@@ -919,6 +1192,12 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
     "internalType": "uint40",
     "name": "free",
     "type": "uint40"
@@ -931,6 +1210,31 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Deposited",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "receivedHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "DisputeJoined",
   "type": "event"
  },
  {
@@ -984,12 +1288,6 @@ export const inferenceEscrowAbi = [
  },
  {
   "anonymous": false,
-  "inputs": [],
-  "name": "EIP712DomainChanged",
-  "type": "event"
- },
- {
-  "anonymous": false,
   "inputs": [
    {
     "indexed": false,
@@ -1011,62 +1309,6 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "FeeScheduled",
-  "type": "event"
- },
- {
-  "anonymous": false,
-  "inputs": [
-   {
-    "indexed": true,
-    "internalType": "uint8",
-    "name": "gateway",
-    "type": "uint8"
-   },
-   {
-    "indexed": true,
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "sequence",
-    "type": "uint32"
-   }
-  ],
-  "name": "GatewayAdded",
-  "type": "event"
- },
- {
-  "anonymous": false,
-  "inputs": [
-   {
-    "indexed": true,
-    "internalType": "uint8",
-    "name": "gateway",
-    "type": "uint8"
-   },
-   {
-    "indexed": true,
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "sequence",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "bool",
-    "name": "enabled",
-    "type": "bool"
-   }
-  ],
-  "name": "GatewayLockingSet",
   "type": "event"
  },
  {
@@ -1125,6 +1367,31 @@ export const inferenceEscrowAbi = [
    {
     "indexed": true,
     "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "bytes32",
+    "name": "requestHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "JobAuthorized",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
     "name": "wallet",
     "type": "address"
    },
@@ -1149,7 +1416,7 @@ export const inferenceEscrowAbi = [
    {
     "indexed": false,
     "internalType": "bool",
-    "name": "byGateway",
+    "name": "byOperator",
     "type": "bool"
    },
    {
@@ -1169,6 +1436,12 @@ export const inferenceEscrowAbi = [
     "internalType": "uint32",
     "name": "arbiterSet",
     "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "ruleFrom",
+    "type": "uint40"
    },
    {
     "indexed": false,
@@ -1259,12 +1532,6 @@ export const inferenceEscrowAbi = [
    {
     "indexed": false,
     "internalType": "uint8",
-    "name": "gateway",
-    "type": "uint8"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint8",
     "name": "tier",
     "type": "uint8"
    },
@@ -1276,33 +1543,15 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
-    "internalType": "uint16",
-    "name": "creditsPerRequest",
-    "type": "uint16"
+    "internalType": "JobSlot",
+    "name": "job",
+    "type": "uint256"
    },
    {
     "indexed": false,
-    "internalType": "uint16",
-    "name": "creditsPer1kTokens",
-    "type": "uint16"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint16",
-    "name": "feeBps",
-    "type": "uint16"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "free",
-    "type": "uint40"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "escrowed",
-    "type": "uint40"
+    "internalType": "AccountSlot",
+    "name": "account",
+    "type": "uint256"
    }
   ],
   "name": "JobLocked",
@@ -1441,6 +1690,12 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
+    "internalType": "uint40",
+    "name": "completedAt",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
     "internalType": "uint32",
     "name": "billedTokens",
     "type": "uint32"
@@ -1453,33 +1708,21 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
-    "internalType": "uint32",
-    "name": "returned",
-    "type": "uint32"
+    "internalType": "bytes32",
+    "name": "r",
+    "type": "bytes32"
    },
    {
     "indexed": false,
-    "internalType": "uint256",
-    "name": "workerUnits",
+    "internalType": "bytes32",
+    "name": "vs",
+    "type": "bytes32"
+   },
+   {
+    "indexed": false,
+    "internalType": "AccountSlot",
+    "name": "account",
     "type": "uint256"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint256",
-    "name": "feeUnits",
-    "type": "uint256"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "free",
-    "type": "uint40"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "escrowed",
-    "type": "uint40"
    }
   ],
   "name": "JobSettled",
@@ -1533,6 +1776,155 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "admin",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   }
+  ],
+  "name": "OperatorAdminSet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "admin",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   }
+  ],
+  "name": "OperatorAdmitted",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "payee",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "credits",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "free",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "escrowed",
+    "type": "uint40"
+   }
+  ],
+  "name": "OperatorCharged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint32",
+    "name": "account",
+    "type": "uint32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   }
+  ],
+  "name": "OperatorChosen",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "stopped",
+    "type": "bool"
+   }
+  ],
+  "name": "OperatorStopped",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
     "internalType": "address",
     "name": "previousOwner",
     "type": "address"
@@ -1559,7 +1951,13 @@ export const inferenceEscrowAbi = [
    {
     "indexed": false,
     "internalType": "bool",
-    "name": "paused",
+    "name": "byGuardian",
+    "type": "bool"
+   },
+   {
+    "indexed": false,
+    "internalType": "bool",
+    "name": "byGovernance",
     "type": "bool"
    }
   ],
@@ -1573,6 +1971,12 @@ export const inferenceEscrowAbi = [
     "indexed": true,
     "internalType": "address",
     "name": "payee",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "receiver",
     "type": "address"
    },
    {
@@ -1614,6 +2018,124 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "PayoutDeferred",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "reserve",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "held",
+    "type": "uint40"
+   }
+  ],
+  "name": "ReserveChanged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "credits",
+    "type": "uint40"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "leavesAt",
+    "type": "uint40"
+   }
+  ],
+  "name": "ReserveLeaving",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   }
+  ],
+  "name": "SignerAdded",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "signer",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   }
+  ],
+  "name": "SignerRemoved",
   "type": "event"
  },
  {
@@ -1716,10 +2238,29 @@ export const inferenceEscrowAbi = [
     "internalType": "enum JobStatus",
     "name": "status",
     "type": "uint8"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "disputeBefore",
+    "type": "uint40"
    }
   ],
   "name": "WorkerEquivocated",
   "type": "event"
+ },
+ {
+  "inputs": [],
+  "name": "AUTHORIZATION_SPAN",
+  "outputs": [
+   {
+    "internalType": "uint40",
+    "name": "",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
  },
  {
   "inputs": [],
@@ -1729,6 +2270,19 @@ export const inferenceEscrowAbi = [
     "internalType": "contract IModelCatalog",
     "name": "",
     "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "COMPENSATION_CEILING",
+  "outputs": [
+   {
+    "internalType": "uint40",
+    "name": "",
+    "type": "uint40"
    }
   ],
   "stateMutability": "view",
@@ -1775,6 +2329,19 @@ export const inferenceEscrowAbi = [
  },
  {
   "inputs": [],
+  "name": "ID_SPAN",
+  "outputs": [
+   {
+    "internalType": "uint40",
+    "name": "",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "ITEM_GAS",
   "outputs": [
    {
@@ -1794,6 +2361,19 @@ export const inferenceEscrowAbi = [
     "internalType": "uint32",
     "name": "",
     "type": "uint32"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "LONGEST_RISK",
+  "outputs": [
+   {
+    "internalType": "uint40",
+    "name": "",
+    "type": "uint40"
    }
   ],
   "stateMutability": "view",
@@ -1907,6 +2487,11 @@ export const inferenceEscrowAbi = [
       "internalType": "uint8",
       "name": "openDisputes",
       "type": "uint8"
+     },
+     {
+      "internalType": "uint8",
+      "name": "operator",
+      "type": "uint8"
      }
     ],
     "internalType": "struct Account",
@@ -1990,11 +2575,67 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "internalType": "address",
-    "name": "signer",
+    "name": "admin",
     "type": "address"
    }
   ],
-  "name": "addGateway",
+  "name": "admitOperator",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint40",
+    "name": "credits",
+    "type": "uint40"
+   }
+  ],
+  "name": "announceReserveWithdrawal",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   }
+  ],
+  "name": "authorizationKeyOf",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "chooseOperator",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2008,6 +2649,19 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "claim",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "receiver",
+    "type": "address"
+   }
+  ],
+  "name": "claimTo",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2042,6 +2696,67 @@ export const inferenceEscrowAbi = [
   "name": "collectDebt",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "compensationCap",
+  "outputs": [
+   {
+    "internalType": "uint40",
+    "name": "",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "compensationLeft",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   }
+  ],
+  "name": "compensationOf",
+  "outputs": [
+   {
+    "internalType": "uint64",
+    "name": "granted",
+    "type": "uint64"
+   },
+   {
+    "internalType": "uint64",
+    "name": "paid",
+    "type": "uint64"
+   },
+   {
+    "internalType": "bool",
+    "name": "toWorker",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {
@@ -2101,11 +2816,6 @@ export const inferenceEscrowAbi = [
     "type": "tuple"
    },
    {
-    "internalType": "uint8",
-    "name": "attempt",
-    "type": "uint8"
-   },
-   {
     "internalType": "address",
     "name": "wallet",
     "type": "address"
@@ -2119,33 +2829,14 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
-    "internalType": "bytes16",
-    "name": "jobId",
-    "type": "bytes16"
-   }
-  ],
-  "name": "debtOf",
-  "outputs": [
-   {
-    "internalType": "uint256",
-    "name": "units",
-    "type": "uint256"
-   },
-   {
-    "internalType": "bool",
-    "name": "toWorker",
-    "type": "bool"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
     "internalType": "uint40",
     "name": "credits",
     "type": "uint40"
+   },
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
    }
   ],
   "name": "deposit",
@@ -2159,6 +2850,11 @@ export const inferenceEscrowAbi = [
     "internalType": "uint40",
     "name": "credits",
     "type": "uint40"
+   },
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
    },
    {
     "internalType": "uint256",
@@ -2204,6 +2900,11 @@ export const inferenceEscrowAbi = [
       "type": "uint40"
      },
      {
+      "internalType": "uint40",
+      "name": "ruleFrom",
+      "type": "uint40"
+     },
+     {
       "internalType": "uint32",
       "name": "arbiterSet",
       "type": "uint32"
@@ -2215,12 +2916,22 @@ export const inferenceEscrowAbi = [
      },
      {
       "internalType": "bool",
-      "name": "byGateway",
+      "name": "byOperator",
       "type": "bool"
      },
      {
       "internalType": "bool",
       "name": "fromProven",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "joined",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "afterEquivocation",
       "type": "bool"
      },
      {
@@ -2250,49 +2961,6 @@ export const inferenceEscrowAbi = [
     "internalType": "bytes32",
     "name": "",
     "type": "bytes32"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [],
-  "name": "eip712Domain",
-  "outputs": [
-   {
-    "internalType": "bytes1",
-    "name": "fields",
-    "type": "bytes1"
-   },
-   {
-    "internalType": "string",
-    "name": "name",
-    "type": "string"
-   },
-   {
-    "internalType": "string",
-    "name": "version",
-    "type": "string"
-   },
-   {
-    "internalType": "uint256",
-    "name": "chainId",
-    "type": "uint256"
-   },
-   {
-    "internalType": "address",
-    "name": "verifyingContract",
-    "type": "address"
-   },
-   {
-    "internalType": "bytes32",
-    "name": "salt",
-    "type": "bytes32"
-   },
-   {
-    "internalType": "uint256[]",
-    "name": "extensions",
-    "type": "uint256[]"
    }
   ],
   "stateMutability": "view",
@@ -2398,44 +3066,19 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   }
-  ],
-  "name": "gatewayOf",
-  "outputs": [
-   {
     "internalType": "uint8",
-    "name": "id",
+    "name": "operator",
     "type": "uint8"
    },
    {
-    "internalType": "bool",
-    "name": "mayLock",
-    "type": "bool"
+    "internalType": "uint40",
+    "name": "credits",
+    "type": "uint40"
    }
   ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint8",
-    "name": "id",
-    "type": "uint8"
-   }
-  ],
-  "name": "gatewaySigner",
-  "outputs": [
-   {
-    "internalType": "address",
-    "name": "",
-    "type": "address"
-   }
-  ],
-  "stateMutability": "view",
+  "name": "fundReserve",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {
@@ -2510,7 +3153,7 @@ export const inferenceEscrowAbi = [
      },
      {
       "internalType": "uint8",
-      "name": "gateway",
+      "name": "operator",
       "type": "uint8"
      },
      {
@@ -2530,6 +3173,24 @@ export const inferenceEscrowAbi = [
    }
   ],
   "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "bytes32",
+    "name": "receivedHash",
+    "type": "bytes32"
+   }
+  ],
+  "name": "joinDispute",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {
@@ -2584,6 +3245,78 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "lock",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "components": [
+     {
+      "internalType": "bytes16",
+      "name": "jobId",
+      "type": "bytes16"
+     },
+     {
+      "internalType": "address",
+      "name": "wallet",
+      "type": "address"
+     },
+     {
+      "internalType": "uint8",
+      "name": "operator",
+      "type": "uint8"
+     },
+     {
+      "internalType": "uint16",
+      "name": "model",
+      "type": "uint16"
+     },
+     {
+      "internalType": "uint32",
+      "name": "maxTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "maxCredits",
+      "type": "uint32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "requestHash",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "uint40",
+      "name": "expiresAt",
+      "type": "uint40"
+     }
+    ],
+    "internalType": "struct Authorization",
+    "name": "authorization",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "byKey",
+    "type": "tuple"
+   }
+  ],
+  "name": "lockAuthorized",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2652,6 +3385,75 @@ export const inferenceEscrowAbi = [
  },
  {
   "inputs": [],
+  "name": "operatorCount",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   }
+  ],
+  "name": "operatorOf",
+  "outputs": [
+   {
+    "components": [
+     {
+      "internalType": "address",
+      "name": "admin",
+      "type": "address"
+     },
+     {
+      "internalType": "bool",
+      "name": "stopped",
+      "type": "bool"
+     },
+     {
+      "internalType": "uint40",
+      "name": "reserve",
+      "type": "uint40"
+     },
+     {
+      "internalType": "uint40",
+      "name": "held",
+      "type": "uint40"
+     },
+     {
+      "internalType": "uint40",
+      "name": "leaving",
+      "type": "uint40"
+     },
+     {
+      "internalType": "uint40",
+      "name": "leavesAt",
+      "type": "uint40"
+     },
+     {
+      "internalType": "uint32",
+      "name": "sequence",
+      "type": "uint32"
+     }
+    ],
+    "internalType": "struct Operator",
+    "name": "",
+    "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "owner",
   "outputs": [
    {
@@ -2669,7 +3471,12 @@ export const inferenceEscrowAbi = [
   "outputs": [
    {
     "internalType": "bool",
-    "name": "",
+    "name": "byGuardian",
+    "type": "bool"
+   },
+   {
+    "internalType": "bool",
+    "name": "byGovernance",
     "type": "bool"
    }
   ],
@@ -2829,6 +3636,46 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address[]",
+    "name": "added",
+    "type": "address[]"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature[]",
+    "name": "consents",
+    "type": "tuple[]"
+   },
+   {
+    "internalType": "address[]",
+    "name": "removed",
+    "type": "address[]"
+   }
+  ],
+  "name": "rotateSigners",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -2861,16 +3708,24 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "internalType": "address",
-    "name": "signer",
+    "name": "key",
     "type": "address"
-   },
-   {
-    "internalType": "bool",
-    "name": "enabled",
-    "type": "bool"
    }
   ],
-  "name": "setGatewayLocking",
+  "name": "setAuthorizationKey",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint40",
+    "name": "credits",
+    "type": "uint40"
+   }
+  ],
+  "name": "setCompensationCap",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -2914,6 +3769,24 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "admin",
+    "type": "address"
+   }
+  ],
+  "name": "setOperatorAdmin",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bool",
     "name": "paused_",
     "type": "bool"
@@ -2933,6 +3806,48 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "setTreasury",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   }
+  ],
+  "name": "signerOf",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint40",
+    "name": "removedAt",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "bool",
+    "name": "stopped",
+    "type": "bool"
+   }
+  ],
+  "name": "stopOperator",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -3119,6 +4034,24 @@ export const inferenceEscrowAbi = [
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "address",
+    "name": "receiver",
+    "type": "address"
+   }
+  ],
+  "name": "withdrawReserve",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
  }
 ] as const;
 
@@ -3156,7 +4089,18 @@ export const modelCatalogAbi = [
   "type": "error"
  },
  {
-  "inputs": [],
+  "inputs": [
+   {
+    "internalType": "string",
+    "name": "id",
+    "type": "string"
+   },
+   {
+    "internalType": "uint32",
+    "name": "contextWindow",
+    "type": "uint32"
+   }
+  ],
   "name": "Catalog_InvalidListing",
   "type": "error"
  },
@@ -3206,6 +4150,27 @@ export const modelCatalogAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint32",
+    "name": "contextWindow",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint32",
+    "name": "credits",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint32",
+    "name": "limit",
+    "type": "uint32"
+   }
+  ],
+  "name": "Catalog_PriceAboveLimit",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "uint16",
     "name": "model",
     "type": "uint16"
@@ -3234,6 +4199,22 @@ export const modelCatalogAbi = [
    }
   ],
   "name": "OwnableUnauthorizedAccount",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "bits",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint256",
+    "name": "value",
+    "type": "uint256"
+   }
+  ],
+  "name": "SafeCastOverflowedUintDowncast",
   "type": "error"
  },
  {
@@ -3378,25 +4359,6 @@ export const modelCatalogAbi = [
   ],
   "name": "RetirementScheduled",
   "type": "event"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint16",
-    "name": "model",
-    "type": "uint16"
-   }
-  ],
-  "name": "activeTerms",
-  "outputs": [
-   {
-    "internalType": "LockTerms",
-    "name": "",
-    "type": "uint256"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
  },
  {
   "inputs": [
@@ -3658,24 +4620,9 @@ export const modelCatalogAbi = [
   "name": "termsOf",
   "outputs": [
    {
-    "internalType": "bool",
-    "name": "active",
-    "type": "bool"
-   },
-   {
-    "internalType": "enum Tier",
-    "name": "tier",
-    "type": "uint8"
-   },
-   {
-    "internalType": "uint16",
-    "name": "creditsPerRequest",
-    "type": "uint16"
-   },
-   {
-    "internalType": "uint16",
-    "name": "creditsPer1kTokens",
-    "type": "uint16"
+    "internalType": "LockTerms",
+    "name": "",
+    "type": "uint256"
    }
   ],
   "stateMutability": "view",
@@ -3783,7 +4730,13 @@ export const workerRegistryAbi = [
   "type": "error"
  },
  {
-  "inputs": [],
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "length",
+    "type": "uint256"
+   }
+  ],
   "name": "Registry_InvalidEndpoint",
   "type": "error"
  },
@@ -4500,64 +5453,6 @@ export const workerRegistryAbi = [
   "type": "function"
  },
  {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   },
-   {
-    "internalType": "uint16",
-    "name": "model",
-    "type": "uint16"
-   }
-  ],
-  "name": "eligiblePayee",
-  "outputs": [
-   {
-    "internalType": "Payee",
-    "name": "payee",
-    "type": "uint256"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
-   },
-   {
-    "internalType": "uint16",
-    "name": "model",
-    "type": "uint16"
-   }
-  ],
-  "name": "eligiblePayeeOf",
-  "outputs": [
-   {
-    "internalType": "uint32",
-    "name": "id",
-    "type": "uint32"
-   },
-   {
-    "internalType": "address",
-    "name": "payout",
-    "type": "address"
-   },
-   {
-    "internalType": "bool",
-    "name": "eligible",
-    "type": "bool"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
   "inputs": [],
   "name": "escrow",
   "outputs": [
@@ -4594,7 +5489,7 @@ export const workerRegistryAbi = [
    },
    {
     "internalType": "uint56",
-    "name": "slash",
+    "name": "slashed",
     "type": "uint56"
    },
    {
@@ -4625,38 +5520,19 @@ export const workerRegistryAbi = [
     "internalType": "address",
     "name": "signer",
     "type": "address"
-   }
-  ],
-  "name": "payableTo",
-  "outputs": [
+   },
    {
-    "internalType": "Payee",
-    "name": "",
-    "type": "uint256"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "address",
-    "name": "signer",
-    "type": "address"
+    "internalType": "uint16",
+    "name": "model",
+    "type": "uint16"
    }
   ],
   "name": "payeeOf",
   "outputs": [
    {
-    "internalType": "uint32",
-    "name": "id",
-    "type": "uint32"
-   },
-   {
-    "internalType": "address",
-    "name": "payout",
-    "type": "address"
+    "internalType": "Payee",
+    "name": "payee",
+    "type": "uint256"
    }
   ],
   "stateMutability": "view",
@@ -5369,8 +6245,14 @@ export const arbitrationPanelAbi = [
   "type": "error"
  },
  {
-  "inputs": [],
-  "name": "Panel_InvalidArbiters",
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "arbiter",
+    "type": "address"
+   }
+  ],
+  "name": "Panel_InvalidArbiter",
   "type": "error"
  },
  {
@@ -5382,6 +6264,22 @@ export const arbitrationPanelAbi = [
    }
   ],
   "name": "Panel_InvalidEscrow",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "arbiters",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "quorum",
+    "type": "uint256"
+   }
+  ],
+  "name": "Panel_InvalidQuorum",
   "type": "error"
  },
  {
@@ -5414,6 +6312,27 @@ export const arbitrationPanelAbi = [
    }
   ],
   "name": "Panel_NotOpen",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "uint256",
+    "name": "ruleFrom",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "now_",
+    "type": "uint256"
+   }
+  ],
+  "name": "Panel_TooEarly",
   "type": "error"
  },
  {
@@ -5632,6 +6551,24 @@ export const arbitrationPanelAbi = [
    }
   ],
   "name": "vote",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes16[]",
+    "name": "jobIds",
+    "type": "bytes16[]"
+   },
+   {
+    "internalType": "enum Ruling",
+    "name": "ruling",
+    "type": "uint8"
+   }
+  ],
+  "name": "voteMany",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"

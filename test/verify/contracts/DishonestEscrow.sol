@@ -2,11 +2,9 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {ICreditLedger} from "../../../contracts/interfaces/ICreditLedger.sol";
-import {IJobLifecycle} from "../../../contracts/interfaces/IJobLifecycle.sol";
-import {IProtocolAdmin} from "../../../contracts/interfaces/IProtocolAdmin.sol";
-import {ISettlement} from "../../../contracts/interfaces/ISettlement.sol";
-import {Account, Completion, Job, JobStatus, Signature, Windows} from "../../../contracts/libraries/JobTypes.sol";
+import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
+import {Account, Completion, Job, JobStatus, Signature, Windows} from "../../../contracts/Types.sol";
+import {AccountSlot, JobSlot} from "../../../contracts/Words.sol";
 
 /// @title An escrow that cheats in one chosen way
 /// @notice Looks like the real one from outside: same calls, same events, real catalog, registry and token. The verifier must say
@@ -54,9 +52,10 @@ contract DishonestEscrow {
         token = token_;
         TREASURY = treasury;
         OPERATOR = msg.sender;
-        emit IProtocolAdmin.TreasurySet(1, treasury);
-        emit IProtocolAdmin.FeeScheduled(2, FEE, uint40(block.timestamp));
-        emit IProtocolAdmin.GatewayAdded(1, gateway, 3);
+        emit IInferenceEscrow.TreasurySet(1, treasury);
+        emit IInferenceEscrow.FeeScheduled(2, FEE, uint40(block.timestamp));
+        emit IInferenceEscrow.OperatorAdmitted(1, msg.sender, 3);
+        emit IInferenceEscrow.SignerAdded(1, gateway, 1);
     }
 
     /// @notice Who does the work, and who is named and paid instead by OtherWorker.
@@ -69,12 +68,13 @@ contract DishonestEscrow {
         fault = fault_;
     }
 
-    function deposit(uint40 credits) external {
-        _account.id = 1;
+    function deposit(uint40 credits, uint8 operator) external {
+        (_account.id, _account.operator) = (1, operator);
         _wallet = msg.sender;
         _account.free += credits;
         _owed += credits;
-        emit ICreditLedger.Deposited(1, msg.sender, ++_account.sequence, credits, _account.free, _account.escrowed);
+        (uint40 free, uint40 escrowed) = (_account.free, _account.escrowed);
+        emit IInferenceEscrow.Deposited(1, msg.sender, ++_account.sequence, credits, operator, free, escrowed);
         IERC20(token).transferFrom(msg.sender, address(this), credits * UNIT);
     }
 
@@ -87,9 +87,8 @@ contract DishonestEscrow {
         Job storage job = _jobs[jobId];
         (job.account, job.credits, job.model, job.feeBps) = (1, credits, model, FEE);
         (job.creditsPerRequest, job.creditsPer1kTokens) = (perRequest, 4);
-        (job.lockedAt, job.gateway, job.status) = (uint40(block.timestamp), 1, JobStatus.Locked);
-        (uint40 free, uint40 escrowed) = (_account.free, _account.escrowed);
-        emit IJobLifecycle.JobLocked(jobId, wallet, model, 1, 1, credits, perRequest, 4, FEE, free, escrowed);
+        (job.lockedAt, job.operator, job.status) = (uint40(block.timestamp), 1, JobStatus.Locked);
+        emit IInferenceEscrow.JobLocked(jobId, wallet, model, 1, credits, _jobWord(job), _accountWord());
     }
 
     function refund(bytes16 jobId) external {
@@ -97,14 +96,13 @@ contract DishonestEscrow {
         job.status = JobStatus.Refunded;
         _account.escrowed -= job.credits;
         if (fault != Fault.KeepRefund) _account.free += job.credits;
-        emit IJobLifecycle.JobRefunded(jobId, _wallet, job.credits, _account.free, _account.escrowed);
+        emit IInferenceEscrow.JobRefunded(jobId, _wallet, job.credits, _account.free, _account.escrowed);
     }
 
     function complete(
         Completion calldata c,
         uint32 counted,
-        Signature calldata,
-        uint8 attempt,
+        Signature calldata byWorker,
         address wallet
     ) external {
         Job storage job = _jobs[c.jobId];
@@ -113,12 +111,18 @@ contract DishonestEscrow {
         uint32 price = billed <= 2_000 ? 8 : (billed * 4 + 999) / 1000;
         if (fault == Fault.Overcharge || price > job.credits) price = job.credits;
         address worker = fault == Fault.OtherWorker ? _otherWorker : _worker;
-        emit IJobLifecycle.JobAcknowledged(c.jobId, worker, attempt);
         job.worker = fault == Fault.OtherWorker ? 2 : 1;
-        _settle(c, wallet, worker, billed, price);
+        _settle(c, byWorker, wallet, worker, billed, price);
     }
 
-    function _settle(Completion calldata c, address wallet, address worker, uint32 billed, uint32 price) private {
+    function _settle(
+        Completion calldata c,
+        Signature calldata byWorker,
+        address wallet,
+        address worker,
+        uint32 billed,
+        uint32 price
+    ) private {
         Job storage job = _jobs[c.jobId];
         uint32 returned = job.credits - price;
         _account.escrowed -= job.credits;
@@ -126,20 +130,19 @@ contract DishonestEscrow {
         _owed -= price;
         (job.credits, job.status) = (price, JobStatus.Settled);
         uint256 fee = uint256(price) * FEE;
-        emit ISettlement.JobSettled(
+        emit IInferenceEscrow.JobSettled(
             c.jobId,
             wallet,
             worker,
             fault == Fault.OtherHash ? keccak256("forged") : c.proofHash,
             c.promptTokens,
             c.completionTokens,
+            c.completedAt,
             billed,
             price,
-            returned,
-            price * UNIT - fee,
-            fee,
-            _account.free,
-            _account.escrowed
+            byWorker.r,
+            byWorker.vs,
+            _accountWord()
         );
         uint256 pay = price * UNIT - fee;
         if (fault == Fault.UnderpayWorker) pay -= pay / 10;
@@ -161,6 +164,19 @@ contract DishonestEscrow {
 
     function liabilities() external view returns (uint256, uint256) {
         return (_owed, 0);
+    }
+
+    function _jobWord(Job storage job) private view returns (JobSlot) {
+        uint256 prices = uint256(job.creditsPerRequest) | (uint256(job.creditsPer1kTokens) << 16);
+        uint256 rest = uint256(job.model) | (uint256(job.feeBps) << 16) | (uint256(job.lockedAt) << 32);
+        uint256 word = uint256(job.account) | (uint256(job.credits) << 64) | (prices << 96) | (rest << 128);
+        return JobSlot.wrap(word | (uint256(job.operator) << 232) | (uint256(job.status) << 248));
+    }
+
+    function _accountWord() private view returns (AccountSlot) {
+        uint256 balance = uint256(_account.free) | (uint256(_account.escrowed) << 40);
+        uint256 word = uint256(_account.id) | (balance << 32) | (uint256(_account.sequence) << 112);
+        return AccountSlot.wrap(word | (uint256(_account.operator) << 240));
     }
 
     function windows() external pure returns (Windows memory) {
