@@ -336,7 +336,8 @@ library DisputeLogic {
         if (owed == 0) revert IInferenceEscrow.Dispute_NoDebt(jobId);
         JobSlot job = state.jobs[jobId];
         uint256 left = _allowance(state, job.operator());
-        if (_payOwed(state, state.deployment, jobId, job) == 0) revert IInferenceEscrow.Dispute_NothingPaid(jobId, owed, left);
+        if (_payOwed(state, state.deployment, jobId, job) == 0)
+            revert IInferenceEscrow.Dispute_NothingPaid(jobId, owed, left);
     }
 
     /// @notice See IInferenceEscrow.compensationLeft.
@@ -436,15 +437,7 @@ library DisputeLogic {
             // The ledger counts whole credits: a fraction (the fee of a small job) waits as tokens.
             fraction = paid - credits * Ledger.UNITS_PER_CREDIT;
         }
-        emit IInferenceEscrow.Compensated(
-            jobId,
-            wallet,
-            payee,
-            paid,
-            owed - paid,
-            account.free(),
-            account.escrowed()
-        );
+        emit IInferenceEscrow.Compensated(jobId, wallet, payee, paid, owed - paid, account.free(), account.escrowed());
         if (c.toWorker) state.pay(d.token, jobId, payee, paid);
         else state.defer(jobId, wallet, fraction);
     }

@@ -437,10 +437,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     }
 
     /// @inheritdoc IInferenceEscrow
-    function withdrawReserve(
-        uint8 operator,
-        address receiver
-    ) external nonReentrant onlyOperatorAdmin(operator) {
+    function withdrawReserve(uint8 operator, address receiver) external nonReentrant onlyOperatorAdmin(operator) {
         _requirePayable(receiver);
         Operator storage o = _state.operators[operator];
         if (o.leavesAt == 0 || block.timestamp < o.leavesAt) {
@@ -796,9 +793,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         // 40-bit times and 32-bit windows: nothing can overflow.
         unchecked {
             if (
-                completedAt < lockedAt ||
-                completedAt >= lockedAt + COMPLETION_WINDOW ||
-                completedAt > block.timestamp
+                completedAt < lockedAt || completedAt >= lockedAt + COMPLETION_WINDOW || completedAt > block.timestamp
             ) {
                 revert Settlement_CompletedOutOfTime(jobId, completedAt, lockedAt);
             }

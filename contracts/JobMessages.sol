@@ -30,7 +30,9 @@ library JobMessages {
     /// @notice Domain separator of this contract under `name`, version 1, on this chain.
     function domain(string memory name) internal view returns (bytes32) {
         return
-            keccak256(abi.encode(DOMAIN_TYPEHASH, keccak256(bytes(name)), keccak256("1"), block.chainid, address(this)));
+            keccak256(
+                abi.encode(DOMAIN_TYPEHASH, keccak256(bytes(name)), keccak256("1"), block.chainid, address(this))
+            );
     }
 
     function hash(Assignment calldata a) internal pure returns (bytes32) {

@@ -71,12 +71,7 @@ interface IInferenceEscrow {
     );
 
     /// @notice A wallet set the key whose signature each of its locks needs from now on, or none (zero).
-    event AuthorizationKeySet(
-        uint32 indexed account,
-        address indexed wallet,
-        address indexed key,
-        uint32 sequence
-    );
+    event AuthorizationKeySet(uint32 indexed account, address indexed wallet, address indexed key, uint32 sequence);
 
     /// @notice The token refused a payout; the amount waits for its payee and blocks nothing.
     /// @param jobId The job that owed it; zero for the treasury's share of a whole batch.
@@ -106,13 +101,7 @@ interface IInferenceEscrow {
     /// @param sequence The operator's running number of its own events, starting at 1.
     /// @param reserve Credits at hand after it.
     /// @param held Credits that are bonds of open disputes after it.
-    event ReserveChanged(
-        uint8 indexed operator,
-        bytes16 indexed jobId,
-        uint32 sequence,
-        uint40 reserve,
-        uint40 held
-    );
+    event ReserveChanged(uint8 indexed operator, bytes16 indexed jobId, uint32 sequence, uint40 reserve, uint40 held);
     /// @notice An operator's admin announced a withdrawal of reserve.
     event ReserveLeaving(uint8 indexed operator, uint32 sequence, uint40 credits, uint40 leavesAt);
 

@@ -99,12 +99,7 @@ contract DishonestEscrow {
         emit IInferenceEscrow.JobRefunded(jobId, _wallet, job.credits, _account.free, _account.escrowed);
     }
 
-    function complete(
-        Completion calldata c,
-        uint32 counted,
-        Signature calldata byWorker,
-        address wallet
-    ) external {
+    function complete(Completion calldata c, uint32 counted, Signature calldata byWorker, address wallet) external {
         Job storage job = _jobs[c.jobId];
         uint32 billed = counted < c.completionTokens ? counted : c.completionTokens;
         if (fault == Fault.InflatedTokens) billed += 1_000;
