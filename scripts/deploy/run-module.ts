@@ -13,6 +13,7 @@ import {
   createPublicClient,
   getAddress,
   type Hex,
+  RpcRequestError,
   type TransactionSerializable,
 } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
@@ -77,8 +78,8 @@ function signingProvider(rpcUrl: string, chainId: number, account: PrivateKeyAcc
     // A transaction that is sent again is refused as already known: only questions are repeated.
     await request({ method, params } as never, { retryCount: method === "eth_sendRawTransaction" ? 0 : 3 }).catch(
       (error: BaseError) => {
-        // Ignition reads the reason of a revert in `data`, which the innermost error has.
-        throw error.walk();
+        // Ignition reads the reason of a revert in `data`, which only the node's own error has.
+        throw error.walk((one) => one instanceof RpcRequestError) ?? error;
       },
     );
   return {

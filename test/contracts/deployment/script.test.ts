@@ -135,6 +135,13 @@ describe("scripts/deploy.ts", function () {
     expect(deployment().startBlockHash).not.to.equal(startBlockHash);
   });
 
+  it("names the error with which a contract refuses its settings", async () => {
+    chain = await startAnvil();
+    const { code, output } = await run({ DEPLOY_WINDOWS: '{"unbonding": 1}' });
+    expect(code).to.equal(1);
+    expect(output).to.match(/Protocol#InferenceEscrow.* custom error \w+\(\)/);
+  });
+
   it("names a node that does not answer", async () => {
     chain = await startAnvil();
     await chain.stop();
