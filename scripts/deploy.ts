@@ -33,7 +33,7 @@ const log = (line: string): void => console.log(`deploy: ${line}`);
 async function main(): Promise<void> {
   const started = Date.now();
   const target = readTarget(process.env);
-  // What is not foreseen here, and what Hardhat prints, may quote the node's URL.
+  // What is not foreseen here, and what Ignition prints, may quote the node's URL.
   redactOutput(redactor(secretsOfUrl(target.rpcUrl, "RPC_URL")));
   const file = resolve(target.deploymentFile);
   const client = createPublicClient({ transport: nodeTransport(target.rpcUrl, { retryCount: 1 }) });
@@ -80,7 +80,7 @@ async function deploy(
   config: DeployConfig,
 ): Promise<Deployment> {
   const journal = journalFolder(file);
-  // Loading Hardhat takes longer than everything above: only when there is something to do.
+  // Loading Ignition takes longer than everything above: only when there is something to do.
   const { runModule } = await import("./deploy/run-module.ts");
   const attempt = async (): Promise<Deployment> => {
     const mark = await openJournal(journal, client, log);
