@@ -26,7 +26,10 @@ export default defineConfig({
     // The release has no test in it.
     splitTestsCompilation: true,
   },
-  paths: { sources: ["./contracts", "./test/contracts/tokens"], tests: { mocha: "./test/contracts", solidity: "./test/contracts" } },
+  paths: {
+    sources: ["./contracts", "./test/contracts/tokens"],
+    tests: { mocha: "./test/contracts", solidity: "./test/contracts" },
+  },
   coverage: { skipFiles: ["test/**"] },
   // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
   typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },

@@ -125,8 +125,8 @@ library DisputeLogic {
     ) private view returns (Dispute memory dispute) {
         Dispute memory earlier = state.disputes[jobId];
         (uint32 slashed, ) = d.registry.slashOf(jobId);
-        // Only an equivocation leaves a job standing whose own worker was slashed for it.
-        bool convicted = slashed != 0 && slashed == job.worker();
+        // Only an equivocation leaves a job standing for which its worker was slashed.
+        bool convicted = slashed != 0;
         bool byOperator = msg.sender != wallet;
         if (byOperator && (convicted || !state.isSigner(msg.sender, job.operator()))) {
             revert IInferenceEscrow.Dispute_NotAParty(jobId, msg.sender);
@@ -178,7 +178,7 @@ library DisputeLogic {
         if (block.timestamp >= deadline) revert IInferenceEscrow.Job_TooLate(jobId, deadline, block.timestamp);
         bool punished = false;
         if (ruling == Ruling.WorkerAtFault) {
-            // A job slashes at most one worker. If one was slashed before, that slash compensates the client.
+            // A job is slashed for at most once: after an equivocation that slash is the one that counts.
             uint32 slashed;
             (slashed, punished) = d.registry.slashOf(jobId);
             if (slashed == 0) punished = d.registry.slash(jobId, false);
@@ -219,9 +219,8 @@ library DisputeLogic {
         bool disputed = status == JobStatus.Disputed;
         bool charged = status == JobStatus.Settled || (disputed && !state.disputes[jobId].fromProven);
         uint40 disputeBefore = 0;
-        if (status == JobStatus.Acknowledged) {
-            job = job.withoutWorker();
-        } else if (status == JobStatus.Proven || (disputed && !charged)) {
+        bool held = status == JobStatus.Acknowledged || status == JobStatus.Proven;
+        if (held || (disputed && !charged)) {
             job = job.to(JobStatus.Refunded);
         } else if (status == JobStatus.Settled) {
             disputeBefore = uint40(block.timestamp) + d.equivocation;
@@ -238,7 +237,7 @@ library DisputeLogic {
 
         if (disputed && !charged) {
             _resolve(state, d, jobId, state.jobs[jobId], Ruling.WorkerAtFault, false);
-        } else if (status == JobStatus.Proven) {
+        } else if (held) {
             (address wallet, AccountSlot account) = state.returnAll(jobId, job, JobStatus.Refunded);
             emit IInferenceEscrow.JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
         } else {
@@ -323,7 +322,7 @@ library DisputeLogic {
         }
         if (!rejected) return;
         state.creditsOwed -= bond;
-        address payee = dispute.byOperator ? _payoutOf(d, job) : state.config.treasury;
+        address payee = dispute.byOperator ? _payoutOf(d, job) : state.treasury;
         state.pay(d.token, jobId, payee, bond * Ledger.UNITS_PER_CREDIT);
     }
 
@@ -338,11 +337,6 @@ library DisputeLogic {
         uint256 left = _allowance(state, job.operator());
         if (_payOwed(state, state.deployment, jobId, job) == 0)
             revert IInferenceEscrow.Dispute_NothingPaid(jobId, owed, left);
-    }
-
-    /// @notice See IInferenceEscrow.compensationLeft.
-    function allowance(EscrowState storage state, uint8 operator) external view returns (uint256 units) {
-        return _allowance(state, operator);
     }
 
     /// @dev The operator's reserve makes the client whole as far as it goes. Returns what the treasury's grant must come to:
@@ -378,7 +372,7 @@ library DisputeLogic {
             state.creditsOwed -= credits;
             emit IInferenceEscrow.OperatorCharged(jobId, wallet, payout, credits, account.free(), account.escrowed());
             state.pay(d.token, jobId, payout, credits * workerShare);
-            state.pay(d.token, jobId, state.config.treasury, uint256(credits) * job.feeBps());
+            state.pay(d.token, jobId, state.treasury, uint256(credits) * job.feeBps());
         }
         _grant(state, d, jobId, job, (due - credits) * workerShare, true);
     }
@@ -433,7 +427,7 @@ library DisputeLogic {
             uint256 credits = _least(paid / Ledger.UNITS_PER_CREDIT, _room(account));
             account = account.withBalance(account.free() + uint40(credits), account.escrowed());
             state.accounts[wallet] = account;
-            state.creditsOwed += credits;
+            state.creditsOwed += uint40(credits);
             // The ledger counts whole credits: a fraction (the fee of a small job) waits as tokens.
             fraction = paid - credits * Ledger.UNITS_PER_CREDIT;
         }
@@ -454,7 +448,7 @@ library DisputeLogic {
         units = _least(units, _allowance(state, operator));
         if (units == 0) return 0;
         uint256 before = d.token.balanceOf(address(this));
-        BoundedCall.tryCall(state.config.treasury, abi.encodeCall(IProtocolTreasury.compensate, (jobId, units)));
+        BoundedCall.tryCall(state.treasury, abi.encodeCall(IProtocolTreasury.compensate, (jobId, units)));
         uint256 afterwards = d.token.balanceOf(address(this));
         arrived = _least(afterwards > before ? afterwards - before : 0, units);
         _count(state.compensated, arrived);

@@ -11,14 +11,14 @@ import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
 import {Dispute, JobStatus, Operator, Signer} from "./Types.sol";
 import {AccountSlot, AccountSlots, JobSlot} from "./Words.sol";
 
-/// @notice What governance can change. One slot, read by every lock.
+/// @notice What each lock reads besides its wallet, in one slot.
 struct Config {
-    address treasury;
     uint16 feeBps;
     uint16 nextFeeBps; // in force from nextFeeAt when that is not 0
     uint40 nextFeeAt;
     bool pausedByGuardian;
     bool pausedByGovernance;
+    uint160 stopped; // bit n - 1: operator n may lock no new job
 }
 
 /// @notice Payouts that the token refused, of one payee.
@@ -59,7 +59,8 @@ struct Deployment {
 ///         delegatecall, sees the same layout as the escrow by the compiler's word and not by convention.
 struct EscrowState {
     Config config;
-    uint256 creditsOwed; // free and escrowed credits of all accounts, reserves and held bonds of all operators
+    address treasury;
+    uint96 creditsOwed; // free and escrowed credits of all accounts, reserves and held bonds of all operators
     uint256 unitsOwed; // deferred payouts, token units
     mapping(address key => Signer) signers;
     mapping(uint8 id => Operator) operators;
@@ -98,7 +99,7 @@ library Ledger {
 
     /// @notice Whether `caller` signs for the operator today.
     function isSigner(EscrowState storage state, address caller, uint8 operator) internal view returns (bool) {
-        Signer storage signer = state.signers[caller];
+        Signer memory signer = state.signers[caller];
         return operator != 0 && signer.operator == operator && signer.removedAt == 0;
     }
 
@@ -170,7 +171,7 @@ library Ledger {
     ) internal returns (address wallet, AccountSlot account) {
         state.jobs[jobId] = job.to(end);
         wallet = state.wallets[job.account()];
-        account = returned(accountOf(state, wallet), job.credits(), job.credits(), job.lockedAt());
+        account = returned(state.accounts[wallet], job.credits(), job.credits(), job.lockedAt());
         state.accounts[wallet] = account;
     }
 

@@ -7,6 +7,7 @@ import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IER
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {BoundedCall} from "./BoundedCall.sol";
 import {DisputeLogic} from "./DisputeLogic.sol";
 import {Claimable, Compensation, Config, Deployment, EscrowState, Ledger, Proof} from "./EscrowState.sol";
@@ -31,7 +32,7 @@ import {
     Signer,
     Windows
 } from "./Types.sol";
-import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee} from "./Words.sol";
+import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usages} from "./Words.sol";
 
 /// @title Escrow of a credit-metered inference service
 /// @notice Ledger of prepaid credits and state machine of jobs, immutable: no proxy, no upgrade. Rare paths of disputes stand in
@@ -54,9 +55,11 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee} from "./
 ///   Disputed       rule (worker or gateway at fault)       Refunded       panel              before openedAt + 86,400
 ///   Disputed       rule (rejected)                         as it was      panel              before openedAt + 86,400
 ///   Disputed       expire (from Settled / from Proven)     Settled/Ref'd  anyone             from openedAt + 86,400
-///   Acknowledged   proveEquivocation                       Locked         anyone             t < 86,400
-///   Proven         proveEquivocation (or disputed from it) Refunded       anyone             t < 86,400
+///   Ack'd, Proven  proveEquivocation (or disputed from it) Refunded       anyone             t < 86,400
 ///   Settled        proveEquivocation (or disputed from it) as it was      anyone             t < 86,400
+///
+/// A dispute by the operator is ruled only after the job's own window, unless the wallet joins it. After an equivocation the
+/// wallet may dispute a settled job for 86,400 s more, once, also if an earlier dispute has ended.
 ///
 /// Invariants, after every transaction (test/contracts/solidity, docs/contracts/trust-model.md):
 ///   1. token.balanceOf(this) ≥ creditsOwed × 10,000 + unitsOwed; equal but for donations.
@@ -80,6 +83,8 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     uint32 public constant JOB_LIMIT = Pricing.JOB_LIMIT;
     /// @notice Highest protocol fee: 20 %.
     uint16 public constant FEE_CAP_BPS = 2_000;
+    /// @notice Operators that can ever be admitted.
+    uint8 public constant MOST_OPERATORS = 160;
     /// @notice Highest compensation cap: 10,000 stablecoin units a day.
     uint40 public constant COMPENSATION_CEILING = 1_000_000;
     /// @notice Credits a wallet puts up for a dispute of its own.
@@ -122,9 +127,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     EscrowState private _state;
 
-    /// @dev A batch runs, and what it owes the treasury so far, token units. A reverted item takes its part back with it.
-    bool private transient _batching;
-    uint256 private transient _batchFees;
+    /// @dev 0: no batch runs. Else 1 + the token units that the batch owes the treasury so far; a reverted item takes its part
+    ///      back with it.
+    uint256 private transient _batch;
 
     /// @param token_ 6-decimal stablecoin; see docs for what is assumed of it.
     /// @param catalog Models and prices.
@@ -156,16 +161,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         REGISTRY = registry;
         PANEL = panel;
 
-        // On a development chain a second is enough of everything.
-        bool dev = block.chainid == DEV_CHAIN;
-        _atLeast("completion", w.completion, dev ? 1 : 60);
-        _atLeast("inclusion", w.inclusion, dev ? 1 : 24);
-        _atLeast("finalization", w.finalization, dev ? 1 : 30 minutes);
-        _atLeast("dispute", w.dispute, dev ? 1 : 60);
-        _atLeast("equivocation", w.equivocation, dev ? 1 : 12 hours);
-        _atLeast("notice", w.notice, dev ? 1 : 12 hours);
-        // A dispute that the operator opens can be ruled only after the finalization window it began in.
-        _atLeast("arbitration", w.arbitration, uint256(w.finalization) + (dev ? 1 : 12 hours));
+        _checkWindows(w);
         COMPLETION_WINDOW = w.completion;
         INCLUSION_WINDOW = w.inclusion;
         PROOF_WINDOW = uint256(w.completion) + w.inclusion;
@@ -176,18 +172,10 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         EQUIVOCATION_WINDOW = w.equivocation;
         NOTICE_WINDOW = w.notice;
 
-        // A proven job disputed at the last moment; a settled one disputed in the extra time after an equivocation.
-        uint256 proven = PROOF_WINDOW + w.finalization + w.arbitration;
-        uint256 settled = PROOF_WINDOW + SETTLED_WINDOW + w.arbitration;
-        uint256 equivocated = 2 * uint256(w.equivocation) + w.arbitration;
-        uint256 longest = proven > settled ? proven : settled;
-        if (equivocated > longest) longest = equivocated;
+        (uint256 slashable, uint256 longest) = _risks(w);
         // Deadlines are kept as 32-bit seconds after the lock.
         if (longest > type(uint32).max) revert Admin_InvalidWindow("all", longest, type(uint32).max);
         LONGEST_RISK = uint40(longest);
-        // A slash comes by the first two ends or by an equivocation itself: a stake must outlast them.
-        uint256 slashable = proven > settled ? proven : settled;
-        if (w.equivocation > slashable) slashable = w.equivocation;
         _atLeast("unbonding", registry.unbondingPeriod(), slashable + 1);
 
         _state.deployment = Deployment({
@@ -367,7 +355,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @inheritdoc IInferenceEscrow
     function admitOperator(address admin) external onlyOwner returns (uint8 operator) {
         if (admin == address(0)) revert Admin_InvalidAddress(admin);
-        if (_state.operatorCount == type(uint8).max) revert Operator_TooMany();
+        if (_state.operatorCount == MOST_OPERATORS) revert Operator_TooMany();
         operator = ++_state.operatorCount;
         _state.operators[operator].admin = admin;
         emit OperatorAdmitted(operator, admin, ++_state.adminSequence);
@@ -379,7 +367,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (!stopped) _checkOwner();
         else _requireGuardianOrOwner();
         if (operator == 0 || operator > _state.operatorCount) revert Operator_Unknown(operator);
-        _state.operators[operator].stopped = stopped;
+        uint160 bit = uint160(1) << (operator - 1);
+        if (stopped) _state.config.stopped |= bit;
+        else _state.config.stopped &= ~bit;
         emit OperatorStopped(operator, ++_state.adminSequence, stopped);
     }
 
@@ -422,8 +412,8 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (operator == 0 || operator > _state.operatorCount) revert Operator_Unknown(operator);
         if (credits == 0) revert Ledger_ZeroCredits();
         Operator storage o = _state.operators[operator];
-        // Checked: reserve and held bonds together fit 40 bits, so a bond always finds room to return.
-        uint40 total = o.reserve + o.held + credits;
+        // Reserve and held bonds together fit 40 bits, so a bond always finds room to return.
+        uint40 total = SafeCast.toUint40(uint256(o.reserve) + o.held + credits);
         _state.creditsOwed += credits;
         _state.setReserve(operator, 0, total - o.held, o.held);
         Ledger.pull(TOKEN, msg.sender, credits);
@@ -453,6 +443,11 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @inheritdoc IInferenceEscrow
     function operatorOf(uint8 operator) external view returns (Operator memory) {
         return _state.operators[operator];
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function stoppedOperators() external view returns (uint160) {
+        return _state.config.stopped;
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -590,11 +585,11 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     ) private returns (uint8 operator) {
         Signer storage signer = _state.signers[msg.sender];
         operator = signer.operator;
-        if (operator == 0 || signer.removedAt != 0 || _state.operators[operator].stopped) {
+        Config storage config = _state.config;
+        if (operator == 0 || signer.removedAt != 0 || (config.stopped >> (operator - 1)) & 1 == 1) {
             revert Job_MayNotLock(msg.sender);
         }
         if (account.operator() != operator) revert Job_OperatorNotChosen(wallet, account.operator(), operator);
-        Config memory config = _state.config;
         if (config.pausedByGuardian || config.pausedByGovernance) revert Ledger_Paused();
         if (block.timestamp >= validUntil) revert Job_LockExpired(validUntil, block.timestamp);
         if (!_state.jobs[jobId].isIn(JobStatus.None)) revert Job_AlreadyExists(jobId);
@@ -610,7 +605,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         _state.accounts[wallet] = account;
         JobSlot job = JobSlots.locked(account.id(), credits, perRequest, per1k, model, _feeOf(config), operator);
         _state.jobs[jobId] = job;
-        emit JobLocked(jobId, wallet, model, terms.tier(), credits, job, account);
+        emit JobLocked(jobId, wallet, terms.tier(), credits, job, account);
     }
 
     /// @dev The account after a lock of `credits`, when its balance and limits allow it.
@@ -669,7 +664,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Payee payee;
         if (job.isIn(JobStatus.Locked)) {
             payee = _eligible(signer, job.model());
-            job = job.assigned(payee.id(), job.attempt() + 1);
+            job = job.assigned(payee.id(), 1);
         } else {
             payee = _payeeOf(jobId, job, signer);
             if (!job.isIn(JobStatus.Acknowledged)) {
@@ -683,7 +678,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         uint32 billed = completion.completionTokens;
         if (countedTokens < billed) billed = countedTokens;
         job = job.withDueAt(block.timestamp + SETTLED_WINDOW);
-        _settle(completion, job, _charge(job, billed), billed, signer, byWorker, payee.payout(), wallet);
+        _settle(completion, job, _charge(job, billed), billed, signer, byWorker.r, byWorker.vs, payee.payout(), wallet);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -726,8 +721,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         address payout = REGISTRY.payeeOf(signer, 0).payout();
         address wallet = _state.wallets[job.account()];
         // The proof was signed; who finalizes need not have the signature. The event names the digest on record instead.
-        Signature memory proven = Signature({r: proof.digest, vs: 0});
-        _settle(completion, job, proof.credits, completion.completionTokens, signer, proven, payout, wallet);
+        _settle(completion, job, proof.credits, completion.completionTokens, signer, proof.digest, 0, payout, wallet);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -743,12 +737,13 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         uint32 charge,
         uint32 billed,
         address signer,
-        Signature memory byWorker,
+        bytes32 r,
+        bytes32 vs,
         address payout,
         address wallet
     ) private {
         bytes16 jobId = completion.jobId;
-        AccountSlot account = _state.accountOf(wallet);
+        AccountSlot account = _state.accounts[wallet];
         if (account.id() != job.account()) revert Settlement_WrongWallet(jobId, wallet);
 
         uint32 locked = job.credits();
@@ -762,18 +757,16 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
             wallet,
             signer,
             completion.proofHash,
-            completion.promptTokens,
-            completion.completionTokens,
-            completion.completedAt,
-            billed,
             charge,
-            byWorker.r,
-            byWorker.vs,
+            Usages.pack(completion.promptTokens, completion.completionTokens, billed, completion.completedAt),
+            r,
+            vs,
             account
         );
         uint256 feeUnits = job.feeUnits();
         _state.pay(TOKEN, jobId, payout, uint256(charge) * UNITS_PER_CREDIT - feeUnits);
-        if (_batching) _batchFees += feeUnits;
+        uint256 batch = _batch;
+        if (batch != 0) _batch = batch + feeUnits;
         else _state.pay(TOKEN, jobId, treasury(), feeUnits);
     }
 
@@ -854,11 +847,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         return (c.granted, c.paid, c.toWorker);
     }
 
-    /// @inheritdoc IInferenceEscrow
-    function compensationLeft(uint8 operator) external view returns (uint256 units) {
-        return DisputeLogic.allowance(_state, operator);
-    }
-
     // ----------------------------------------------------------------------------------------------- administration
 
     /// @inheritdoc IInferenceEscrow
@@ -907,7 +895,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     /// @inheritdoc IInferenceEscrow
     function treasury() public view returns (address) {
-        return _state.config.treasury;
+        return _state.treasury;
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -929,13 +917,13 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         return _state.config.pausedByGuardian || _state.config.pausedByGovernance;
     }
 
-    function _feeOf(Config memory config) private view returns (uint16) {
+    function _feeOf(Config storage config) private view returns (uint16) {
         return config.nextFeeAt != 0 && block.timestamp >= config.nextFeeAt ? config.nextFeeBps : config.feeBps;
     }
 
     function _setTreasury(address treasury_) private {
         if (_isUnpayable(treasury_)) revert Admin_InvalidAddress(treasury_);
-        _state.config.treasury = treasury_;
+        _state.treasury = treasury_;
         emit TreasurySet(++_state.adminSequence, treasury_);
     }
 
@@ -958,6 +946,35 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (msg.sender != _state.guardian && msg.sender != owner()) revert Admin_NotGuardian(msg.sender);
     }
 
+    /// @dev On a development chain a second is enough of everything.
+    function _checkWindows(Windows memory w) private view {
+        bool dev = block.chainid == DEV_CHAIN;
+        _atLeast("completion", w.completion, dev ? 1 : 60);
+        _atLeast("inclusion", w.inclusion, dev ? 1 : 24);
+        _atLeast("finalization", w.finalization, dev ? 1 : 30 minutes);
+        _atLeast("dispute", w.dispute, dev ? 1 : 60);
+        _atLeast("notice", w.notice, dev ? 1 : 12 hours);
+        // A dispute that the operator opens can be ruled only after the job's own window: arbiters need time after it.
+        uint256 settled = uint256(w.dispute) + w.inclusion;
+        uint256 longest = w.finalization > settled ? w.finalization : settled;
+        _atLeast("arbitration", w.arbitration, longest + (dev ? 1 : 12 hours));
+        // A dispute after an equivocation begins at most as late as the other way round.
+        _atLeast("equivocation", w.equivocation, w.arbitration);
+    }
+
+    /// @dev Seconds after a lock in which its worker can be slashed, and in which its operator can be charged.
+    function _risks(Windows memory w) private pure returns (uint256 slashable, uint256 longest) {
+        uint256 proof = uint256(w.completion) + w.inclusion;
+        // A proven job disputed at the last moment, a settled one, an equivocation shown at the last moment.
+        slashable = proof + w.finalization + w.arbitration;
+        uint256 settled = proof + w.dispute + w.inclusion + w.arbitration;
+        if (settled > slashable) slashable = settled;
+        if (w.equivocation > slashable) slashable = w.equivocation;
+        // After an equivocation the charge can be disputed once more; the slash is over then.
+        uint256 again = 2 * uint256(w.equivocation) + w.arbitration;
+        longest = again > slashable ? again : slashable;
+    }
+
     function _atLeast(bytes32 window, uint256 value, uint256 minimum) private pure {
         if (value < minimum) revert Admin_InvalidWindow(window, value, minimum);
     }
@@ -968,19 +985,17 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @dev Each item is a delegatecall of the contract to itself: msg.sender stays the caller, so an item can do what the
     ///      caller could do alone and nothing else. Checks of `address(this)` as an authority would break that; there are none.
     function execute(bytes[] calldata items) external {
-        if (_batching) revert Batch_Nested();
-        _batching = true;
+        if (_batch != 0) revert Batch_Nested();
+        _batch = 1;
         for (uint256 i = 0; i < items.length; ++i) {
             if (gasleft() < ITEM_GAS) revert Batch_OutOfGas(i, gasleft(), ITEM_GAS);
             _executeItem(i, items[i]);
         }
-        if (_batchFees != 0) _payBatchFees();
-        _batching = false;
+        _payBatch(_batch - 1);
+        _batch = 0;
     }
 
-    function _payBatchFees() private nonReentrant {
-        uint256 feeUnits = _batchFees;
-        _batchFees = 0;
+    function _payBatch(uint256 feeUnits) private nonReentrant {
         _state.pay(TOKEN, 0, treasury(), feeUnits);
     }
 

@@ -43,11 +43,16 @@ library JobMessages {
         return keccak256(abi.encode(ACKNOWLEDGEMENT_TYPEHASH, jobId, attempt));
     }
 
-    function hash(Completion calldata c) internal pure returns (bytes32) {
-        return
-            keccak256(
-                abi.encode(COMPLETION_TYPEHASH, c.jobId, c.proofHash, c.promptTokens, c.completionTokens, c.completedAt)
-            );
+    /// @dev What abi.encode would copy, field by field with a check of each, for 500 gas more. A field with bits beyond its type
+    ///      makes another hash, which nobody signed.
+    function hash(Completion calldata c) internal pure returns (bytes32 structHash) {
+        bytes32 typehash = COMPLETION_TYPEHASH;
+        assembly ("memory-safe") {
+            let data := mload(0x40) // free memory, left free: nothing is kept
+            mstore(data, typehash)
+            calldatacopy(add(data, 0x20), c, 0xa0)
+            structHash := keccak256(data, 0xc0)
+        }
     }
 
     function hash(Authorization calldata a) internal pure returns (bytes32) {

@@ -45,6 +45,10 @@ contract ModelCatalog is IModelCatalog, Ownable {
     mapping(bytes32 idHash => uint16 model) private _byId;
 
     constructor(address owner_, uint40 priceNotice_, uint40 retirementNotice_) Ownable(owner_) {
+        // On a development chain a second is enough.
+        bool dev = block.chainid == 31337;
+        _atLeast("priceNotice", priceNotice_, dev ? 1 : 12 hours);
+        _atLeast("retirementNotice", retirementNotice_, dev ? 1 : 14 days);
         priceNotice = priceNotice_;
         retirementNotice = retirementNotice_;
     }
@@ -145,6 +149,10 @@ contract ModelCatalog is IModelCatalog, Ownable {
             return (terms.nextPerRequest, terms.nextPer1k);
         }
         return (terms.perRequest, terms.per1k);
+    }
+
+    function _atLeast(bytes32 notice, uint256 value, uint256 minimum) private pure {
+        if (value < minimum) revert Catalog_InvalidNotice(notice, value, minimum);
     }
 
     /// @dev An answer that fills the whole context window must fit a job's limit: a price can never end a model.

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IProtocolTreasury} from "./interfaces/IProtocolTreasury.sol";
 
 /// @title Receiver of protocol fees and payer of compensations
@@ -36,6 +37,11 @@ contract ProtocolTreasury is IProtocolTreasury, Ownable {
         if (paid == 0) return;
         emit CompensationPaid(jobId, ++_sequence, paid);
         STABLECOIN.safeTransfer(msg.sender, paid);
+    }
+
+    /// @inheritdoc IProtocolTreasury
+    function claimTo(address receiver) external onlyOwner {
+        IInferenceEscrow(escrow).claimTo(receiver);
     }
 
     /// @inheritdoc IProtocolTreasury

@@ -64,7 +64,6 @@ struct Account {
 /// @notice Runs gateways. Governance admits it, wallets choose it, its admin names its signers.
 struct Operator {
     address admin; // names signers and receives the reserve; may be a contract
-    bool stopped; // may lock no new job
     uint40 reserve; // credits that pay for its faults and back its disputes
     uint40 held; // credits of the reserve that are bonds of open disputes
     uint40 leaving; // credits of the announced withdrawal

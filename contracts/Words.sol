@@ -3,7 +3,8 @@ pragma solidity 0.8.37;
 
 import {Account, Job, JobStatus} from "./Types.sol";
 
-// The two words that every lock and settlement reads and writes whole, and the two that answer the escrow's questions.
+// The two words that every lock and settlement reads and writes whole, one of its event, and the two that answer the escrow's
+// questions to registry and catalog.
 //
 //   AccountSlot   bit 255                                                                                       bit 0
 //   ┌────────┬──────────┬──────────────┬───────┬──────────┬────────────┬────────────┬──────────┬──────────┬──────┬────┐
@@ -17,6 +18,7 @@ import {Account, Job, JobStatus} from "./Types.sol";
 //   │   8    │    8    │    8     │    32    │    40    │   16   │  16   │  16   │   16    │   32    │   32   │   32    │
 //   └────────┴─────────┴──────────┴──────────┴──────────┴────────┴───────┴───────┴─────────┴─────────┴────────┴─────────┘
 //
+//   Usage         completedAt 40 │ billedTokens 32 │ completionTokens 32 │ promptTokens 32
 //   Payee         id 32 │ payout address 160         zero: no such worker, or it may not take the job
 //   LockTerms     tier 8 │ per1k 16 │ perRequest 16  zero: the model is not active
 
@@ -24,6 +26,8 @@ import {Account, Job, JobStatus} from "./Types.sol";
 type AccountSlot is uint256;
 /// @notice A `Job` as it is stored, and as `JobLocked` tells it.
 type JobSlot is uint256;
+/// @notice What an answer used, as `JobSettled` tells it.
+type Usage is uint256;
 /// @notice A worker as the escrow pays it.
 type Payee is uint256;
 /// @notice Terms of a job locked now.
@@ -292,11 +296,6 @@ library JobSlots {
         }
     }
 
-    /// @notice The job in nobody's hands; the attempt stays used.
-    function withoutWorker(JobSlot job) internal pure returns (JobSlot) {
-        return _set(job, WORKER, type(uint32).max, 0).to(JobStatus.Locked);
-    }
-
     /// @notice All fields, for readers off chain.
     function unpack(JobSlot job) internal pure returns (Job memory) {
         return
@@ -318,6 +317,19 @@ library JobSlots {
 
     function _set(JobSlot job, uint256 shift, uint256 mask, uint256 value) private pure returns (JobSlot) {
         return JobSlot.wrap((JobSlot.unwrap(job) & ~(mask << shift)) | (value << shift));
+    }
+}
+
+/// @title Fields of a settlement's usage
+library Usages {
+    function pack(
+        uint32 promptTokens,
+        uint32 completionTokens,
+        uint32 billedTokens,
+        uint40 completedAt
+    ) internal pure returns (Usage) {
+        uint256 tokens = uint256(promptTokens) | (uint256(completionTokens) << 32) | (uint256(billedTokens) << 64);
+        return Usage.wrap(tokens | (uint256(completedAt) << 96));
     }
 }
 

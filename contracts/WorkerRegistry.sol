@@ -9,7 +9,7 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IWorkerRegistry, WorkerView} from "./interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "./JobMessages.sol";
-import {Signature} from "./Types.sol";
+import {Job, Signature} from "./Types.sol";
 import {Payee, Payees} from "./Words.sol";
 
 /// @title Workers: registration, endpoint, hosted models, stake
@@ -60,8 +60,8 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     // The getter carries the name that the interface gives it.
     // solhint-disable-next-line immutable-vars-naming
     uint40 public immutable override unbondingPeriod;
-    /// @notice The escrow whose jobs the workers do; may slash. Set once.
-    address public escrow;
+    /// @inheritdoc IWorkerRegistry
+    address public override escrow;
     /// @inheritdoc IWorkerRegistry
     uint32 public override workerCount;
     uint32 private _termsSequence;
@@ -72,9 +72,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @dev Hosted models from number 16 on, one bit each.
     mapping(uint32 id => mapping(uint256 word => uint256 bits)) private _hosting;
     mapping(bytes16 jobId => Slash) private _slashes;
-
-    /// @notice The escrow was set.
-    event EscrowSet(address indexed escrow);
 
     /// @dev The worker, when the caller owns it.
     modifier onlyWorkerOwner(address signer) {
@@ -104,7 +101,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
 
     // ------------------------------------------------------------------------------------------------ registration
 
-    /// @notice Names the escrow, once. Owner only, at deployment.
+    /// @inheritdoc IWorkerRegistry
     function setEscrow(address escrow_) external onlyOwner {
         if (escrow != address(0) || escrow_ == address(0)) revert Registry_InvalidEscrow(escrow_);
         escrow = escrow_;
@@ -161,9 +158,14 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
-    function payeeOf(address signer, uint16 model) external view returns (Payee payee) {
+    function payeeOf(address signer, uint16 model) external view returns (Payee) {
+        // Each job asks this: the slot is read once.
         Worker storage worker = _workers[signer];
-        if (model == 0 || _isEligible(worker, model)) payee = Payees.pack(worker.payout, worker.id);
+        (address payout, uint32 id, uint48 stake, uint16 bits) = (worker.payout, worker.id, worker.stake, worker.bits);
+        if (model != 0 && (bits & UNBONDING != 0 || stake < _minimumStake() || !_hosts(id, bits, model))) {
+            return Payee.wrap(0);
+        }
+        return Payees.pack(payout, id);
     }
 
     /// @inheritdoc IWorkerRegistry
@@ -238,10 +240,12 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         if (msg.sender != escrow) revert Registry_NotTheEscrow(msg.sender);
         if (_slashes[jobId].worker != 0) revert Registry_AlreadySlashed(jobId);
         // The job names its worker: nobody, the escrow included, can point a slash at anyone else.
-        address signer = _signers[IInferenceEscrow(msg.sender).jobOf(jobId).worker];
+        Job memory job = IInferenceEscrow(msg.sender).jobOf(jobId);
+        address signer = _signers[job.worker];
         Worker storage worker = _workers[signer];
         if (worker.id == 0) revert Registry_UnknownWorker(signer);
-        uint48 due = _slashAmount();
+        // What the worker had to expect when it took the job: a later rise could make its stake fall short.
+        uint48 due = job.lockedAt < _terms.changeAt ? _terms.slash : _terms.nextSlash;
         full = worker.stake >= due;
         uint48 amount = full ? due : worker.stake;
         worker.stake -= amount;
@@ -280,12 +284,6 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     // ---------------------------------------------------------------------------------------------------- internal
-
-    /// @dev Each job asks this; the slot is read once.
-    function _isEligible(Worker storage worker, uint16 model) private view returns (bool) {
-        (uint32 id, uint48 stake, uint16 bits) = (worker.id, worker.stake, worker.bits);
-        return id != 0 && bits & UNBONDING == 0 && stake >= _minimumStake() && _hosts(id, bits, model);
-    }
 
     /// @dev A payout can never be where tokens are lost.
     function _checkPayout(address payout) private view {

@@ -36,7 +36,12 @@ export type ReleasedContract = Pick<
   | "deployedBytecode"
   | "linkReferences"
   | "deployedLinkReferences"
-> & { compiler: string; storageLayout: StorageLayout };
+> & {
+  compiler: string;
+  storageLayout: StorageLayout;
+  /** Where the runtime bytecode has zeros that the constructor fills, in bytes. */
+  immutables: { start: number; length: number }[];
+};
 
 /** The released contract of this name; throws when there is none. */
 export function released(name: string): ReleasedContract {

@@ -31,6 +31,9 @@ export type JobWord = {
   status: number;
 };
 
+/** `JobSettled.usage`: as the worker signed it, and the output tokens charged. */
+export type Usage = { promptTokens: number; completionTokens: number; billedTokens: number; completedAt: number };
+
 /** Bits of `AccountWord.flags`. */
 export const ACCOUNT_FROZEN = 1;
 export const ACCOUNT_LIMITED = 2;
@@ -73,6 +76,11 @@ export function decodeAccountWord(word: bigint): AccountWord {
 /** Reads `JobLocked.job`. */
 export function decodeJobWord(word: bigint): JobWord {
   return decode(word, JOB_FIELDS);
+}
+
+/** Reads `JobSettled.usage`. */
+export function decodeUsageWord(word: bigint): Usage {
+  return decode(word, { promptTokens: 32, completionTokens: 32, billedTokens: 32, completedAt: 40 });
 }
 
 /** Reads `WorkerRegistry.payeeOf`; null for no such worker, or one that may not take the job. */

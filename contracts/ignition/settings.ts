@@ -22,6 +22,16 @@ export type Durations = Windows & {
   retirementNotice: number;
 };
 
+/** The part of the durations that the escrow keeps. */
+export function windowsOf({
+  unbonding: _,
+  priceNotice: _price,
+  retirementNotice: _end,
+  ...windows
+}: Durations): Windows {
+  return windows;
+}
+
 export type ProtocolSettings = {
   /** Sends every transaction; owns the contracts until the last step. */
   deployer: Address;

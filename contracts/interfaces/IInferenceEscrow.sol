@@ -15,7 +15,7 @@ import {
     Signature,
     Windows
 } from "../Types.sol";
-import {AccountSlot, JobSlot} from "../Words.sol";
+import {AccountSlot, JobSlot, Usage} from "../Words.sol";
 
 /// @title Escrow of a credit-metered inference service
 /// @notice Prepaid credits of wallets, and the jobs they pay for. One credit is 10,000 units of a 6-decimal stablecoin (0.01).
@@ -110,15 +110,13 @@ interface IInferenceEscrow {
     /// @notice Credits of `wallet` were debited from its free balance and locked in escrow for a job.
     /// @param jobId UUIDv7 of the job, `job_` + 32 hex digits in the API.
     /// @param wallet Who pays.
-    /// @param model Catalog id.
     /// @param tier 0 lite, 1 standard, 2 pro, 3 max.
     /// @param credits Credits in escrow, the most this job can cost.
-    /// @param job The job's word as stored: operator, prices, fee, time of the lock. Layout in Words.sol.
+    /// @param job The job's word as stored: model, operator, prices, fee, time of the lock. Layout in Words.sol.
     /// @param account The wallet's word after the lock: free and escrowed credits, what it spent today. Layout in Words.sol.
     event JobLocked(
         bytes16 indexed jobId,
         address indexed wallet,
-        uint16 indexed model,
         uint8 tier,
         uint32 credits,
         JobSlot job,
@@ -155,24 +153,19 @@ interface IInferenceEscrow {
     ///      worker has the rest of credits × 10,000.
     /// @param worker Signing key of the worker.
     /// @param proofHash SHA-256 of the answer, verified to be signed by the worker.
-    /// @param promptTokens As signed by the worker.
-    /// @param completionTokens As signed by the worker.
-    /// @param completedAt As signed by the worker.
-    /// @param billedTokens Output tokens charged: the lesser of the worker's and the gateway's count.
     /// @param credits Credits charged.
-    /// @param r The worker's signature of the Completion; zero if the job was finalized, then `proofOf` has its digest.
-    /// @param vs As `r`.
+    /// @param usage Token counts and time of the answer as signed, and the output tokens charged: the lesser of the worker's and
+    ///        the gateway's count. Layout in Words.sol.
+    /// @param r First half of the worker's signature of the Completion. If the job was finalized: the digest of `proofOf`.
+    /// @param vs Second half. If the job was finalized: zero.
     /// @param account The wallet's word after it. Layout in Words.sol.
     event JobSettled(
         bytes16 indexed jobId,
         address indexed wallet,
         address indexed worker,
         bytes32 proofHash,
-        uint32 promptTokens,
-        uint32 completionTokens,
-        uint40 completedAt,
-        uint32 billedTokens,
         uint32 credits,
+        Usage usage,
         bytes32 r,
         bytes32 vs,
         AccountSlot account
@@ -270,8 +263,8 @@ interface IInferenceEscrow {
     );
 
     /// @notice A worker was shown to have signed two different Completions for one job.
-    /// @param status State of the job after it: Locked, without a worker, if it was Acknowledged; Refunded if its escrow was held
-    ///        (Proven, or disputed from there); else unchanged.
+    /// @param status State of the job after it: Refunded if its escrow was held (Acknowledged, Proven, or disputed from there);
+    ///        else unchanged.
     /// @param disputeBefore Settled: the wallet may dispute without a bond before this time. Else 0.
     event WorkerEquivocated(
         bytes16 indexed jobId,
@@ -328,7 +321,7 @@ interface IInferenceEscrow {
 
     /// @notice No operator has this id.
     error Operator_Unknown(uint8 operator);
-    /// @notice There are 255 operators; no more can be admitted.
+    /// @notice There are MOST_OPERATORS; no more can be admitted.
     error Operator_TooMany();
     /// @notice The caller is not the operator's admin.
     error Operator_NotAdmin(uint8 operator, address caller);
@@ -481,7 +474,7 @@ interface IInferenceEscrow {
 
     // ---------------------------------------------------------------------------------------------------- operators
 
-    /// @notice Admits an operator. Owner only. At most 255, ever.
+    /// @notice Admits an operator. Owner only. At most 160, ever.
     /// @param admin Names its signers; nobody but itself can replace it.
     function admitOperator(address admin) external returns (uint8 operator);
 
@@ -514,6 +507,8 @@ interface IInferenceEscrow {
 
     /// @notice An operator; all zero if there is none.
     function operatorOf(uint8 operator) external view returns (Operator memory);
+    /// @notice Bit n - 1 is set while operator n is stopped from locking.
+    function stoppedOperators() external view returns (uint160);
     /// @notice Number of operators ever admitted; ids are 1 … count.
     function operatorCount() external view returns (uint8);
     /// @notice The operator of a key, 0 if it never was a signer, and when it was removed, 0 while in office.
@@ -601,8 +596,8 @@ interface IInferenceEscrow {
     ///         finalizable. By the wallet, for a bond of DISPUTE_BOND credits: free ones, and what is missing bought at once
     ///         with the wallet's stablecoin (approve it), pause or not. By a signer of the job's operator: at most DISPUTE_LIMIT
     ///         open ones of settled jobs an account; for a proven job a bond of its charge from the operator's reserve.
-    /// @dev After an equivocation of the worker of a settled job only the wallet may, without a bond, before
-    ///      WorkerEquivocated's `disputeBefore`; also if an earlier dispute of the job has ended.
+    /// @dev After an equivocation of the worker of a settled job only the wallet may, once, without a bond: before
+    ///      WorkerEquivocated's `disputeBefore`, or, if a dispute was open then, before that one's `ruleBefore` once it was rejected.
     /// @param receivedHash SHA-256 of the received text; zero for none. Must differ from the signed one.
     /// @param completion What the worker signed (in JobProven or JobSettled).
     /// @param byWorker Its signature (in JobSettled); not looked at when the Completion is the proven one.
@@ -637,8 +632,6 @@ interface IInferenceEscrow {
     function disputeOf(bytes16 jobId) external view returns (Dispute memory);
     /// @notice What the treasury was charged for a job and has paid, token units, and whether to its worker instead of its wallet.
     function compensationOf(bytes16 jobId) external view returns (uint64 granted, uint64 paid, bool toWorker);
-    /// @notice Token units that the treasury can still be charged today for jobs of this operator.
-    function compensationLeft(uint8 operator) external view returns (uint256 units);
 
     // ----------------------------------------------------------------------------------------------- administration
 
@@ -667,7 +660,7 @@ interface IInferenceEscrow {
 
     /// @notice Calls this contract once per item with the caller's own authority (msg.sender is unchanged). An item that
     ///         reverts is reported by BatchItemFailed and undone alone. Before each item ITEM_GAS must be left, so that no
-    ///         item can fail for want of gas: then the whole batch reverts. The treasury gets its share of all items at the end.
+    ///         step of a job can fail for want of gas: then the whole batch reverts. The treasury gets its share of all items at the end.
     /// @param items ABI-encoded calls of this contract's functions.
     function execute(bytes[] calldata items) external;
 }

@@ -63,6 +63,8 @@ interface IModelCatalog {
     error Catalog_InvalidPrice(uint16 creditsPerRequest, uint16 creditsPer1kTokens);
     /// @notice An answer of the whole context window would cost more than a job can lock.
     error Catalog_PriceAboveLimit(uint32 contextWindow, uint32 credits, uint32 limit);
+    /// @notice A notice period of the deployment is shorter than its minimum.
+    error Catalog_InvalidNotice(bytes32 notice, uint256 seconds_, uint256 minimum);
     /// @notice The end of a model must be announced longer ahead.
     error Catalog_NoticeTooShort(uint256 requested, uint256 earliest);
     /// @notice The model has ended already.

@@ -16,6 +16,8 @@ interface IProtocolTreasury {
 
     /// @notice Sends `units` of the stablecoin to the escrow, or all there is. Escrow only.
     function compensate(bytes16 jobId, uint256 units) external;
+    /// @notice Has the escrow pay what the stablecoin refused to pay to this contract to `receiver` instead. Owner only.
+    function claimTo(address receiver) external;
     /// @notice Pays `units` of `token` to `receiver`. Owner only.
     function pay(address token, address receiver, uint256 units) external;
     /// @notice Names the escrow, once. Owner only, at deployment.

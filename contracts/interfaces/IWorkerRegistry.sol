@@ -91,6 +91,9 @@ interface IWorkerRegistry {
     /// @param effectiveAt When they apply, inclusive.
     event StakeTermsScheduled(uint32 sequence, uint56 minimumStake, uint56 slashAmount, uint40 effectiveAt);
 
+    /// @notice The escrow was set.
+    event EscrowSet(address indexed escrow);
+
     /// @notice The signing key is registered already.
     error Registry_WorkerExists(address signer);
     /// @notice The enrollment is not signed by the key that is to be registered.
@@ -126,6 +129,12 @@ interface IWorkerRegistry {
     error Registry_NotTheEscrow(address caller);
     /// @notice A job is slashed for once.
     error Registry_AlreadySlashed(bytes16 jobId);
+
+    /// @notice Names the escrow, once. Owner only, at deployment.
+    function setEscrow(address escrow) external;
+
+    /// @notice The escrow whose jobs the workers do; may slash.
+    function escrow() external view returns (address);
 
     /// @notice Registers `signer` with the caller as owner and, if not zero, a first stake.
     /// @param signer The worker's signing key, for ever.

@@ -1524,12 +1524,6 @@ export const inferenceEscrowAbi = [
     "type": "address"
    },
    {
-    "indexed": true,
-    "internalType": "uint16",
-    "name": "model",
-    "type": "uint16"
-   },
-   {
     "indexed": false,
     "internalType": "uint8",
     "name": "tier",
@@ -1679,32 +1673,14 @@ export const inferenceEscrowAbi = [
    {
     "indexed": false,
     "internalType": "uint32",
-    "name": "promptTokens",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "completionTokens",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "completedAt",
-    "type": "uint40"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "billedTokens",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
     "name": "credits",
     "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "Usage",
+    "name": "usage",
+    "type": "uint256"
    },
    {
     "indexed": false,
@@ -2394,6 +2370,19 @@ export const inferenceEscrowAbi = [
  },
  {
   "inputs": [],
+  "name": "MOST_OPERATORS",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "PANEL",
   "outputs": [
    {
@@ -2706,25 +2695,6 @@ export const inferenceEscrowAbi = [
     "internalType": "uint40",
     "name": "",
     "type": "uint40"
-   }
-  ],
-  "stateMutability": "view",
-  "type": "function"
- },
- {
-  "inputs": [
-   {
-    "internalType": "uint8",
-    "name": "operator",
-    "type": "uint8"
-   }
-  ],
-  "name": "compensationLeft",
-  "outputs": [
-   {
-    "internalType": "uint256",
-    "name": "units",
-    "type": "uint256"
    }
   ],
   "stateMutability": "view",
@@ -3414,11 +3384,6 @@ export const inferenceEscrowAbi = [
       "type": "address"
      },
      {
-      "internalType": "bool",
-      "name": "stopped",
-      "type": "bool"
-     },
-     {
       "internalType": "uint40",
       "name": "reserve",
       "type": "uint40"
@@ -3853,6 +3818,19 @@ export const inferenceEscrowAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "stoppedOperators",
+  "outputs": [
+   {
+    "internalType": "uint160",
+    "name": "",
+    "type": "uint160"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "components": [
@@ -4102,6 +4080,27 @@ export const modelCatalogAbi = [
    }
   ],
   "name": "Catalog_InvalidListing",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "bytes32",
+    "name": "notice",
+    "type": "bytes32"
+   },
+   {
+    "internalType": "uint256",
+    "name": "seconds_",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "minimum",
+    "type": "uint256"
+   }
+  ],
+  "name": "Catalog_InvalidNotice",
   "type": "error"
  },
  {
@@ -5531,7 +5530,7 @@ export const workerRegistryAbi = [
   "outputs": [
    {
     "internalType": "Payee",
-    "name": "payee",
+    "name": "",
     "type": "uint256"
    }
   ],
@@ -6080,6 +6079,19 @@ export const protocolTreasuryAbi = [
    }
   ],
   "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "receiver",
+    "type": "address"
+   }
+  ],
+  "name": "claimTo",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {

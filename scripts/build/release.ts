@@ -71,12 +71,17 @@ export async function releaseFiles({ artifacts }: HardhatRuntimeEnvironment): Pr
 
   const contracts = compiled.map((artifact): [ReleasedName, ReleasedContract] => {
     const { _format, contractName, sourceName, abi, bytecode, deployedBytecode } = artifact;
-    const { linkReferences, deployedLinkReferences, inputSourceName = "" } = artifact;
+    const { linkReferences, deployedLinkReferences, immutableReferences = {}, inputSourceName = "" } = artifact;
     const { storageLayout } = (output.contracts?.[inputSourceName]?.[contractName] ?? {}) as {
       storageLayout?: StorageLayout;
     };
     if (storageLayout === undefined) throw new Error(`the compiler says nothing of the storage of ${contractName}`);
-    const code = { abi, bytecode, deployedBytecode, linkReferences, deployedLinkReferences };
+    // By place: the names of the immutables are numbers of the syntax tree.
+    const immutables = Object.values(immutableReferences)
+      .flat()
+      .sort((a, b) => a.start - b.start);
+    const references = { linkReferences, deployedLinkReferences, immutables };
+    const code = { abi, bytecode, deployedBytecode, ...references };
     const layout = renumbered(storageLayout);
     const names = { _format, contractName, sourceName, inputSourceName };
     const contract = { ...names, compiler: solcLongVersion, ...code, storageLayout: layout };
