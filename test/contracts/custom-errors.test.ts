@@ -26,7 +26,7 @@ const INHERITED = [
 
 describe("Custom errors", () => {
   it("are all asserted by a test", () => {
-    const declared = sources("contracts", ".sol", "testing").flatMap(declaredErrors);
+    const declared = sources("contracts", ".sol").flatMap(declaredErrors);
     expect(declared).to.have.length.greaterThan(60);
     const tests = sources("test/contracts", ".test.ts", "custom-errors").concat(
       sources("test/contracts/support", "moves.ts"),

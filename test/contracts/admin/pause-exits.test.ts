@@ -1,4 +1,4 @@
-/** Pause and a disabled gateway stop what comes in; every way out, and every job under way, goes on. */
+/** Pause and a stopped operator stop what comes in; every way out, and every job under way, goes on. */
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -8,6 +8,7 @@ import {
   sendDispute,
   sendEquivocation,
   sendExpire,
+  sendJoin,
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
@@ -22,13 +23,13 @@ import {
   sendLock,
   sendProof,
 } from "../support/jobs.ts";
-import { buyCredits, type World } from "../support/world.ts";
+import { buyCredits, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
 /** All that a guardian can do, at once. */
-async function stop({ escrow, guardian, gateway, otherGateway }: World): Promise<void> {
+async function stop({ escrow, guardian }: World): Promise<void> {
   const mine = escrow.connect(guardian);
   await mine.setPaused(true);
-  for (const { address } of [gateway, otherGateway]) await mine.setGatewayLocking(address, false);
+  for (const operator of [OPERATOR, OTHER_OPERATOR]) await mine.stopOperator(operator, true);
 }
 
 describe("A guardian at its worst", () => {
@@ -36,21 +37,25 @@ describe("A guardian at its worst", () => {
     const world = await freshWorld();
     await stop(world);
     await expect(buyCredits(world, world.client, 100)).to.be.revertedWithCustomError(world.escrow, "Ledger_Paused");
-    await expect(sendLock(world)).to.be.revertedWithCustomError(world.escrow, "Job_NotLockingGateway");
+    await expect(sendLock(world))
+      .to.be.revertedWithCustomError(world.escrow, "Job_MayNotLock")
+      .withArgs(world.gateway.address);
   });
 
   it("can do nothing else: it takes no money, names nobody and gives no lock back", async () => {
     const world = await freshWorld();
-    const { escrow, catalog, registry, treasury, panel, token, guardian, gateway } = world;
+    const { escrow, catalog, registry, treasury, panel, token, guardian } = world;
     await stop(world);
     const { address } = guardian;
     for (const [contract, call] of [
-      [escrow, () => escrow.connect(guardian).addGateway(address)],
-      [escrow, () => escrow.connect(guardian).setGatewayLocking(gateway.address, true)],
+      [escrow, () => escrow.connect(guardian).admitOperator(address)],
+      [escrow, () => escrow.connect(guardian).stopOperator(OPERATOR, false)],
+      [escrow, () => escrow.connect(guardian).setCompensationCap(0)],
       [escrow, () => escrow.connect(guardian).setTreasury(address)],
       [escrow, () => escrow.connect(guardian).scheduleFee(0)],
       [escrow, () => escrow.connect(guardian).setGuardian(address)],
       [treasury, () => treasury.connect(guardian).pay(token, address, 1)],
+      [treasury, () => treasury.connect(guardian).claimTo(address)],
       [panel, () => panel.connect(guardian).setArbiters([address], 1)],
       [catalog, () => catalog.connect(guardian).schedulePrices(1, 1, 1)],
       [registry, () => registry.connect(guardian).scheduleStakeTerms(1, 1)],
@@ -59,11 +64,25 @@ describe("A guardian at its worst", () => {
         .to.be.revertedWithCustomError(contract as typeof escrow, "OwnableUnauthorizedAccount")
         .withArgs(address);
     }
+    for (const call of [
+      () => escrow.connect(guardian).rotateSigners(OPERATOR, [], [], [world.gateway.address]),
+      () => escrow.connect(guardian).setOperatorAdmin(OPERATOR, address),
+      () => escrow.connect(guardian).announceReserveWithdrawal(OPERATOR, 1),
+      () => escrow.connect(guardian).withdrawReserve(OPERATOR, address),
+    ]) {
+      await expect(call()).to.be.revertedWithCustomError(escrow, "Operator_NotAdmin").withArgs(OPERATOR, address);
+    }
   });
 
   const exits: [string, (world: World) => Promise<(world: World) => Promise<unknown>>][] = [
     ["withdraw", async () => async (w) => w.escrow.connect(w.client).withdraw(9_000, w.client.address)],
     ["setLimits", async () => async (w) => w.escrow.connect(w.client).setLimits(true, 0, true)],
+    ["chooseOperator", async () => async (w) => w.escrow.connect(w.client).chooseOperator(0)],
+    ["setAuthorizationKey", async () => async (w) => w.escrow.connect(w.client).setAuthorizationKey(w.stranger)],
+    [
+      "rotateSigners",
+      async () => async (w) => w.escrow.connect(w.operatorAdmin).rotateSigners(OPERATOR, [], [], [w.gateway]),
+    ],
     [
       "acknowledge",
       async (world) => {
@@ -127,6 +146,23 @@ describe("A guardian at its worst", () => {
       },
     ],
     [
+      "openDispute by a wallet whose bond comes from its stablecoin",
+      async (world) => {
+        const job = await settledJob(world);
+        const { free } = await world.escrow.accountOf(world.client);
+        await world.escrow.connect(world.client).withdraw(free, world.client);
+        await world.token.connect(world.client).approve(world.escrow, 1_000_000n);
+        return (w) => sendDispute(w, job, { by: w.client });
+      },
+    ],
+    [
+      "joinDispute",
+      async (world) => {
+        const job = await disputedJob(world);
+        return (w) => sendJoin(w, job);
+      },
+    ],
+    [
       "vote and rule",
       async (world) => {
         const job = await disputedJob(world);
@@ -151,7 +187,7 @@ describe("A guardian at its worst", () => {
       "collectDebt",
       async (world) => {
         const job = await disputedJob(world);
-        await sendRuling(world, job, Ruling.GatewayAtFault);
+        await sendRuling(world, job, Ruling.WorkerAtFault);
         await world.token.mint(world.treasury, 600_000n);
         return async (w) => w.escrow.connect(w.stranger).collectDebt(job.id);
       },

@@ -1,6 +1,9 @@
 import { expect } from "chai";
+import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
-import { freshBare } from "../support/fresh.ts";
+import { freshBare, freshHostileWorld } from "../support/fresh.ts";
+import { Behaviour } from "../support/hostile.ts";
+import { lockJob, sendComplete } from "../support/jobs.ts";
 
 describe("ProtocolTreasury", () => {
   it("pays what its owner says, and counts", async () => {
@@ -24,6 +27,52 @@ describe("ProtocolTreasury", () => {
         .to.be.revertedWithCustomError(treasury, "OwnableUnauthorizedAccount")
         .withArgs(caller.address);
     }
+  });
+});
+
+describe("A fee that the stablecoin refused to pay to the treasury", () => {
+  const FEE = 60_000n;
+  const receiver = someAddress("receiver");
+
+  /** The fee of a job waits for the treasury, whom the token blocks. */
+  async function withBlockedTreasury() {
+    const world = await freshHostileWorld();
+    await world.hostile.setBehaviour(world.treasury, Behaviour.Revert);
+    await sendComplete(world, await lockJob(world));
+    expect(await world.escrow.claimableOf(world.treasury)).to.equal(FEE);
+    return world;
+  }
+
+  it("reaches the receiver that the owner names, once", async () => {
+    const { treasury, escrow, hostile, owner } = await withBlockedTreasury();
+    await expect(escrow.claim(treasury))
+      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
+      .withArgs(await treasury.getAddress(), FEE);
+    const claiming = treasury.connect(owner).claimTo(receiver);
+    await expect(claiming)
+      .to.emit(escrow, "PayoutClaimed")
+      .withArgs(await treasury.getAddress(), receiver, 1, FEE);
+    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, treasury, receiver], [-FEE, 0n, FEE]);
+    expect(await escrow.claimableOf(treasury)).to.equal(0);
+    await expect(treasury.connect(owner).claimTo(receiver))
+      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
+      .withArgs(await treasury.getAddress());
+  });
+
+  it("goes nowhere on anybody else's word, and nowhere where it would be lost", async () => {
+    const { treasury, escrow, hostile, owner, guardian, gateway, operatorAdmin, stranger } =
+      await withBlockedTreasury();
+    for (const caller of [guardian, gateway, operatorAdmin, stranger]) {
+      await expect(treasury.connect(caller).claimTo(caller.address))
+        .to.be.revertedWithCustomError(treasury, "OwnableUnauthorizedAccount")
+        .withArgs(caller.address);
+    }
+    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
+      await expect(treasury.connect(owner).claimTo(lost))
+        .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
+        .withArgs(lost);
+    }
+    expect(await escrow.claimableOf(treasury)).to.equal(FEE);
   });
 });
 

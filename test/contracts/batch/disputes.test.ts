@@ -68,8 +68,8 @@ describe("Disputes in a batch", () => {
     ]);
     expect(failures).to.deep.equal([]);
     const states = await Promise.all([settled, proven, accused].map(async ({ id }) => (await escrow.jobOf(id)).status));
-    expect(states).to.deep.equal([4n, 6n, 1n]);
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 54 - 80);
+    expect(states).to.deep.equal([4n, 6n, 6n]);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 54);
   });
 });
 

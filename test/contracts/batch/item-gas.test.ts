@@ -1,5 +1,6 @@
 /** ITEM_GAS, the gas that must be left before each item, is enough for the dearest item of every kind. */
 import { expect } from "chai";
+import { AUTHORIZATION_KEY, authorizationOf, requireAuthorization } from "../support/authorizations.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
 import {
@@ -11,10 +12,11 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { freshHostileWorld } from "../support/fresh.ts";
+import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { acknowledgedJob, completionOf, type Job, lockJob } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";
+import { fundReserve } from "../support/world.ts";
 
 /** What execute itself needs besides: the transaction's own gas and calldata. */
 const AROUND = 40_000n;
@@ -59,9 +61,19 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
     await burning(world);
     return world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
   },
-  "openDispute by the gateway": async (world) => {
+  lockAuthorized: async (world) => {
+    await requireAuthorization(world);
+    const authorization = await authorizationOf(world);
+    const byKey = await signAuthorization(world.escrow, AUTHORIZATION_KEY, authorization);
+    return world.escrow.interface.encodeFunctionData("lockAuthorized", [authorization, byKey]);
+  },
+  "openDispute by the operator, settled job": async (world) => {
     const job = await settledJob(world);
     return world.escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, ...(await signed(world, job))]);
+  },
+  "openDispute by the operator, proven job": async (world) => {
+    const job = await provenJob(world);
+    return world.escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, completionOf(job), NO_SIGNATURE]);
   },
   "expire, the compensation burns": async (world) => {
     const job = await disputedJob(world, { by: world.client });
@@ -88,7 +100,7 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
   },
   "collectDebt for a worker who burns": async (world) => {
     const { escrow, hostile } = world;
-    const job = await disputedProvenJob(world);
+    const job = await disputedProvenJob(world, { by: world.client });
     await hostile.setBehaviour(escrow, Behaviour.Revert);
     await sendRuling(world, job, Ruling.GatewayAtFault);
     await hostile.setBehaviour(escrow, Behaviour.Standard);
@@ -100,7 +112,9 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
 describe("ITEM_GAS", () => {
   for (const [kind, prepare] of Object.entries(kinds)) {
     it(`is enough for ${kind}`, async () => {
-      const world = await freshHostileWorld();
+      // Without a reserve, so that the treasury has something to pay.
+      const world = await freshHostileWorldWithoutReserve();
+      if (kind.includes("by the operator, proven")) await fundReserve(world, 60);
       await world.hostile.mint(world.treasury, 10_000_000n);
       const item = await prepare(world);
       const floor = await world.escrow.ITEM_GAS();

@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import { LAUNCH_MODELS } from "../../../contracts/ignition/launch-models.ts";
+import { decodeLockTerms } from "../../../protocol/words.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
-import { freshBare } from "../support/fresh.ts";
-import { MODEL } from "../support/world.ts";
+import { freshBare, freshWorld } from "../support/fresh.ts";
+import { sendLock } from "../support/jobs.ts";
+import { type BareWorld, MODEL } from "../support/world.ts";
 
 const DAY = 86_400;
 const NOTICE = 14 * DAY;
@@ -16,6 +18,18 @@ const LISTING = {
   contextWindow: 4_096,
 };
 
+/** Terms of a job locked now; null without any. */
+async function termsOf({ catalog }: Pick<BareWorld, "catalog">, model: number) {
+  return decodeLockTerms(await catalog.termsOf(model));
+}
+
+/** Terms of the tier max at these prices. */
+const terms = (creditsPerRequest: number, creditsPer1kTokens: number) => ({
+  creditsPerRequest,
+  creditsPer1kTokens,
+  tier: 3,
+});
+
 describe("list", () => {
   it("adds a model under the next number, active at once", async () => {
     const { catalog } = await freshBare();
@@ -24,7 +38,7 @@ describe("list", () => {
       .to.emit(catalog, "ModelListed")
       .withArgs(9, 1, [id, parameters, ownedBy, tier, creditsPerRequest, creditsPer1kTokens, contextWindow]);
     expect(await catalog.modelCount()).to.equal(9);
-    expect(await catalog.termsOf(9)).to.deep.equal([true, 0n, 2n, 1n]);
+    expect(await termsOf({ catalog }, 9)).to.deep.equal({ creditsPerRequest: 2, creditsPer1kTokens: 1, tier: 0 });
     const view = await catalog.modelAt(9);
     expect([view.number, view.createdAt, view.retiresAt, view.pricesChangeAt]).to.deep.equal([
       9n,
@@ -49,11 +63,14 @@ describe("list", () => {
 
   it("refuses listings without id, context or price", async () => {
     const { catalog } = await freshBare();
-    await expect(catalog.list({ ...LISTING, id: "" })).to.be.revertedWithCustomError(catalog, "Catalog_InvalidListing");
-    await expect(catalog.list({ ...LISTING, contextWindow: 0 })).to.be.revertedWithCustomError(
-      catalog,
-      "Catalog_InvalidListing",
-    );
+    for (const [id, contextWindow] of [
+      ["", 4_096],
+      ["tiny", 0],
+    ] as const) {
+      await expect(catalog.list({ ...LISTING, id, contextWindow }))
+        .to.be.revertedWithCustomError(catalog, "Catalog_InvalidListing")
+        .withArgs(id, contextWindow);
+    }
     await expect(catalog.list({ ...LISTING, creditsPerRequest: 0 }))
       .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
       .withArgs(0, 1);
@@ -93,7 +110,7 @@ describe("schedulePrices", () => {
       .to.emit(catalog, "PricesScheduled")
       .withArgs(MODEL, 2, 50, 25, announced + DAY);
     await mineAt(announced + DAY - 1);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(40, 20));
     let view = await catalog.modelAt(MODEL);
     expect([
       view.listing.creditsPerRequest,
@@ -102,7 +119,7 @@ describe("schedulePrices", () => {
       view.pricesChangeAt,
     ]).to.deep.equal([40n, 50n, 25n, BigInt(announced + DAY)]);
     await mineAt(announced + DAY);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 50n, 25n]);
+    expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(50, 25));
     view = await catalog.modelAt(MODEL);
     expect([view.listing.creditsPerRequest, view.nextCreditsPerRequest, view.pricesChangeAt]).to.deep.equal([
       50n,
@@ -117,10 +134,10 @@ describe("schedulePrices", () => {
     await nextBlockAt((await now()) + DAY - 1);
     await catalog.schedulePrices(MODEL, 60, 30);
     await mineAt((await now()) + 1);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(40, 20));
     await nextBlockAt((await now()) + DAY);
     await catalog.schedulePrices(MODEL, 70, 35);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 60n, 30n]);
+    expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(60, 30));
   });
 
   it("needs a known model and prices above zero", async () => {
@@ -137,6 +154,59 @@ describe("schedulePrices", () => {
     await expect(catalog.schedulePrices(MODEL, 1, 0))
       .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
       .withArgs(1, 0);
+  });
+});
+
+/** What an answer of the whole context window may cost: the most that a job can lock. */
+describe("A price", () => {
+  const LIMIT = 5_000;
+  for (const [name, contextWindow, perRequest, per1k, credits] of [
+    ["of the tokens at", 250_000, 2, 20, LIMIT],
+    ["of the tokens a token above", 250_001, 2, 20, LIMIT + 1],
+    ["of the tokens one credit per 1,000 above", 250_000, 2, 21, 5_250],
+    ["of a request at", 4_096, LIMIT, 1, LIMIT],
+    ["of a request above", 4_096, LIMIT + 1, 1, LIMIT + 1],
+    ["of a request of a short context at", 500, LIMIT, 65_535, LIMIT],
+    ["of a request of a short context above", 500, LIMIT + 1, 1, LIMIT + 1],
+    ["of the 501st token above", 501, 1, 65_535, 32_834],
+  ] as const) {
+    const good = credits <= LIMIT;
+    it(`${name} the limit of a job is ${good ? "taken" : "refused"}, listed or announced`, async () => {
+      const { catalog } = await freshBare();
+      const prices = { creditsPerRequest: perRequest, creditsPer1kTokens: per1k };
+      const listing = catalog.list({ ...LISTING, ...prices, contextWindow });
+      if (good) await expect(listing).to.emit(catalog, "ModelListed");
+      else {
+        await expect(listing)
+          .to.be.revertedWithCustomError(catalog, "Catalog_PriceAboveLimit")
+          .withArgs(contextWindow, credits, LIMIT);
+      }
+      await catalog.list({ ...LISTING, id: "cheap", creditsPerRequest: 1, creditsPer1kTokens: 1, contextWindow });
+      const model = await catalog.modelCount();
+      const announcing = catalog.schedulePrices(model, perRequest, per1k);
+      if (good) await expect(announcing).to.emit(catalog, "PricesScheduled");
+      else {
+        await expect(announcing)
+          .to.be.revertedWithCustomError(catalog, "Catalog_PriceAboveLimit")
+          .withArgs(contextWindow, credits, LIMIT);
+      }
+    });
+  }
+
+  it("that no 32 bits can hold is refused, too", async () => {
+    const { catalog } = await freshBare();
+    await expect(catalog.list({ ...LISTING, creditsPer1kTokens: 65_535, contextWindow: 2 ** 32 - 1 }))
+      .to.be.revertedWithCustomError(catalog, "SafeCastOverflowedUintDowncast")
+      .withArgs(32, 281_470_681_678n);
+  });
+
+  it("never ends a model: its longest answer can be locked at the highest price", async () => {
+    const world = await freshWorld();
+    const { catalog } = world;
+    const { contextWindow } = (await catalog.modelAt(MODEL)).listing;
+    await catalog.schedulePrices(MODEL, LIMIT, (BigInt(LIMIT) * 1_000n) / contextWindow);
+    await nextBlockAt((await now()) + DAY);
+    await sendLock(world, { maxTokens: Number(contextWindow) });
   });
 });
 
@@ -161,12 +231,12 @@ describe("scheduleRetirement", () => {
     await catalog.scheduleRetirement(MODEL, retiresAt + 1_000);
     await catalog.scheduleRetirement(MODEL, retiresAt);
     await mineAt(retiresAt - 1);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([true, 3n, 40n, 20n]);
+    expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(40, 20));
     await mineAt(retiresAt);
     await expect(catalog.scheduleRetirement(MODEL, retiresAt + 2 * NOTICE))
       .to.be.revertedWithCustomError(catalog, "Catalog_AlreadyRetired")
       .withArgs(MODEL);
-    expect(await catalog.termsOf(MODEL)).to.deep.equal([false, 0n, 0n, 0n]);
+    expect(await catalog.termsOf(MODEL)).to.equal(0);
   });
 
   it("needs a known model", async () => {
@@ -175,7 +245,7 @@ describe("scheduleRetirement", () => {
       .to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel")
       .withArgs(9);
     await expect(catalog.modelAt(9)).to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel").withArgs(9);
-    expect(await catalog.termsOf(9)).to.deep.equal([false, 0n, 0n, 0n]);
+    expect(await catalog.termsOf(9)).to.equal(0);
   });
 });
 
@@ -185,11 +255,11 @@ describe("The catalog", () => {
     for (const caller of [stranger, guardian, gateway]) {
       const mine = catalog.connect(caller);
       for (const attempt of [
-        mine.list(LISTING),
-        mine.schedulePrices(MODEL, 1, 1),
-        mine.scheduleRetirement(MODEL, 2n ** 40n - 1n),
+        () => mine.list(LISTING),
+        () => mine.schedulePrices(MODEL, 1, 1),
+        () => mine.scheduleRetirement(MODEL, 2n ** 40n - 1n),
       ]) {
-        await expect(attempt)
+        await expect(attempt())
           .to.be.revertedWithCustomError(catalog, "OwnableUnauthorizedAccount")
           .withArgs(caller.address);
       }

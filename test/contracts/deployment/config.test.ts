@@ -5,14 +5,14 @@ import { someAddress } from "../support/actors.ts";
 
 const KEY = `0x${"11".repeat(32)}`;
 const KEY_ADDRESS = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A";
-const GATEWAYS = `${someAddress("a")},${someAddress("b")}`;
+const ADMINS = `${someAddress("a")},${someAddress("b")}`;
 const ROLES: Env = {
   GUARDIAN_ADDRESS: someAddress("guardian"),
   SERVICE_TOKEN_HOLDER_ADDRESS: someAddress("holder"),
   ARBITER_ADDRESSES: ["x", "y", "z", "w"].map(someAddress).join(),
 };
 const MAINNET: Env = {
-  GATEWAY_ADDRESSES: GATEWAYS,
+  OPERATOR_ADMIN_ADDRESSES: ADMINS,
   DEPLOYER_PRIVATE_KEY: KEY,
   STABLECOIN_ADDRESS: someAddress("coin"),
   ...ROLES,
@@ -29,16 +29,17 @@ function errorOf(env: Env, chainId: number): string {
 }
 
 describe("Settings of a deployment", () => {
-  it("need nothing but gateways on the development chain", () => {
-    const { settings } = readConfig({ GATEWAY_ADDRESSES: GATEWAYS }, 31337);
+  it("need nothing on the development chain", () => {
+    const { settings } = readConfig({}, 31337);
     expect(settings).to.deep.equal({
       deployer: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
       owner: null,
       guardian: "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
       serviceTokenHolder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
       stablecoin: null,
-      gateways: [someAddress("a"), someAddress("b")],
+      operators: ["0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"],
       feeBps: 1_000,
+      compensationCap: 20_000,
       minimumStake: 1_000_000_000n,
       slashAmount: 500_000_000n,
       arbiters: [
@@ -53,8 +54,8 @@ describe("Settings of a deployment", () => {
   });
 
   it("take key and stablecoin from the environment everywhere else, by name", () => {
-    expect(errorOf({ GATEWAY_ADDRESSES: GATEWAYS }, 1)).to.contain("DEPLOYER_PRIVATE_KEY is required");
-    expect(errorOf({ ...ROLES, GATEWAY_ADDRESSES: GATEWAYS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain(
+    expect(errorOf({ OPERATOR_ADMIN_ADDRESSES: ADMINS }, 1)).to.contain("DEPLOYER_PRIVATE_KEY is required");
+    expect(errorOf({ ...ROLES, OPERATOR_ADMIN_ADDRESSES: ADMINS, DEPLOYER_PRIVATE_KEY: KEY }, 1)).to.contain(
       "STABLECOIN_ADDRESS is required",
     );
     const { settings } = readConfig(MAINNET, 1);
@@ -65,9 +66,11 @@ describe("Settings of a deployment", () => {
     for (const name of Object.keys(ROLES)) {
       expect(errorOf({ ...MAINNET, [name]: undefined }, 1)).to.contain(`${name} is required`);
     }
+    expect(errorOf({ ...MAINNET, OPERATOR_ADMIN_ADDRESSES: "" }, 1)).to.contain("OPERATOR_ADMIN_ADDRESSES is required");
     const { settings } = readConfig(MAINNET, 1);
     expect(settings).to.include({ guardian: someAddress("guardian"), serviceTokenHolder: someAddress("holder") });
     expect(settings.arbiters).to.have.length(4);
+    expect(settings.operators).to.deep.equal([someAddress("a"), someAddress("b")]);
   });
 
   it("make more than half of the arbiters a quorum", () => {
@@ -101,23 +104,30 @@ describe("Settings of a deployment", () => {
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: "{" }, 31337)).to.contain("not JSON");
   });
 
-  it("have a fee from 0 to 2,000 hundredths of a percent", () => {
-    for (const [text, fee] of [
-      ["0", 0],
-      ["2000", 2_000],
+  it("have a fee from 0 to 2,000 hundredths of a percent, and a compensation cap from 0 to 1,000,000 credits", () => {
+    const numbers = (name: string, text: string) => {
+      const { feeBps, compensationCap } = readConfig({ ...MAINNET, [name]: text }, 1).settings;
+      return [feeBps, compensationCap];
+    };
+    expect(numbers("FEE_BPS", "0")).to.deep.equal([0, 20_000]);
+    expect(numbers("FEE_BPS", "2000")).to.deep.equal([2_000, 20_000]);
+    expect(numbers("COMPENSATION_CAP", "0")).to.deep.equal([1_000, 0]);
+    expect(numbers("COMPENSATION_CAP", "1000000")).to.deep.equal([1_000, 1_000_000]);
+    for (const [name, most] of [
+      ["FEE_BPS", 2_000],
+      ["COMPENSATION_CAP", 1_000_000],
     ] as const)
-      expect(readConfig({ ...MAINNET, FEE_BPS: text }, 1).settings.feeBps).to.equal(fee);
-    for (const text of ["2001", "-1", "1.5", "x"])
-      expect(errorOf({ ...MAINNET, FEE_BPS: text }, 1)).to.contain("FEE_BPS");
+      for (const text of [String(most + 1), "-1", "1.5", "x"])
+        expect(errorOf({ ...MAINNET, [name]: text }, 1)).to.equal(
+          `${name}=${text} must be a whole number from 0 to ${most}`,
+        );
   });
 
   it("name the variable whose address or key is malformed", () => {
     expect(errorOf({ ...MAINNET, OWNER_ADDRESS: "0x12" }, 1)).to.contain('OWNER_ADDRESS: "0x12"');
-    expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: "" }, 1)).to.contain("GATEWAY_ADDRESSES is required");
-    expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: `${someAddress("a")},` }, 1)).to.contain("GATEWAY_ADDRESSES");
-    expect(errorOf({ ...MAINNET, GATEWAY_ADDRESSES: `${someAddress("a")}, ${someAddress("a")}` }, 1)).to.contain(
-      "twice",
-    );
+    const admins = (text: string) => errorOf({ ...MAINNET, OPERATOR_ADMIN_ADDRESSES: text }, 1);
+    expect(admins(`${someAddress("a")},`)).to.contain("OPERATOR_ADMIN_ADDRESSES");
+    expect(admins(`${someAddress("a")}, ${someAddress("a")}`)).to.contain("twice");
     expect(errorOf({ ...MAINNET, DEPLOYER_PRIVATE_KEY: "0x12" }, 1)).to.contain("DEPLOYER_PRIVATE_KEY");
     expect(() => readTarget({ RPC_URL: "http://127.0.0.1:8545" })).to.throw(ConfigError, "DEPLOYMENT_FILE is required");
     expect(() => readTarget({ RPC_URL: "x", DEPLOYMENT_FILE: "x" })).to.throw(ConfigError, "RPC_URL is not a URL");

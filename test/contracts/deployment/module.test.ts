@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { getAddress } from "viem";
+import { protocolModule } from "../../../contracts/ignition/protocol.ts";
 import { someAddress } from "../support/actors.ts";
-import { ethers } from "../support/chain.ts";
+import { ethers, ignition } from "../support/chain.ts";
 import { deployBare } from "../support/world.ts";
 
 describe("The deployment module", () => {
@@ -53,10 +54,14 @@ describe("The deployment module", () => {
     ]);
   });
 
-  it("numbers gateways in the order given", async () => {
-    const gateways = ["c", "a", "b"].map(someAddress);
-    const { escrow } = await deployBare({ gateways });
-    expect(await Promise.all([1, 2, 3].map((id) => escrow.gatewaySigner(id)))).to.deep.equal(gateways);
+  it("numbers operators in the order given", async () => {
+    const operators = ["c", "a", "b"].map(someAddress);
+    const { settings } = await deployBare();
+    const deployed = await ignition.deploy(protocolModule({ ...settings, operators }));
+    const escrow = await ethers.getContractAt("InferenceEscrow", deployed.escrow);
+    const admitted = await Promise.all([1, 2, 3].map((number) => escrow.operatorOf(number)));
+    expect(admitted.map(({ admin }) => admin)).to.deep.equal(operators);
+    expect(await escrow.operatorCount()).to.equal(3);
   });
 
   it("uses an existing stablecoin", async () => {
@@ -65,11 +70,8 @@ describe("The deployment module", () => {
     expect(await escrow.token()).to.equal(await token.getAddress());
   });
 
-  it("refuses to deploy without a gateway: no job could ever be locked", async () => {
-    let message = "";
-    await deployBare({ gateways: [] }).catch((error: Error) => {
-      message = error.message;
-    });
-    expect(message).to.contain("without a gateway");
+  it("refuses to deploy without an operator: no job could ever be locked", async () => {
+    const { settings } = await deployBare();
+    expect(() => protocolModule({ ...settings, operators: [] })).to.throw("without an operator");
   });
 });

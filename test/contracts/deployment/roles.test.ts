@@ -67,13 +67,16 @@ describe("After the deployment", () => {
     });
   });
 
-  it("the deployer is gateway, arbiter, worker, member of the timelock, voter and holder of nothing", async () => {
+  it("the deployer is operator, signer, arbiter, worker, member of the timelock, voter and holder of nothing", async () => {
     const world = await deployed();
     const { escrow, registry, panel, timelock, svc, token, owner: deployer } = world;
     const { address } = deployer;
-    expect(await escrow.gatewayOf(address)).to.deep.equal([0n, false]);
+    expect(await escrow.signerOf(address)).to.deep.equal([0n, 0n]);
+    const count = Number(await escrow.operatorCount());
+    const operators = await Promise.all(Array.from({ length: count }, (_, i) => escrow.operatorOf(i + 1)));
+    expect(operators.map(({ admin }) => admin)).not.to.include(address);
     expect((await escrow.accountOf(address)).id).to.equal(0);
-    expect((await registry.payeeOf(address)).id).to.equal(0);
+    expect(await registry.payeeOf(address, 0)).to.equal(0n);
     const { arbiters } = await panel.arbitersOf(await panel.currentSet());
     expect([...arbiters]).not.to.include(address);
     for (const role of ["DEFAULT_ADMIN_ROLE", "PROPOSER_ROLE", "CANCELLER_ROLE", "EXECUTOR_ROLE"] as const) {

@@ -36,7 +36,7 @@ describe("scripts/deploy.ts", function () {
 
   function start(env: Record<string, string> = {}): ChildProcess {
     const { PATH } = process.env;
-    const base = { PATH, RPC_URL: chain.rpcUrl, DEPLOYMENT_FILE: file, GATEWAY_ADDRESSES: someAddress("gateway") };
+    const base = { PATH, RPC_URL: chain.rpcUrl, DEPLOYMENT_FILE: file };
     return spawn(process.execPath, [join(ROOT, "scripts/deploy.ts")], {
       env: { ...base, ...env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -54,7 +54,7 @@ describe("scripts/deploy.ts", function () {
 
   const deployment = () => parseDeployment(readFileSync(file, "utf8"), file);
 
-  it("writes what it deployed, checks it, and leaves it alone the next time; an unknown gateway is governance's", async () => {
+  it("writes what it deployed, checks it, and leaves it alone the next time; another operator is governance's", async () => {
     chain = await startAnvil();
     const before = await chain.client.getBlock();
     expect(await run()).to.include({ code: 0 });
@@ -69,9 +69,15 @@ describe("scripts/deploy.ts", function () {
     const again = await run();
     expect(again).to.include({ code: 0 });
     expect(again.output).to.contain("deployed already");
-    const refused = await run({ GATEWAY_ADDRESSES: someAddress("another") });
+    expect(again.output).not.to.contain("other than the settings");
+    const changed = await run({ GUARDIAN_ADDRESS: someAddress("guardian") });
+    expect(changed).to.include({ code: 0 });
+    expect(changed.output).to.contain(`other than the settings: ${someAddress("guardian")} is not guardian`);
+    const refused = await run({ OPERATOR_ADMIN_ADDRESSES: someAddress("another") });
     expect(refused.code).to.equal(1);
-    expect(refused.output).to.contain(someAddress("another")).and.to.contain("addGateway");
+    expect(refused.output)
+      .to.contain(`${someAddress("another")} of OPERATOR_ADMIN_ADDRESSES administers no operator`)
+      .and.to.contain(`operators propose-admit ${someAddress("another")}`);
     expect(await chain.client.getBlockNumber({ cacheTime: 0 })).to.equal(height);
   });
 
@@ -109,7 +115,7 @@ describe("scripts/deploy.ts", function () {
     await chain.client.setAutomine(true);
     await chain.client.mine({ blocks: 1 });
     expect(await run()).to.include({ code: 0 });
-    // 10 contracts, 3 times setEscrow, 3 roles of the timelock, a gateway, 8 models, 5 hand-overs: nothing was sent twice.
+    // 10 contracts, 3 times setEscrow, 3 roles of the timelock, an operator, 8 models, 5 hand-overs: nothing was sent twice.
     const nonce = await chain.client.getTransactionCount({ address: privateKeyToAccount(KEY).address });
     expect(nonce).to.equal(10 + 3 + 3 + 1 + 8 + 5);
     expect(deployment().startBlock).to.equal(0);
@@ -139,7 +145,7 @@ describe("scripts/deploy.ts", function () {
     chain = await startAnvil();
     const { code, output } = await run({ DEPLOY_WINDOWS: '{"unbonding": 1}' });
     expect(code).to.equal(1);
-    expect(output).to.match(/Protocol#InferenceEscrow.* custom error \w+\(\)/);
+    expect(output).to.match(/Protocol#InferenceEscrow.* custom error Admin_InvalidWindow\("unbonding", 1, \d+\)/);
   });
 
   it("names a node that does not answer", async () => {
@@ -159,6 +165,7 @@ describe("scripts/deploy.ts", function () {
     const env = {
       DEPLOYER_PRIVATE_KEY: KEY,
       STABLECOIN_ADDRESS: coin ?? "",
+      OPERATOR_ADMIN_ADDRESSES: someAddress("admin"),
       GUARDIAN_ADDRESS: someAddress("guardian"),
       SERVICE_TOKEN_HOLDER_ADDRESS: someAddress("holder"),
       ARBITER_ADDRESSES: someAddress("arbiter"),

@@ -13,8 +13,11 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
-import { buyCredits, CLIENT_CREDITS, type World } from "../support/world.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
+import { CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
+
+/** 50 stablecoin units: a quarter of the cap of a day, for the jobs of one operator. */
+const ALLOWANCE = 50_000_000n;
 
 /** Governance spent all the treasury had. */
 async function drain({ treasury, token }: World): Promise<void> {
@@ -23,12 +26,17 @@ async function drain({ treasury, token }: World): Promise<void> {
 
 /** A client that is owed 60 credits by a treasury with `units`. */
 async function owed(units: bigint) {
-  const world = await freshWorld();
+  const world = await freshWorldWithoutReserve();
   const job = await disputedJob(world);
   await drain(world);
   if (units !== 0n) await world.token.mint(world.treasury, units);
   return { world, job, ruling: sendRuling(world, job, Ruling.GatewayAtFault) };
 }
+
+const debtOf = async ({ escrow }: World, { id }: { id: string }) => {
+  const { granted, paid } = await escrow.compensationOf(id);
+  return granted - paid;
+};
 
 describe("A treasury without money", () => {
   it("does not stop the ruling: all of it is a debt, and nothing is credited", async () => {
@@ -38,12 +46,12 @@ describe("A treasury without money", () => {
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
     expect((await escrow.jobOf(job.id)).status).to.equal(6);
-    expect(await escrow.debtOf(job.id)).to.deep.equal([CHARGE_UNITS, false]);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, 0n, false]);
     await books(world);
     await expect(escrow.connect(stranger).collectDebt(job.id))
-      .to.be.revertedWithCustomError(escrow, "Dispute_TreasuryEmpty")
-      .withArgs(job.id, CHARGE_UNITS);
-    expect(await escrow.debtOf(job.id)).to.deep.equal([CHARGE_UNITS, false]);
+      .to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid")
+      .withArgs(job.id, CHARGE_UNITS, ALLOWANCE);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, 0n, false]);
   });
 
   it("pays later, in parts, whoever asks, until nothing is owed", async () => {
@@ -55,12 +63,22 @@ describe("A treasury without money", () => {
     await expect(escrow.connect(stranger).collectDebt(job.id))
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, 250_000, 350_000, CLIENT_CREDITS - 35, 0);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, 250_000n, false]);
     await token.mint(treasury, 1_000_000n);
     await expect(escrow.connect(stranger).collectDebt(job.id))
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, 350_000, 0, CLIENT_CREDITS, 0);
     expect((await books(world)).treasury).to.equal(650_000n);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
     await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_NoDebt").withArgs(job.id);
+  });
+
+  it("is never paid by the operator afterwards: a ruling charges the reserve, a debt does not", async () => {
+    const { world, job, ruling } = await owed(0n);
+    await ruling;
+    await fundReserve(world, 1_000);
+    await expect(world.escrow.collectDebt(job.id)).to.be.revertedWithCustomError(world.escrow, "Dispute_NothingPaid");
+    expect((await world.escrow.operatorOf(1)).reserve).to.equal(1_000);
   });
 
   it("owes the fee of an expired dispute too", async () => {
@@ -69,20 +87,20 @@ describe("A treasury without money", () => {
     const job = await disputedJob(world);
     await drain(world);
     await sendExpire(world, job);
-    expect(await escrow.debtOf(job.id)).to.deep.equal([FEE_UNITS, false]);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([FEE_UNITS, 0n, false]);
     await token.mint(treasury, FEE_UNITS);
     await escrow.collectDebt(job.id);
     expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 54);
   });
 
   it("owes a worker whose answer its gateway hid, and pays it as tokens", async () => {
-    const world = await freshWorld();
+    const world = await freshWorldWithoutReserve();
     const { escrow, token, treasury, worker, client, stranger } = world;
-    const job = await disputedProvenJob(world);
+    const job = await disputedProvenJob(world, { by: client });
     await expect(sendRuling(world, job, Ruling.GatewayAtFault))
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, worker.payout, 0, WORKER_UNITS, CLIENT_CREDITS, 0);
-    expect(await escrow.debtOf(job.id)).to.deep.equal([WORKER_UNITS, true]);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, 0n, true]);
     await token.mint(treasury, WORKER_UNITS);
     await expect(escrow.connect(stranger).collectDebt(job.id)).to.changeTokenBalances(
       ethers,
@@ -90,7 +108,7 @@ describe("A treasury without money", () => {
       [treasury, worker.payout, escrow],
       [-WORKER_UNITS, WORKER_UNITS, 0n],
     );
-    expect(await escrow.debtOf(job.id)).to.deep.equal([0n, true]);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, WORKER_UNITS, true]);
   });
 });
 
@@ -112,21 +130,20 @@ describe("A treasury that is short", () => {
   });
 
   it("owes each job for itself", async () => {
-    const world = await freshWorld();
+    const world = await freshWorldWithoutReserve();
     const { escrow, token, treasury } = world;
     const jobs = [await disputedJob(world), await disputedJob(world)] as const;
     await drain(world);
     for (const job of jobs) await sendRuling(world, job, Ruling.GatewayAtFault);
     await token.mint(treasury, CHARGE_UNITS);
     await escrow.collectDebt(jobs[1].id);
-    expect((await escrow.debtOf(jobs[0].id)).units).to.equal(CHARGE_UNITS);
-    expect((await escrow.debtOf(jobs[1].id)).units).to.equal(0);
+    expect([await debtOf(world, jobs[0]), await debtOf(world, jobs[1])]).to.deep.equal([CHARGE_UNITS, 0n]);
   });
 });
 
 describe("Compensation", () => {
   it("is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
-    const world = await freshWorld();
+    const world = await freshWorldWithoutReserve();
     const { escrow, treasury, token, panel } = world;
     await token.mint(treasury, CHARGE_UNITS);
     const [job, other] = [await disputedJob(world), await disputedJob(world)];
@@ -135,28 +152,10 @@ describe("Compensation", () => {
     // A contract that does not know the call, and reverts.
     await escrow.setTreasury(await panel.getAddress());
     await sendRuling(world, other, Ruling.GatewayAtFault);
-    expect([(await escrow.debtOf(job.id)).units, (await escrow.debtOf(other.id)).units]).to.deep.equal([
-      CHARGE_UNITS,
-      CHARGE_UNITS,
-    ]);
+    expect([await debtOf(world, job), await debtOf(world, other)]).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
     await escrow.setTreasury(await treasury.getAddress());
     await escrow.collectDebt(job.id);
     expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
-  });
-
-  it("becomes tokens to claim where the account has no room for credits", async () => {
-    const world = await freshWorld();
-    const { escrow, client, token, treasury } = world;
-    await token.mint(treasury, CHARGE_UNITS);
-    const job = await disputedJob(world);
-    const most = 2n ** 40n - 1n;
-    await buyCredits(world, client, Number(most) - (CLIENT_CREDITS - 60) - 10);
-    const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling)
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, most, 0);
-    await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 500_000);
-    await books(world);
   });
 });
 

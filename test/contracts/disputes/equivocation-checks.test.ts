@@ -1,12 +1,12 @@
-/** What two Completions must be to punish: different, of one job, of its worker, in time. */
+/** What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time. */
 import { expect } from "chai";
 import type { Hex } from "viem";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { acknowledgedJob, OTHER_HASH, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
-import { type Signature, signCompletion } from "../support/sign.ts";
+import { completionOf, type Job, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { NO_SIGNATURE, type Signature, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 
 const DAY = 86_400;
@@ -114,6 +114,40 @@ describe("proveEquivocation", () => {
     await expect(sendEquivocation(world, job))
       .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
       .withArgs(job.id, worker.key.address);
+  });
+
+  it("needs no signature for a proven Completion, also when the job is settled since, and one for the other", async () => {
+    for (const settledSince of [false, true]) {
+      const world = await freshWorld();
+      const { escrow } = world;
+      const job = await provenJob(world);
+      if (settledSince) await sendComplete(world, job);
+      const [, second] = await signed(world, job);
+      const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+      await expect(escrow.proveEquivocation(one, NO_SIGNATURE, two, NO_SIGNATURE)).to.be.revertedWithCustomError(
+        escrow,
+        "ECDSAInvalidSignature",
+      );
+      await expect(escrow.proveEquivocation(one, NO_SIGNATURE, one, NO_SIGNATURE)).to.be.revertedWithCustomError(
+        escrow,
+        "Dispute_NoEquivocation",
+      );
+      await expect(escrow.proveEquivocation(two, second, one, NO_SIGNATURE)).to.emit(escrow, "WorkerEquivocated");
+    }
+  });
+
+  it("needs both signatures for a job that was never proven", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await settledJob(world);
+    const [first, second] = await signed(world, job);
+    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    for (const args of [
+      [one, NO_SIGNATURE, two, second],
+      [one, first, two, NO_SIGNATURE],
+    ] as const) {
+      await expect(escrow.proveEquivocation(...args)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+    }
   });
 
   it("takes no malleable form of a signature on either side", async () => {

@@ -1,20 +1,24 @@
-/** Two Completions of one worker for one job: a slash without a vote. What it tells, and who can still be paid. */
+/** Two Completions of one worker for one job: a slash without a vote. What it tells. */
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
 import {
   acknowledgedJob,
-  CHARGE_UNITS,
   disputedJob,
+  disputedProvenJob,
+  FEE_UNITS,
   OTHER_HASH,
   provenJob,
+  Ruling,
   sendEquivocation,
   settledJob,
 } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
-const [LOCKED, SETTLED, REFUNDED] = [1n, 4n, 6n];
+const [SETTLED, REFUNDED, DISPUTED] = [4n, 6n, 7n];
+const DAY = 86_400;
 
 async function richWorld() {
   const world = await freshWorld();
@@ -23,62 +27,86 @@ async function richWorld() {
 }
 
 describe("Equivocation", () => {
-  it("of a settled job slashes and makes the client whole", async () => {
+  it("of a settled job slashes, gives the client the protocol's fee back and a day to dispute the charge", async () => {
     const world = await richWorld();
     const { escrow, registry, client, worker } = world;
     const job = await settledJob(world);
+    const at = (await now()) + 100;
+    await nextBlockAt(at);
     const shown = sendEquivocation(world, job);
     await expect(shown)
       .to.emit(escrow, "WorkerEquivocated")
-      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, REFUNDED);
+      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, SETTLED, at + DAY);
     await expect(shown)
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
+      .withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54, 0);
+    await expect(shown).not.to.emit(escrow, "DisputeResolved");
     expect(await registry.slashOf(job.id)).to.deep.equal([BigInt(worker.id), true]);
-    expect((await escrow.jobOf(job.id)).status).to.equal(REFUNDED);
+    const { status, lockedAt, deadline } = await escrow.jobOf(job.id);
+    expect([status, lockedAt + deadline]).to.deep.equal([SETTLED, BigInt(at + DAY)]);
+    expect((await escrow.disputeOf(job.id)).openedAt).to.equal(0);
     await expect(sendEquivocation(world, job)).to.be.revertedWithCustomError(registry, "Registry_AlreadySlashed");
   });
 
-  it("of a proven job returns the escrow", async () => {
-    const world = await richWorld();
-    const { escrow, client } = world;
-    const job = await provenJob(world);
-    const shown = sendEquivocation(world, job);
-    await expect(shown).to.emit(escrow, "JobRefunded").withArgs(job.id, client.address, 80, CLIENT_CREDITS, 0);
-    await expect(shown).not.to.emit(escrow, "Compensated");
-  });
+  for (const [name, enter] of [
+    ["acknowledged", (world) => acknowledgedJob(world)],
+    ["proven", (world) => provenJob(world)],
+  ] as [string, typeof acknowledgedJob][]) {
+    it(`of a job that is ${name} returns the escrow`, async () => {
+      const world = await richWorld();
+      const { escrow, client, worker } = world;
+      const job = await enter(world);
+      const shown = sendEquivocation(world, job);
+      await expect(shown)
+        .to.emit(escrow, "WorkerEquivocated")
+        .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, REFUNDED, 0);
+      await expect(shown).to.emit(escrow, "JobRefunded").withArgs(job.id, client.address, 80, CLIENT_CREDITS, 0);
+      await expect(shown).not.to.emit(escrow, "Compensated");
+    });
+  }
 
-  it("of a disputed job ends the dispute", async () => {
+  it("of an acknowledged job ends it: nobody can take it over", async () => {
     const world = await richWorld();
-    const { escrow, client } = world;
-    const job = await disputedJob(world, { by: client });
-    await expect(sendEquivocation(world, job))
-      .to.emit(escrow, "DisputeResolved")
-      .withArgs(job.id, client.address, 1, REFUNDED, 100, CLIENT_CREDITS - 60, 0);
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
-  });
-
-  it("of an acknowledged job takes it from the worker, and an honest one under a higher attempt is paid", async () => {
-    const world = await richWorld();
-    const { escrow, rival, worker } = world;
+    const { escrow, rival } = world;
     const job = await acknowledgedJob(world);
-    await expect(sendEquivocation(world, job))
+    await sendEquivocation(world, job);
+    for (const attempt of [
+      () => sendAcknowledge(world, job, { worker: rival, attempt: 2 }),
+      () => sendComplete(world, job),
+      () => sendProof(world, job),
+    ]) {
+      await expect(attempt()).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(job.id, REFUNDED);
+    }
+  });
+
+  it("of a disputed job whose charge was paid leaves the dispute to the panel", async () => {
+    const world = await richWorld();
+    const { escrow, client, worker } = world;
+    const job = await disputedJob(world, { by: client });
+    const before = await escrow.jobOf(job.id);
+    const shown = sendEquivocation(world, job);
+    await expect(shown)
       .to.emit(escrow, "WorkerEquivocated")
-      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, LOCKED);
-    const stored = await escrow.jobOf(job.id);
-    expect([stored.status, stored.worker, stored.attempt]).to.deep.equal([LOCKED, 0n, 1n]);
-    await expect(sendComplete(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
-      .withArgs(job.id, 1, 1);
-    await expect(sendProof(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-      .withArgs(job.id, LOCKED);
-    await expect(sendAcknowledge(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
-      .withArgs(job.id, 1, 1);
-    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    await sendProof(world, job, { worker: rival });
-    await sendComplete(world, job, { worker: rival, attempt: 2 });
-    expect((await escrow.jobOf(job.id)).status).to.equal(SETTLED);
+      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, DISPUTED, 0);
+    await expect(shown)
+      .to.emit(escrow, "Compensated")
+      .withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54 - 100, 100);
+    await expect(shown).not.to.emit(escrow, "DisputeResolved");
+    expect(await escrow.jobOf(job.id)).to.deep.equal(before);
+  });
+
+  it("of a disputed job whose escrow is held ends the dispute, before anybody could rule", async () => {
+    const world = await richWorld();
+    const { escrow, client, worker } = world;
+    const job = await disputedProvenJob(world);
+    const shown = sendEquivocation(world, job);
+    await expect(shown)
+      .to.emit(escrow, "WorkerEquivocated")
+      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, REFUNDED, 0);
+    await expect(shown)
+      .to.emit(escrow, "DisputeResolved")
+      .withArgs(job.id, client.address, Ruling.WorkerAtFault, REFUNDED, 80, CLIENT_CREDITS, 0);
+    await expect(shown).to.emit(escrow, "ReserveChanged").withArgs(OPERATOR, job.id, 5, RESERVE_CREDITS, 0);
+    await expect(shown).not.to.emit(escrow, "Compensated");
   });
 });

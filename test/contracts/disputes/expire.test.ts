@@ -1,4 +1,4 @@
-/** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the operator. */
+/** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the protocol. */
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
@@ -8,8 +8,10 @@ import {
   disputedProvenJob,
   Ruling,
   sendExpire,
+  sendJoin,
   sendRuling,
   sendVote,
+  waitForVotes,
 } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
@@ -45,11 +47,20 @@ describe("expire", () => {
       await nextBlockAt(job.openedAt + 1_000 * ARBITRATION);
       await expect(escrow.connect(stranger).expire(job.id)).to.emit(escrow, "DisputeResolved");
     });
+
+    it(`comes no later when the wallet joins (${from})`, async () => {
+      const world = await freshWorld();
+      const job = await enter(world);
+      await nextBlockAt(job.ruleFrom - 1);
+      await sendJoin(world, job);
+      await expect(sendExpire(world, job)).to.emit(world.escrow, "DisputeResolved");
+    });
   }
 
   it("ends a dispute one vote short of a ruling: the vote counts for nothing", async () => {
     const world = await freshWorld();
     const job = await disputedJob(world);
+    await waitForVotes(world, job);
     await sendVote(world, job, Ruling.WorkerAtFault);
     await sendExpire(world, job);
     expect((await world.registry.workerAt(world.worker.id)).stake).to.equal(1_000_000_000n);

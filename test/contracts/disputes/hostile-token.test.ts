@@ -5,6 +5,7 @@ import {
   CHARGE_UNITS,
   disputedJob,
   disputedProvenJob,
+  FEE_UNITS,
   Ruling,
   sendEquivocation,
   sendExpire,
@@ -12,12 +13,16 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { freshHostileWorld } from "../support/fresh.ts";
+import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
+/** What the treasury may pay in a day for one operator's jobs: a quarter of 20,000 credits. */
+const OPERATORS_SHARE = 50_000_000n;
+
+/** Its operator has no reserve: what a gateway is at fault for, the treasury pays. */
 async function richWorld(): Promise<HostileWorld> {
-  const world = await freshHostileWorld();
+  const world = await freshHostileWorldWithoutReserve();
   await world.hostile.mint(world.treasury, 10_000_000n);
   return world;
 }
@@ -46,7 +51,9 @@ for (const [name, behaviour] of refusals) {
       await expect(sendRuling(world, job, Ruling.GatewayAtFault))
         .to.emit(escrow, "Compensated")
         .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
-      await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_TreasuryEmpty");
+      await expect(escrow.collectDebt(job.id))
+        .to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid")
+        .withArgs(job.id, CHARGE_UNITS, OPERATORS_SHARE);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
       await escrow.collectDebt(job.id);
       expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
@@ -55,16 +62,40 @@ for (const [name, behaviour] of refusals) {
 
     it("towards the worker: what the treasury pays it waits for it", async () => {
       const world = await richWorld();
-      const { escrow, hostile, worker } = world;
-      const job = await disputedProvenJob(world);
+      const { escrow, hostile, worker, client } = world;
+      const job = await disputedProvenJob(world, { by: client });
       await hostile.setBehaviour(worker.payout, behaviour);
       await expect(sendRuling(world, job, Ruling.GatewayAtFault))
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, worker.payout, WORKER_UNITS);
-      expect((await escrow.debtOf(job.id)).units).to.equal(0);
+      expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, WORKER_UNITS, true]);
       await expectSolvent(world);
       await hostile.setBehaviour(worker.payout, Behaviour.Standard);
       await expect(escrow.claim(worker.payout)).to.changeTokenBalance(ethers, hostile, worker.payout, WORKER_UNITS);
+    });
+
+    it("towards worker and treasury: what the operator pays them waits for each", async () => {
+      const world = await freshHostileWorld();
+      const { escrow, hostile, worker, treasury } = world;
+      const treasuryAddress = await treasury.getAddress();
+      const job = await disputedProvenJob(world);
+      await hostile.setBehaviour(worker.payout, behaviour);
+      await hostile.setBehaviour(treasury, behaviour);
+      const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
+      await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, WORKER_UNITS);
+      await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, treasuryAddress, FEE_UNITS);
+      await expectSolvent(world);
+    });
+
+    it("towards the worker: the operator's bond of a rejected dispute waits for it", async () => {
+      const world = await freshHostileWorld();
+      const { escrow, hostile, worker } = world;
+      const job = await disputedProvenJob(world);
+      await hostile.setBehaviour(worker.payout, behaviour);
+      await expect(sendRuling(world, job, Ruling.Rejected))
+        .to.emit(escrow, "PayoutDeferred")
+        .withArgs(job.id, worker.payout, CHARGE_UNITS);
+      await expectSolvent(world);
     });
 
     it("towards the treasury: the bond of a rejected dispute waits for it", async () => {
@@ -96,7 +127,8 @@ describe("A token that blocks the wallet", () => {
     await sendEquivocation(world, equivocated);
     await sendExpire(world, silent);
     const { free, escrowed } = await escrow.accountOf(client.address);
-    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 54), 0n]);
+    // Two of the three charges stand, without their fees.
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 2 * 54), 0n]);
     await expect(escrow.connect(client).withdraw(free, client.address)).to.revert(ethers);
     await expect(escrow.connect(client).withdraw(free, stranger.address)).to.changeTokenBalance(
       ethers,
@@ -107,7 +139,7 @@ describe("A token that blocks the wallet", () => {
   });
 
   it("keeps the fraction of a credit waiting until it lets go", async () => {
-    const world = await freshHostileWorld();
+    const world = await freshHostileWorldWithoutReserve();
     const { escrow, hostile, client } = world;
     const job = await disputedJob(world);
     // 60,000 units of fee are in the treasury: six credits and this much.

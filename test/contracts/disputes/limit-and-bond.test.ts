@@ -1,22 +1,31 @@
-/** What bounds the number of disputes: eight at a time by gateways, a bond for the wallet's own. */
+/** What bounds the number of disputes: eight at a time of settled jobs by the operator, bonds for all others. */
 import { expect } from "chai";
+import { someAddress } from "../support/actors.ts";
+import { ethers } from "../support/chain.ts";
 import {
   BOND,
   disputedJob,
+  disputedProvenJob,
+  provenJob,
   Ruling,
   sendDispute,
   sendEquivocation,
   sendExpire,
+  sendJoin,
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
-import { buyCredits, type World } from "../support/world.ts";
+import { buyCredits, fundReserve, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const openDisputes = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).openDisputes);
+const reserveOf = async ({ escrow }: World) => {
+  const { reserve, held } = await escrow.operatorOf(OPERATOR);
+  return [Number(reserve), Number(held)];
+};
 
-describe("Disputes opened by gateways", () => {
+describe("Disputes of settled jobs by the operator", () => {
   it("are eight of an account at a time: the ninth waits for one to end", async () => {
     const world = await freshWorld();
     const { escrow, client, stranger } = world;
@@ -25,20 +34,25 @@ describe("Disputes opened by gateways", () => {
     expect(await openDisputes(world)).to.equal(8);
     expect(await escrow.DISPUTE_LIMIT()).to.equal(8);
     const ninth = await settledJob(world);
-    await expect(sendDispute(world, ninth))
-      .to.be.revertedWithCustomError(escrow, "Dispute_TooMany")
-      .withArgs(client.address);
+    for (const by of [world.gateway, world.secondGateway]) {
+      await expect(sendDispute(world, ninth, { by }))
+        .to.be.revertedWithCustomError(escrow, "Dispute_TooMany")
+        .withArgs(client.address);
+    }
 
-    // It is the account's count: another's is its own, and the wallet's own disputes have their bond.
+    // It is the account's count: another's is its own, and all other disputes have a bond.
     await buyCredits(world, stranger, 200);
     const other = await lockJob(world, { wallet: stranger.address });
     await sendComplete(world, other, { wallet: stranger.address });
     await expect(sendDispute(world, other)).to.emit(escrow, "JobDisputed");
     const own = await settledJob(world);
     await expect(sendDispute(world, own, { by: client })).to.emit(escrow, "JobDisputed");
+    await expect(sendDispute(world, await provenJob(world))).to.emit(escrow, "JobDisputed");
+    expect(await openDisputes(world)).to.equal(8);
 
     const [first] = jobs;
     if (first === undefined) throw new Error("no job");
+    await sendJoin(world, first);
     await sendRuling(world, first, Ruling.Rejected);
     expect(await openDisputes(world)).to.equal(7);
     await expect(sendDispute(world, ninth)).to.emit(escrow, "JobDisputed");
@@ -55,48 +69,131 @@ describe("Disputes opened by gateways", () => {
     }
   });
 
-  it("stop to count when the worker equivocates and when they expire", async () => {
+  it("go on to count when the worker equivocates, and stop when they expire", async () => {
     const world = await freshWorld();
     const [equivocated, expired] = [await disputedJob(world), await disputedJob(world)];
     await sendEquivocation(world, equivocated);
+    expect(await openDisputes(world)).to.equal(2);
+    await sendExpire(world, equivocated);
     expect(await openDisputes(world)).to.equal(1);
     await sendExpire(world, expired);
     expect(await openDisputes(world)).to.equal(0);
   });
 
-  it("are not counted down by the end of the wallet's own", async () => {
+  it("are not counted down by the end of others: the wallet's own, a proven job's, one after an equivocation", async () => {
     const world = await freshWorld();
-    const [own] = [await disputedJob(world, { by: world.client }), await disputedJob(world)];
-    await sendRuling(world, own, Ruling.Rejected);
+    const { client } = world;
+    const counted = await disputedJob(world);
+    const own = await disputedJob(world, { by: client });
+    const proven = await disputedProvenJob(world, { by: client });
+    const provenByOperator = await disputedProvenJob(world);
+    const again = await settledJob(world);
+    await sendEquivocation(world, again);
+    await sendDispute(world, again, { by: client });
+    for (const job of [own, proven, again]) await sendRuling(world, job, Ruling.Rejected);
     expect(await openDisputes(world)).to.equal(1);
-    const alone = await freshWorld();
-    await sendRuling(alone, await disputedJob(alone, { by: alone.client }), Ruling.GatewayAtFault);
-    expect(await openDisputes(alone)).to.equal(0);
+    await sendRuling(world, provenByOperator, Ruling.WorkerAtFault);
+    expect(await openDisputes(world)).to.equal(1);
+    await sendExpire(world, counted);
+    expect(await openDisputes(world)).to.equal(0);
   });
 });
 
-describe("The bond", () => {
-  /** A settled job of a wallet that has exactly `left` free credits. */
-  async function withLeft(left: number) {
+describe("The operator's bond for a proven job", () => {
+  it("is the charge of the proof, to the credit, out of its reserve", async () => {
+    const world = await freshWorldWithoutReserve();
+    const { escrow } = world;
+    const job = await provenJob(world);
+    await fundReserve(world, 59);
+    await expect(sendDispute(world, job))
+      .to.be.revertedWithCustomError(escrow, "Operator_ReserveTooSmall")
+      .withArgs(OPERATOR, 59, 60);
+    await fundReserve(world, 1);
+    await sendDispute(world, job);
+    expect(await reserveOf(world)).to.deep.equal([0, 60]);
+    expect((await escrow.disputeOf(job.id)).bond).to.equal(60);
+  });
+
+  it("is of the operator that locked the job: another's reserve is not touched", async () => {
+    const world = await freshWorldWithoutReserve();
+    await fundReserve(world, 1_000, 2);
+    await expect(sendDispute(world, await provenJob(world))).to.be.revertedWithCustomError(
+      world.escrow,
+      "Operator_ReserveTooSmall",
+    );
+  });
+
+  for (const [name, ruling, change] of [
+    ["goes to the worker when the dispute is rejected", Ruling.Rejected, -60],
+    ["returns when the worker is at fault", Ruling.WorkerAtFault, 0],
+    // It returns, and the operator pays for the fault.
+    ["returns when the gateway is at fault, which then pays the worker out of the reserve", Ruling.GatewayAtFault, -60],
+  ] as const) {
+    it(name, async () => {
+      const world = await freshWorld();
+      const { escrow, token, worker } = world;
+      const job = await disputedProvenJob(world);
+      const ruling_ = sendRuling(world, job, ruling);
+      await ruling_;
+      expect(await reserveOf(world)).to.deep.equal([RESERVE_CREDITS + change, 0]);
+      const sequence = ruling === Ruling.GatewayAtFault ? [5, RESERVE_CREDITS] : [5, RESERVE_CREDITS + change];
+      await expect(ruling_)
+        .to.emit(escrow, "ReserveChanged")
+        .withArgs(OPERATOR, job.id, ...sequence, 0);
+      const units = { [Ruling.Rejected]: 600_000n, [Ruling.WorkerAtFault]: 0n, [Ruling.GatewayAtFault]: 540_000n };
+      expect(await token.balanceOf(worker.payout)).to.equal(units[ruling]);
+    });
+  }
+
+  it("returns when nobody rules, and when the worker equivocates", async () => {
     const world = await freshWorld();
-    const { escrow, client } = world;
+    const [silent, equivocated] = [await disputedProvenJob(world), await disputedProvenJob(world)];
+    expect(await reserveOf(world)).to.deep.equal([RESERVE_CREDITS - 120, 120]);
+    await sendEquivocation(world, equivocated);
+    expect(await reserveOf(world)).to.deep.equal([RESERVE_CREDITS - 60, 60]);
+    await sendExpire(world, silent);
+    expect(await reserveOf(world)).to.deep.equal([RESERVE_CREDITS, 0]);
+  });
+
+  it("is no other bond: one that is held cannot back a second dispute", async () => {
+    const world = await freshWorldWithoutReserve();
+    await fundReserve(world, 119);
+    await disputedProvenJob(world);
+    await expect(disputedProvenJob(world))
+      .to.be.revertedWithCustomError(world.escrow, "Operator_ReserveTooSmall")
+      .withArgs(OPERATOR, 59, 60);
+  });
+
+  it("goes to the worker where it is paid by then", async () => {
+    const world = await freshWorld();
+    const { registry, token, worker, workerOwner } = world;
+    const job = await disputedProvenJob(world);
+    const payout = someAddress("another payout");
+    await registry.connect(workerOwner).setPayout(worker.key.address, payout);
+    await sendRuling(world, job, Ruling.Rejected);
+    expect([await token.balanceOf(payout), await token.balanceOf(worker.payout)]).to.deep.equal([600_000n, 0n]);
+  });
+});
+
+describe("The wallet's bond", () => {
+  /** A settled job of a wallet that has exactly `left` free credits, and token units of its own, approved. */
+  async function withLeft(left: number, units = 0n, approved = units) {
+    const world = await freshWorld();
+    const { escrow, client, token, owner } = world;
     const job = await settledJob(world);
     const { free } = await escrow.accountOf(client.address);
-    await escrow.connect(client).withdraw(free - BigInt(left), client.address);
+    await escrow.connect(client).withdraw(free - BigInt(left), owner.address);
+    await token.mint(client.address, units);
+    await token.connect(client).approve(escrow, approved);
     return { world, job };
   }
 
-  it("needs its whole amount in free credits", async () => {
-    const { world, job } = await withLeft(BOND - 1);
-    await expect(sendDispute(world, job, { by: world.client }))
-      .to.be.revertedWithCustomError(world.escrow, "Ledger_InsufficientCredits")
-      .withArgs(world.client.address, BOND - 1, BOND);
-  });
-
-  it("takes all there is, and nobody can spend or withdraw it meanwhile", async () => {
-    const { world, job } = await withLeft(BOND);
-    const { escrow, client } = world;
-    await sendDispute(world, job, { by: client });
+  it("takes free credits, and nobody can spend or withdraw them meanwhile", async () => {
+    const { world, job } = await withLeft(BOND, 10_000_000n);
+    const { escrow, client, token } = world;
+    const opening = sendDispute(world, job, { by: client });
+    await expect(opening).not.to.emit(escrow, "Deposited");
+    await expect(opening).to.changeTokenBalance(ethers, token, client, 0);
     const { free, escrowed } = await escrow.accountOf(client.address);
     expect([free, escrowed]).to.deep.equal([0n, BigInt(BOND)]);
     await expect(escrow.connect(client).withdraw(1, client.address))
@@ -105,21 +202,75 @@ describe("The bond", () => {
     await expect(lockJob(world)).to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits");
   });
 
+  for (const [left, missing] of [
+    [BOND - 1, 1],
+    [1, BOND - 1],
+    [0, BOND],
+  ] as const) {
+    it(`pulls ${missing} missing credits from the wallet's stablecoin when ${left} are free, and no unit more`, async () => {
+      const { world, job } = await withLeft(left, BigInt(missing) * 10_000n);
+      const { escrow, client, token } = world;
+      const opening = sendDispute(world, job, { by: client });
+      await expect(opening)
+        .to.emit(escrow, "Deposited")
+        // Its operator stays the one it chose.
+        .withArgs(1, client.address, 3, missing, OPERATOR, BOND, 0);
+      await expect(opening).to.changeTokenBalances(
+        ethers,
+        token,
+        [client, escrow],
+        [-BigInt(missing) * 10_000n, BigInt(missing) * 10_000n],
+      );
+      const { free, escrowed } = await escrow.accountOf(client.address);
+      expect([free, escrowed]).to.deep.equal([0n, BigInt(BOND)]);
+    });
+  }
+
+  it("is bought while paused, when nobody can deposit", async () => {
+    const { world, job } = await withLeft(0, 1_000_000n);
+    const { escrow, client, guardian } = world;
+    await escrow.connect(guardian).setPaused(true);
+    await escrow.setPaused(true);
+    await expect(escrow.connect(client).deposit(BOND, 0)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await expect(sendDispute(world, job, { by: client })).to.emit(escrow, "JobDisputed");
+  });
+
+  it("without the tokens or the allowance is refused by the token, in its own words", async () => {
+    for (const [units, approved, error] of [
+      [1_000_000n, 0n, "ERC20InsufficientAllowance"],
+      [1_000_000n, 999_999n, "ERC20InsufficientAllowance"],
+      [999_999n, 1_000_000n, "ERC20InsufficientBalance"],
+    ] as const) {
+      const { world, job } = await withLeft(0, units, approved);
+      const { escrow, client, token } = world;
+      await expect(sendDispute(world, job, { by: client })).to.be.revertedWithCustomError(token, error);
+      expect((await escrow.jobOf(job.id)).status).to.equal(4);
+      expect(await openDisputes(world)).to.equal(0);
+    }
+  });
+
+  it("pulls nothing from a wallet whose operator disputes, whatever it approved", async () => {
+    const { world, job } = await withLeft(0, 1_000_000n);
+    await expect(sendDispute(world, job)).to.changeTokenBalance(ethers, world.token, world.client, 0);
+  });
+
   for (const [name, ruling, kept] of [
     ["the worker is at fault", Ruling.WorkerAtFault, false],
     ["the gateway is at fault", Ruling.GatewayAtFault, false],
     ["the dispute is rejected", Ruling.Rejected, true],
   ] as const) {
-    it(`is ${kept ? "lost to the treasury" : "returned"} when ${name}`, async () => {
-      const { world, job } = await withLeft(BOND);
+    it(`is ${kept ? "lost to the treasury" : "returned, also when it was bought"} when ${name}`, async () => {
+      const { world, job } = await withLeft(0, 1_000_000n);
       const { escrow, client, token, treasury } = world;
       await sendDispute(world, job, { by: client });
+      const before = await token.balanceOf(treasury);
       await sendRuling(world, job, ruling);
       const { free, escrowed } = await escrow.accountOf(client.address);
       expect(escrowed).to.equal(0);
-      // The treasury has just the fee of this job: six of the sixty credits come back at once.
-      expect(free).to.equal(kept ? 0 : BOND + 6);
-      expect(await token.balanceOf(treasury)).to.equal(kept ? 60_000 + BOND * 10_000 : 0);
+      // The treasury has just the fee of this job: six of the sixty credits come back at once. The operator has all of them.
+      const charge = ruling === Ruling.GatewayAtFault ? 60 : 6;
+      expect(free).to.equal(kept ? 0 : BOND + charge);
+      if (kept) expect((await token.balanceOf(treasury)) - before).to.equal(BOND * 10_000);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** The whole table of who gains and loses what, by ending, by where the money was and by who opened the dispute. */
+/** The whole table of who gains and loses what, by ending, by where the money was, by who opened the dispute and by the operator's reserve. */
 import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
 import { now } from "../support/chain.ts";
@@ -11,92 +11,154 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorldWithoutReserve } from "../support/fresh.ts";
 import { sendFinalize } from "../support/jobs.ts";
-import { STAKE_UNIT, type World } from "../support/world.ts";
+import { fundReserve, OPERATOR, STAKE_UNIT, type World } from "../support/world.ts";
 
 /** 500 SVC, in stake units. */
 const SLASH = 500_000_000n;
 const BOND_UNITS = 1_000_000n;
 
 type Ending = (world: World, job: DisputedJob) => Promise<unknown>;
+/** What moves; of the operator's reserve, too. */
+type Change = Partial<Books> & { reserve?: bigint };
+type Row = { name: string; end: Ending; change: Change; reserve?: number };
 const ruled =
   (ruling: number): Ending =>
   (world, job) =>
     sendRuling(world, job, ruling);
 
 /** Settled: the client paid 60 credits; 54 went to the worker, 6 to the treasury. What moves from there. */
-const settledEndings: [string, Ending, Partial<Books>][] = [
-  [
-    "worker at fault: the treasury refunds the charge and has the slash",
-    ruled(Ruling.WorkerAtFault),
-    { free: 60n, treasury: -600_000n, escrow: 600_000n, stake: -SLASH },
-  ],
-  [
-    "gateway at fault: the treasury refunds the charge, the worker keeps its pay and its stake",
-    ruled(Ruling.GatewayAtFault),
-    { free: 60n, treasury: -600_000n, escrow: 600_000n },
-  ],
-  ["rejected: the charge stands", ruled(Ruling.Rejected), {}],
-  ["expired: the charge stands and the fee comes back", sendExpire, { free: 6n, treasury: -60_000n, escrow: 60_000n }],
+const settledRows: Row[] = [
+  {
+    name: "worker at fault: the treasury refunds the charge and has the slash",
+    end: ruled(Ruling.WorkerAtFault),
+    change: { free: 60n, treasury: -600_000n, escrow: 600_000n, stake: -SLASH },
+  },
+  {
+    name: "gateway at fault: the operator refunds the charge, the worker keeps its pay and its stake",
+    end: ruled(Ruling.GatewayAtFault),
+    change: { free: 60n, reserve: -60n },
+    reserve: 60,
+  },
+  {
+    name: "gateway at fault, 25 credits in its reserve: the treasury refunds the rest",
+    end: ruled(Ruling.GatewayAtFault),
+    change: { free: 60n, reserve: -25n, treasury: -350_000n, escrow: 350_000n },
+    reserve: 25,
+  },
+  {
+    name: "gateway at fault, nothing in its reserve: the treasury refunds the charge",
+    end: ruled(Ruling.GatewayAtFault),
+    change: { free: 60n, treasury: -600_000n, escrow: 600_000n },
+    reserve: 0,
+  },
+  { name: "rejected: the charge stands", end: ruled(Ruling.Rejected), change: {} },
+  {
+    name: "expired: the charge stands and the fee comes back",
+    end: sendExpire,
+    change: { free: 6n, treasury: -60_000n, escrow: 60_000n },
+  },
 ];
 
 /** Proven: 80 credits in escrow, of which the proof charges 60. */
-const provenEndings: [string, Ending, Partial<Books>][] = [
-  [
-    "worker at fault: the escrow returns, the treasury has the slash",
-    ruled(Ruling.WorkerAtFault),
-    { free: 80n, escrowed: -80n, stake: -SLASH },
-  ],
-  [
-    "gateway at fault: the escrow returns, the treasury pays the worker",
-    ruled(Ruling.GatewayAtFault),
-    { free: 80n, escrowed: -80n, worker: 540_000n, treasury: -540_000n },
-  ],
-  [
-    "rejected: finalized at once, as if nobody had disputed",
-    async (world, job) => {
+const provenRows: Row[] = [
+  {
+    name: "worker at fault: the escrow returns, the treasury has the slash",
+    end: ruled(Ruling.WorkerAtFault),
+    change: { free: 80n, escrowed: -80n, stake: -SLASH },
+  },
+  {
+    name: "gateway at fault: the escrow returns, the operator pays worker and fee",
+    end: ruled(Ruling.GatewayAtFault),
+    change: { free: 80n, escrowed: -80n, reserve: -60n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
+    reserve: 60,
+  },
+  {
+    name: "gateway at fault, 25 credits in its reserve: the treasury pays the worker the rest of its share",
+    end: ruled(Ruling.GatewayAtFault),
+    // 25 credits at 10 % of fee: 225,000 and 25,000 units; the worker's 315,000 of the other 35.
+    change: { free: 80n, escrowed: -80n, reserve: -25n, worker: 540_000n, treasury: -290_000n, escrow: -250_000n },
+    reserve: 25,
+  },
+  {
+    name: "gateway at fault, nothing in its reserve: the treasury pays the worker",
+    end: ruled(Ruling.GatewayAtFault),
+    change: { free: 80n, escrowed: -80n, worker: 540_000n, treasury: -540_000n },
+    reserve: 0,
+  },
+  {
+    name: "rejected: finalized at once, as if nobody had disputed",
+    end: async (world, job) => {
       await sendRuling(world, job, Ruling.Rejected);
       await sendFinalize(world, job);
     },
-    { free: 20n, escrowed: -80n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
-  ],
-  ["expired: the escrow returns in full", sendExpire, { free: 80n, escrowed: -80n }],
+    change: { free: 20n, escrowed: -80n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
+  },
+  { name: "expired: the escrow returns in full", end: sendExpire, change: { free: 80n, escrowed: -80n } },
 ];
 
 const tables = [
-  { from: "settled", enter: settledJob, endings: settledEndings },
-  { from: "proven", enter: (world: World) => provenJob(world), endings: provenEndings },
+  { from: "settled", enter: settledJob, rows: settledRows, operatorBond: 0n },
+  { from: "proven", enter: (world: World) => provenJob(world), rows: provenRows, operatorBond: 60n },
 ] as const;
 
-/** With the loss of the wallet's bond. */
-function withBond(change: Partial<Books>): Partial<Books> {
+/** With the loss of the wallet's bond to the treasury. */
+function withWalletsBond(change: Change): Change {
   const { free = 0n, treasury = 0n, escrow = 0n } = change;
   return { ...change, free: free - 100n, treasury: treasury + BOND_UNITS, escrow: escrow - BOND_UNITS };
 }
 
-for (const { from, enter, endings } of tables) {
+/** With the loss of the operator's bond to the worker. */
+function withOperatorsBond(change: Change): Change {
+  const { worker = 0n, escrow = 0n } = change;
+  return { ...change, reserve: -60n, worker: worker + 600_000n, escrow: escrow - 600_000n };
+}
+
+async function standing(world: World): Promise<{ books: Books; reserve: bigint; held: bigint }> {
+  const { reserve, held } = await world.escrow.operatorOf(OPERATOR);
+  return { books: await books(world), reserve, held };
+}
+type Standing = Awaited<ReturnType<typeof standing>>;
+
+function changed(before: Standing, after: Standing): Change {
+  const reserve = after.reserve - before.reserve;
+  return { ...moved(before.books, after.books), ...(reserve === 0n ? {} : { reserve }) };
+}
+
+for (const { from, enter, rows, operatorBond } of tables) {
   for (const party of ["gateway", "client"] as const) {
-    describe(`The dispute of a ${from} job, opened by the ${party}`, () => {
-      for (const [name, end, change] of endings) {
+    describe(`The dispute of a ${from} job, opened by the ${party === "gateway" ? "operator" : "wallet"}`, () => {
+      for (const { name, end, change, reserve: credits = 1_000 } of rows) {
+        // The operator's dispute of a proven job needs its bond.
+        if (party === "gateway" && BigInt(credits) < operatorBond) continue;
         it(name, async () => {
-          const world = await freshWorld();
-          const { token, svc, treasury } = world;
+          const world = await freshWorldWithoutReserve();
+          const { escrow, token, svc, treasury, client } = world;
           await token.mint(treasury, 10_000_000n);
+          if (credits !== 0) await fundReserve(world, credits);
           const job = await enter(world);
-          const [before, supply] = [await books(world), await token.totalSupply()];
+          const [before, supply] = [await standing(world), await token.totalSupply()];
 
           await sendDispute(world, job, { by: world[party] });
-          const opened = await books(world);
-          const bond = party === "client" ? { free: -100n, escrowed: 100n } : {};
-          expect(moved(before, opened), "the opening moves the bond and nothing else").to.deep.equal(bond);
+          const opened = await standing(world);
+          const byWallet = party === "client";
+          const bond: Change = byWallet ? { free: -100n, escrowed: 100n } : {};
+          if (!byWallet && operatorBond !== 0n) bond.reserve = -operatorBond;
+          expect(changed(before, opened), "the opening moves the bond and nothing else").to.deep.equal(bond);
+          expect(opened.held).to.equal(byWallet ? 0n : operatorBond);
 
-          await end(world, { ...job, openedAt: await now() });
-          const after = await books(world);
-          const loses = party === "client" && name.startsWith("rejected");
-          expect(moved(before, after)).to.deep.equal(loses ? withBond(change) : change);
+          const { ruleFrom } = await escrow.disputeOf(job.id);
+          await end(world, { ...job, openedAt: await now(), ruleFrom: Number(ruleFrom) });
+          const after = await standing(world);
+          const rejected = name.startsWith("rejected");
+          let expected: Change = change;
+          if (rejected && byWallet) expected = withWalletsBond(change);
+          if (rejected && !byWallet && operatorBond !== 0n) expected = withOperatorsBond(change);
+          expect(changed(before, after)).to.deep.equal(expected);
+          expect(after.held).to.equal(0n);
           expect(await svc.balanceOf(treasury)).to.equal(-(change.stake ?? 0n) * STAKE_UNIT);
-          expect((await world.escrow.accountOf(world.client.address)).openDisputes).to.equal(0);
+          expect((await escrow.accountOf(client.address)).openDisputes).to.equal(0);
           // Nothing is made or lost on the way.
           expect(await token.totalSupply()).to.equal(supply);
         });

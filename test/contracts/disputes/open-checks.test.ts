@@ -1,18 +1,32 @@
-/** What a dispute must show: another hash, and what the job's worker signed for this job. */
+/** What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature. */
 import { expect } from "chai";
-import type { Hex } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { signingKey } from "../support/actors.ts";
+import { jobId, signingKey } from "../support/actors.ts";
+import { nextBlockAt } from "../support/chain.ts";
 import { OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
+import { eventsOf } from "../support/events.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, PROOF_HASH } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete } from "../support/jobs.ts";
+import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 
-const ZERO: Hex = `0x${"0".repeat(64)}`;
+/** Proven first, and then settled by its gateway. */
+async function provenAndSettled(world: World): Promise<Job> {
+  const job = await provenJob(world);
+  await sendComplete(world, job);
+  return job;
+}
+
 const origins: [string, (world: World) => Promise<Job>][] = [
   ["settled", settledJob],
   ["proven", (world) => provenJob(world)],
+];
+/** The Completion with one field changed. */
+const changes = (job: Job) => [
+  { proofHash: answerHash("a third text") },
+  { promptTokens: 13 },
+  { completionTokens: 2_999 },
+  { completedAt: job.lockedAt + 2 },
 ];
 
 for (const [name, enter] of origins) {
@@ -30,73 +44,131 @@ for (const [name, enter] of origins) {
     it("can say that nothing was received", async () => {
       const world = await freshWorld();
       const job = await enter(world);
-      await expect(sendDispute(world, job, { receivedHash: ZERO })).to.emit(world.escrow, "JobDisputed");
-    });
-
-    it("needs the signature of the job's worker, not of a rival or an unregistered key", async () => {
-      const world = await freshWorld();
-      const { escrow, rival, gateway } = world;
-      const job = await enter(world);
-      for (const key of [rival.key, signingKey("nobody")]) {
-        const signature = await signCompletion(escrow, key, completionOf(job));
-        await expect(escrow.connect(gateway).openDispute(OTHER_HASH, completionOf(job), signature))
-          .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-          .withArgs(job.id, key.address);
-      }
-    });
-
-    it("takes no field of the Completion but the signed one", async () => {
-      const world = await freshWorld();
-      const { escrow, worker, client } = world;
-      const job = await enter(world);
-      const signature = await signCompletion(escrow, worker.key, completionOf(job));
-      const changes = [
-        { proofHash: answerHash("a third text") },
-        { promptTokens: 13 },
-        { completionTokens: 2_999 },
-        { completedAt: job.lockedAt + 2 },
-      ];
-      for (const change of changes) {
-        await expect(
-          escrow.connect(client).openDispute(OTHER_HASH, completionOf(job, change), signature),
-          Object.keys(change).join(),
-        ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
-      }
-    });
-
-    it("takes no signature of another job of the same worker", async () => {
-      const world = await freshWorld();
-      const { escrow, worker, gateway } = world;
-      const [job, other] = [await enter(world), await enter(world)];
-      const signature = await signCompletion(escrow, worker.key, completionOf(other));
-      await expect(
-        escrow.connect(gateway).openDispute(OTHER_HASH, completionOf(job), signature),
-      ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
-    });
-
-    it("takes no malleable or empty signature", async () => {
-      const world = await freshWorld();
-      const { escrow, gateway } = world;
-      const job = await enter(world);
-      // One above half the order of the curve.
-      const highS = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
-      const mine = escrow.connect(gateway);
-      await expect(mine.openDispute(OTHER_HASH, completionOf(job), { r: OTHER_HASH, vs: highS }))
-        .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
-        .withArgs(highS);
-      await expect(
-        mine.openDispute(OTHER_HASH, completionOf(job), { r: ZERO, vs: ZERO }),
-      ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+      await expect(sendDispute(world, job, { receivedHash: NO_SIGNATURE.r })).to.emit(world.escrow, "JobDisputed");
     });
   });
 }
 
 describe("A dispute of a proven job", () => {
-  it("is about the proven Completion, not about another one of the same worker", async () => {
+  for (const [name, enter] of [
+    ["not settled yet", (world: World) => provenJob(world)],
+    ["settled by its gateway since", provenAndSettled],
+  ] as const) {
+    it(`needs no signature: the worker's proof is on record (${name})`, async () => {
+      const world = await freshWorld();
+      const { escrow, worker } = world;
+      const job = await enter(world);
+      const [opened] = await eventsOf(sendDispute(world, job, { signature: NO_SIGNATURE }), escrow, "JobDisputed");
+      expect(opened?.args.worker).to.equal(worker.key.address);
+    });
+  }
+
+  it("looks at no signature, whatever it is", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);
-    await expect(sendDispute(world, job, { proofHash: answerHash("a third text") }))
-      .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
-      .withArgs(job.id);
+    const signature = await signCompletion(world.escrow, signingKey("nobody"), completionOf(job));
+    await expect(sendDispute(world, job, { signature })).to.emit(world.escrow, "JobDisputed");
+  });
+
+  it("is about the proven Completion, not about another one, signed by its worker or not", async () => {
+    const world = await freshWorld();
+    const job = await provenJob(world);
+    for (const change of changes(job)) {
+      for (const options of [change, { ...change, signature: NO_SIGNATURE }]) {
+        await expect(sendDispute(world, job, options))
+          .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
+          .withArgs(job.id);
+      }
+    }
+  });
+});
+
+describe("A dispute of a settled job", () => {
+  it("is opened with what JobSettled says: counts, time and the worker's signature", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    const job = await lockJob(world);
+    await nextBlockAt(job.lockedAt + 20);
+    const [settled] = await eventsOf(sendComplete(world, job), escrow, "JobSettled");
+    const { proofHash, usage, r, vs } = settled?.args.toObject() ?? {};
+    const field = (shift: bigint, bits: bigint) => Number((usage >> shift) & ((1n << bits) - 1n));
+    const completion = {
+      jobId: job.id,
+      proofHash,
+      promptTokens: field(0n, 32n),
+      completionTokens: field(32n, 32n),
+      completedAt: field(96n, 40n),
+    };
+    await expect(escrow.connect(client).openDispute(OTHER_HASH, completion, { r, vs })).to.emit(escrow, "JobDisputed");
+  });
+
+  it("needs the signature of the job's worker, not of a rival or an unregistered key", async () => {
+    const world = await freshWorld();
+    const { escrow, rival } = world;
+    const job = await settledJob(world);
+    for (const key of [rival.key, signingKey("nobody")]) {
+      const signature = await signCompletion(escrow, key, completionOf(job));
+      await expect(sendDispute(world, job, { signature }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+        .withArgs(job.id, key.address);
+    }
+  });
+
+  it("takes no field of the Completion but the signed one", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, client } = world;
+    const job = await settledJob(world);
+    const signature = await signCompletion(escrow, worker.key, completionOf(job));
+    for (const change of changes(job)) {
+      await expect(
+        sendDispute(world, job, { ...change, by: client, signature }),
+        Object.keys(change).join(),
+      ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    }
+  });
+
+  it("takes no signature of another job of the same worker", async () => {
+    const world = await freshWorld();
+    const { escrow, worker } = world;
+    const [job, other] = [await settledJob(world), await settledJob(world)];
+    const signature = await signCompletion(escrow, worker.key, completionOf(other));
+    await expect(sendDispute(world, job, { signature })).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+  });
+
+  it("takes no proof of another job: a digest is its own job's", async () => {
+    const world = await freshWorld();
+    const [job, other] = [await settledJob(world), await provenJob(world)];
+    await expect(
+      world.escrow.connect(world.gateway).openDispute(OTHER_HASH, completionOf(job), NO_SIGNATURE),
+    ).to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignature");
+    await expect(sendDispute(world, other, { jobId: job.id, signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
+      world.escrow,
+      "ECDSAInvalidSignature",
+    );
+  });
+
+  it("takes no malleable or empty signature", async () => {
+    const world = await freshWorld();
+    const { escrow } = world;
+    const job = await settledJob(world);
+    // One above half the order of the curve.
+    const vs = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
+    await expect(sendDispute(world, job, { signature: { r: OTHER_HASH, vs } }))
+      .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
+      .withArgs(vs);
+    await expect(sendDispute(world, job, { signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
+      escrow,
+      "ECDSAInvalidSignature",
+    );
+  });
+});
+
+describe("A dispute of a job that does not exist", () => {
+  it("is refused, with or without a signature", async () => {
+    const world = await freshWorld();
+    const job = { id: jobId(), lockedAt: 0 };
+    await expect(sendDispute(world, job, { signature: NO_SIGNATURE }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
+      .withArgs(job.id, 0);
   });
 });

@@ -1,4 +1,4 @@
-/** Who may open a dispute, and what is written down about it. */
+/** Who may open a dispute, what it costs, and what is written down about it. */
 import { expect } from "chai";
 import { nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -12,23 +12,34 @@ import {
 } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { PROOF_HASH } from "../support/jobs.ts";
-import { buyCredits, CLIENT_CREDITS, type World } from "../support/world.ts";
+import { buyCredits, CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
+
+/** With the end of the job's own window, which a dispute by the operator waits for. */
+const settled = async (world: World) => {
+  const job = await settledJob(world);
+  return { ...job, windowEnd: job.settledAt + 90 };
+};
+const proven = async (world: World) => {
+  const job = await provenJob(world);
+  return { ...job, windowEnd: job.finalizeFrom };
+};
 
 const origins = [
-  // 60 credits charged; or 80 in escrow, of which the proof charges 60.
-  { from: "Settled", enter: settledJob, free: CLIENT_CREDITS - 60, escrowed: 0 },
-  { from: "Proven", enter: (world: World) => provenJob(world), free: CLIENT_CREDITS - 80, escrowed: 80 },
+  // 60 credits charged; or 80 in escrow, of which the proof charges 60: the bond of the operator.
+  { from: "Settled", enter: settled, free: CLIENT_CREDITS - 60, escrowed: 0, operatorBond: 0, counted: 1 },
+  { from: "Proven", enter: proven, free: CLIENT_CREDITS - 80, escrowed: 80, operatorBond: 60, counted: 0 },
 ] as const;
 
-for (const { from, enter, free, escrowed } of origins) {
+for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
   describe(`openDispute from ${from}`, () => {
-    it("by the job's gateway costs the wallet nothing and counts", async () => {
+    it(`by a signer of its operator costs the wallet nothing, and the operator ${operatorBond || "no"} credits as a bond`, async () => {
       const world = await freshWorld();
       const { escrow, client, worker } = world;
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
-      await expect(sendDispute(world, job))
+      const opening = sendDispute(world, job);
+      await expect(opening)
         .to.emit(escrow, "JobDisputed")
         .withArgs(
           job.id,
@@ -38,33 +49,46 @@ for (const { from, enter, free, escrowed } of origins) {
           PROOF_HASH,
           true,
           60,
-          0,
+          operatorBond,
           1,
+          job.windowEnd,
           at + ARBITRATION,
           free,
           escrowed,
         );
+      if (operatorBond === 0) await expect(opening).not.to.emit(escrow, "ReserveChanged");
+      else {
+        await expect(opening)
+          .to.emit(escrow, "ReserveChanged")
+          .withArgs(OPERATOR, job.id, 4, RESERVE_CREDITS - operatorBond, operatorBond);
+      }
       expect(await storedDispute(world, job)).to.deep.equal({
         openedAt: BigInt(at),
+        ruleFrom: BigInt(job.windowEnd),
         arbiterSet: 1n,
-        bond: 0n,
-        byGateway: true,
+        bond: BigInt(operatorBond),
+        byOperator: true,
         fromProven: from === "Proven",
+        joined: false,
+        afterEquivocation: false,
         resolved: false,
         ruling: 0n,
       });
       const { status, lockedAt, deadline } = await escrow.jobOf(job.id);
       expect([status, lockedAt + deadline]).to.deep.equal([7n, BigInt(at + ARBITRATION)]);
-      expect((await escrow.accountOf(client.address)).openDisputes).to.equal(1);
+      expect((await escrow.accountOf(client.address)).openDisputes).to.equal(counted);
+      const { reserve, held } = await escrow.operatorOf(OPERATOR);
+      expect([reserve, held]).to.deep.equal([BigInt(RESERVE_CREDITS - operatorBond), BigInt(operatorBond)]);
     });
 
-    it("by the wallet itself puts up the bond and does not count", async () => {
+    it("by the wallet itself puts up its bond, does not count, and can be ruled at once", async () => {
       const world = await freshWorld();
       const { escrow, client, worker } = world;
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
-      await expect(sendDispute(world, job, { by: client }))
+      const opening = sendDispute(world, job, { by: client });
+      await expect(opening)
         .to.emit(escrow, "JobDisputed")
         .withArgs(
           job.id,
@@ -76,38 +100,45 @@ for (const { from, enter, free, escrowed } of origins) {
           60,
           BOND,
           1,
+          at,
           at + ARBITRATION,
           free - BOND,
           escrowed + BOND,
         );
+      await expect(opening).not.to.emit(escrow, "ReserveChanged");
       const dispute = await escrow.disputeOf(job.id);
-      expect([dispute.bond, dispute.byGateway]).to.deep.equal([BigInt(BOND), false]);
+      expect([dispute.bond, dispute.byOperator]).to.deep.equal([BigInt(BOND), false]);
       expect((await escrow.accountOf(client.address)).openDisputes).to.equal(0);
     });
 
-    it("is nobody else's: no stranger, other wallet, other gateway, worker's owner, arbiter, guardian or owner", async () => {
+    it("is any signer's in office of the operator that locked the job", async () => {
       const world = await freshWorld();
-      const { escrow, stranger, otherGateway, workerOwner, arbiters, guardian, owner } = world;
+      const job = await enter(world);
+      await expect(sendDispute(world, job, { by: world.secondGateway })).to.emit(world.escrow, "JobDisputed");
+    });
+
+    it("is nobody else's: no stranger, other wallet, other operator, admin, removed signer, worker's owner, arbiter, guardian or owner", async () => {
+      const world = await freshWorld();
+      const { escrow, stranger, otherGateway, secondGateway, operatorAdmin, workerOwner, arbiters, guardian, owner } =
+        world;
       await buyCredits(world, stranger, 1_000);
       const job = await enter(world);
-      for (const by of [stranger, otherGateway, workerOwner, arbiters[0], guardian, owner]) {
-        if (by === undefined) throw new Error("no arbiter");
+      await escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [], [], [secondGateway.address]);
+      const others = [stranger, otherGateway, secondGateway, operatorAdmin, workerOwner, guardian, owner, ...arbiters];
+      for (const by of others) {
         await expect(sendDispute(world, job, { by }))
           .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
           .withArgs(job.id, by.address);
       }
     });
 
-    it("works while paused, by a gateway that may lock no more, for a wallet with nothing left", async () => {
+    it("works while paused, by an operator that was stopped and that the wallet has left", async () => {
       const world = await freshWorld();
-      const { escrow, client, gateway, guardian } = world;
+      const { escrow, client, guardian } = world;
       const job = await enter(world);
-      await escrow.connect(client).withdraw((await escrow.accountOf(client.address)).free, client.address);
       await escrow.connect(guardian).setPaused(true);
-      await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
-      await expect(sendDispute(world, job, { by: client }))
-        .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
-        .withArgs(client.address, 0, BOND);
+      await escrow.connect(guardian).stopOperator(OPERATOR, true);
+      await escrow.connect(client).chooseOperator(0);
       await expect(sendDispute(world, job)).to.emit(escrow, "JobDisputed");
     });
 

@@ -89,23 +89,27 @@ describe("A job is disputed once", () => {
 
   it("after a rejection, however young the settlement", async () => {
     const world = await freshWorld();
-    const job = await disputedJob(world);
+    const job = await disputedJob(world, { by: world.client });
     await sendRuling(world, job, Ruling.Rejected);
-    await expect(sendDispute(world, job, { by: world.client }))
-      .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyOpened")
-      .withArgs(job.id);
+    for (const party of parties) {
+      await expect(sendDispute(world, job, { by: world[party] }))
+        .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyOpened")
+        .withArgs(job.id);
+    }
   });
 
   it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
     const world = await freshWorld();
-    const { escrow } = world;
-    const job = await disputedProvenJob(world);
+    const { escrow, client } = world;
+    const job = await disputedProvenJob(world, { by: client });
     await sendRuling(world, job, Ruling.Rejected);
     await expect(sendDispute(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooLate");
     await sendComplete(world, job);
-    await expect(sendDispute(world, job))
-      .to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened")
-      .withArgs(job.id);
+    for (const party of parties) {
+      await expect(sendDispute(world, job, { by: world[party] }))
+        .to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened")
+        .withArgs(job.id);
+    }
   });
 
   it("after it expired", async () => {

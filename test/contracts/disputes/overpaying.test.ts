@@ -1,12 +1,12 @@
 /** A compensation counts what is owed, also when more than that arrives with it. */
 import { expect } from "chai";
 import { CHARGE_UNITS, disputedJob, Ruling, sendRuling } from "../support/disputes.ts";
-import { freshHostileWorld } from "../support/fresh.ts";
+import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A compensation with which more arrives than is owed", () => {
   it("credits what is owed; the rest is nobody's, and no debt is below zero", async () => {
-    const world = await freshHostileWorld();
+    const world = await freshHostileWorldWithoutReserve();
     const { escrow, hostile, treasury, client } = world;
     const job = await disputedJob(world);
     await hostile.mint(treasury, 10_000_000n);
@@ -15,7 +15,7 @@ describe("A compensation with which more arrives than is owed", () => {
     await expect(sendRuling(world, job, Ruling.GatewayAtFault))
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
-    expect((await escrow.debtOf(job.id)).units).to.equal(0);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
     const { credits, claimable } = await escrow.liabilities();
     expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
   });

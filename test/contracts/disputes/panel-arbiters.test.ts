@@ -2,9 +2,20 @@
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
-import { disputedJob, Ruling, sendVote } from "../support/disputes.ts";
+import {
+  disputedJob,
+  Ruling,
+  sendDispute,
+  sendEquivocation,
+  sendRuling,
+  sendVote,
+  waitForVotes,
+} from "../support/disputes.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
+import type { World } from "../support/world.ts";
 
+/** Opened by the wallet: votes count at once. */
+const disputed = (world: World) => disputedJob(world, { by: world.client });
 const people = (count: number) => Array.from({ length: count }, (_, i) => someAddress(`arbiter ${i}`));
 
 describe("A set of arbiters", () => {
@@ -43,12 +54,11 @@ describe("A set of arbiters", () => {
       if (good) {
         await expect(setting).to.emit(panel, "ArbitersSet");
       } else {
-        await expect(setting).to.be.revertedWithCustomError(panel, "Panel_InvalidArbiters");
+        await expect(setting).to.be.revertedWithCustomError(panel, "Panel_InvalidQuorum").withArgs(arbiters, quorum);
         const factory = await ethers.getContractFactory("ArbitrationPanel");
-        await expect(factory.deploy(owner, people(arbiters), quorum)).to.be.revertedWithCustomError(
-          panel,
-          "Panel_InvalidArbiters",
-        );
+        await expect(factory.deploy(owner, people(arbiters), quorum))
+          .to.be.revertedWithCustomError(panel, "Panel_InvalidQuorum")
+          .withArgs(arbiters, quorum);
       }
     });
   }
@@ -56,15 +66,14 @@ describe("A set of arbiters", () => {
   it("names nobody twice and never the zero address", async () => {
     const { panel } = await freshBare();
     const [a = "", b = ""] = people(2);
-    for (const arbiters of [
-      [a, b, a],
-      [a, a],
-      [a, b, ethers.ZeroAddress],
-    ]) {
-      await expect(panel.setArbiters(arbiters, arbiters.length)).to.be.revertedWithCustomError(
-        panel,
-        "Panel_InvalidArbiters",
-      );
+    for (const [arbiters, wrong] of [
+      [[a, b, a], a],
+      [[a, b, b], b],
+      [[a, b, ethers.ZeroAddress], ethers.ZeroAddress],
+    ] as const) {
+      await expect(panel.setArbiters([...arbiters], 2))
+        .to.be.revertedWithCustomError(panel, "Panel_InvalidArbiter")
+        .withArgs(wrong);
     }
     expect(await panel.currentSet()).to.equal(1);
   });
@@ -72,12 +81,13 @@ describe("A set of arbiters", () => {
   it("is pinned to the disputes opened under it: later arbiters have no vote on them, earlier ones keep theirs", async () => {
     const world = await freshWorld();
     const { panel, escrow, arbiters, others } = world;
-    const old = await disputedJob(world);
+    const old = await disputed(world);
+    await waitForVotes(world, old);
     await sendVote(world, old, Ruling.GatewayAtFault, arbiters[0]);
     const successor = others[0];
     if (successor === undefined) throw new Error("too few accounts");
     await panel.setArbiters([successor.address], 1);
-    const young = await disputedJob(world);
+    const young = await disputed(world);
     expect([(await escrow.disputeOf(old.id)).arbiterSet, (await escrow.disputeOf(young.id)).arbiterSet]).to.deep.equal([
       1n,
       2n,
@@ -93,13 +103,31 @@ describe("A set of arbiters", () => {
     // The old quorum of two holds for the old dispute, the new one of one for the new.
     expect((await escrow.jobOf(old.id)).status).to.equal(7);
     await expect(sendVote(world, old, Ruling.GatewayAtFault, arbiters[1])).to.emit(escrow, "DisputeResolved");
+    await waitForVotes(world, young);
     await expect(sendVote(world, young, Ruling.Rejected, successor)).to.emit(escrow, "DisputeResolved");
+  });
+
+  it("is of each dispute's own opening, also of a second one of the same job after an equivocation", async () => {
+    const world = await freshWorld();
+    const { panel, escrow, arbiters, others, client } = world;
+    const job = await disputed(world);
+    await sendRuling(world, job, Ruling.Rejected);
+    const successor = others[0];
+    if (successor === undefined) throw new Error("too few accounts");
+    await panel.setArbiters([successor.address], 1);
+    await sendEquivocation(world, job);
+    await sendDispute(world, job, { by: client });
+    expect((await escrow.disputeOf(job.id)).arbiterSet).to.equal(2);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]))
+      .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
+      .withArgs(job.id, arbiters[2]?.address);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault, successor)).to.emit(escrow, "DisputeResolved");
   });
 
   it("can contain an old arbiter again, who votes once on each dispute", async () => {
     const world = await freshWorld();
     const { panel, arbiters } = world;
-    const job = await disputedJob(world);
+    const job = await disputedJob(world, { by: world.client });
     await sendVote(world, job, Ruling.Rejected, arbiters[0]);
     await panel.setArbiters(
       arbiters.map(({ address }) => address),
@@ -109,7 +137,7 @@ describe("A set of arbiters", () => {
       panel,
       "Panel_AlreadyVoted",
     );
-    const next = await disputedJob(world);
+    const next = await disputedJob(world, { by: world.client });
     await sendVote(world, next, Ruling.Rejected, arbiters[0]);
     await sendVote(world, next, Ruling.Rejected, arbiters[1]);
     expect((await world.escrow.jobOf(next.id)).status).to.equal(7);

@@ -1,66 +1,52 @@
-/** Votes of arbiters: how many, whose, once, and until when. */
+/** Votes of arbiters: how many, whose, that they can be changed, and from when until when. */
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import {
   ARBITRATION,
+  type DisputedJob,
   disputedJob,
   disputedProvenJob,
   Ruling,
   sendRuling,
   sendVote,
   settledJob,
+  waitForVotes,
 } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import type { Job } from "../support/jobs.ts";
+import type { World } from "../support/world.ts";
+
+/** Opened by the wallet: votes count at once. */
+const disputed = (world: World): Promise<DisputedJob> => disputedJob(world, { by: world.client });
+
+const votes = async ({ panel }: World, { id }: Job) =>
+  (await Promise.all([1, 2, 3].map((ruling) => panel.votesFor(id, ruling)))).map(Number);
+const statusOf = async ({ escrow }: World, { id }: Job) => Number((await escrow.jobOf(id)).status);
 
 describe("A vote", () => {
   it("rules when it reaches the quorum and not before", async () => {
     const world = await freshWorld();
     const { panel, escrow, arbiters } = world;
-    const job = await disputedJob(world);
+    const job = await disputed(world);
     const first = await sendVote(world, job, Ruling.Rejected);
     await expect(first).to.emit(panel, "Voted").withArgs(job.id, arbiters[0]?.address, Ruling.Rejected, 1);
     await expect(first).not.to.emit(escrow, "DisputeResolved");
-    expect((await escrow.jobOf(job.id)).status).to.equal(7);
+    expect(await statusOf(world, job)).to.equal(7);
     const second = await sendVote(world, job, Ruling.Rejected, arbiters[1]);
     await expect(second).to.emit(panel, "Voted").withArgs(job.id, arbiters[1]?.address, Ruling.Rejected, 2);
     await expect(second).to.emit(escrow, "DisputeResolved");
-    expect(await panel.votesFor(job.id, Ruling.Rejected)).to.equal(2);
+    expect(await votes(world, job)).to.deep.equal([0, 0, 2]);
     const { resolved, ruling } = await escrow.disputeOf(job.id);
     expect([resolved, ruling]).to.deep.equal([true, BigInt(Ruling.Rejected)]);
   });
 
-  it("counts for its own ruling only: three arbiters of three opinions rule nothing", async () => {
-    const world = await freshWorld();
-    const { panel, escrow, arbiters } = world;
-    const job = await disputedJob(world);
-    for (const [i, ruling] of [Ruling.WorkerAtFault, Ruling.GatewayAtFault, Ruling.Rejected].entries()) {
-      await sendVote(world, job, ruling, arbiters[i]);
-      expect(await panel.votesFor(job.id, ruling)).to.equal(1);
-    }
-    expect((await escrow.jobOf(job.id)).status).to.equal(7);
-  });
-
-  it("is cast once, whatever it says the second time", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
-    const job = await disputedJob(world);
-    await sendVote(world, job, Ruling.Rejected);
-    for (const ruling of [Ruling.Rejected, Ruling.WorkerAtFault]) {
-      await expect(sendVote(world, job, ruling))
-        .to.be.revertedWithCustomError(panel, "Panel_AlreadyVoted")
-        .withArgs(job.id, arbiters[0]?.address);
-    }
-    expect(await panel.votesFor(job.id, Ruling.WorkerAtFault)).to.equal(0);
-  });
-
   it("is an arbiter's", async () => {
     const world = await freshWorld();
-    const { panel, owner, guardian, gateway, client, workerOwner, stranger } = world;
-    const job = await disputedJob(world);
-    for (const caller of [owner, guardian, gateway, client, workerOwner, stranger]) {
+    const { panel, owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = world;
+    const job = await disputed(world);
+    for (const caller of [owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger]) {
       await expect(sendVote(world, job, Ruling.Rejected, caller))
         .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
         .withArgs(job.id, caller.address);
@@ -69,7 +55,7 @@ describe("A vote", () => {
 
   it("says something: None is no ruling, and there are three", async () => {
     const world = await freshWorld();
-    const job = await disputedJob(world);
+    const job = await disputed(world);
     await expect(sendVote(world, job, Ruling.None)).to.be.revertedWithCustomError(world.panel, "Panel_InvalidRuling");
     await expect(sendVote(world, job, 4)).to.revert(ethers);
   });
@@ -77,7 +63,7 @@ describe("A vote", () => {
   it("needs an open dispute", async () => {
     const world = await freshWorld();
     const settled = await settledJob(world);
-    const ruled = await disputedJob(world);
+    const ruled = await disputed(world);
     await sendRuling(world, ruled, Ruling.Rejected);
     const unknown: Job = { id: jobId(), lockedAt: 0 };
     for (const job of [settled, ruled, unknown]) {
@@ -95,6 +81,7 @@ describe("A vote", () => {
       const world = await freshWorld();
       const { panel, escrow, arbiters } = world;
       const [early, late] = [await enter(world), await enter(world)];
+      await waitForVotes(world, late);
       for (const job of [early, late]) await sendVote(world, job, Ruling.Rejected);
       await nextBlockAt(early.openedAt + ARBITRATION - 1);
       await expect(sendVote(world, early, Ruling.Rejected, arbiters[1])).to.emit(escrow, "DisputeResolved");
@@ -102,16 +89,160 @@ describe("A vote", () => {
       await expect(sendVote(world, late, Ruling.Rejected, arbiters[1]))
         .to.be.revertedWithCustomError(panel, "Panel_NotOpen")
         .withArgs(late.id);
-      expect((await escrow.jobOf(late.id)).status).to.equal(7);
+      expect(await statusOf(world, late)).to.equal(7);
     });
   }
+});
+
+describe("A vote that is changed", () => {
+  it("counts for the new ruling alone", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters } = world;
+    const job = await disputed(world);
+    await sendVote(world, job, Ruling.Rejected);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault))
+      .to.emit(panel, "Voted")
+      .withArgs(job.id, arbiters[0]?.address, Ruling.WorkerAtFault, 1);
+    expect(await votes(world, job)).to.deep.equal([1, 0, 0]);
+    // A second arbiter of the first opinion is alone with it.
+    await sendVote(world, job, Ruling.Rejected, arbiters[1]);
+    expect([await votes(world, job), await statusOf(world, job)]).to.deep.equal([[1, 0, 1], 7]);
+  });
+
+  it("can be changed back, and as often as its arbiter wants: it is one vote", async () => {
+    const world = await freshWorld();
+    const job = await disputed(world);
+    for (const ruling of [1, 2, 3, 1, 3, 2, 1]) await sendVote(world, job, ruling);
+    expect([await votes(world, job), await statusOf(world, job)]).to.deep.equal([[1, 0, 0], 7]);
+  });
+
+  it("is another one: the same ruling twice is refused, before and after a change", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters } = world;
+    const job = await disputed(world);
+    for (const ruling of [Ruling.Rejected, Ruling.GatewayAtFault]) {
+      await sendVote(world, job, ruling);
+      await expect(sendVote(world, job, ruling))
+        .to.be.revertedWithCustomError(panel, "Panel_AlreadyVoted")
+        .withArgs(job.id, arbiters[0]?.address);
+    }
+    expect(await votes(world, job)).to.deep.equal([0, 1, 0]);
+  });
+
+  it("ends what stranded before: three arbiters of three opinions, of whom one is convinced", async () => {
+    const world = await freshWorld();
+    const { escrow, arbiters } = world;
+    const job = await disputed(world);
+    for (const [i, ruling] of [Ruling.WorkerAtFault, Ruling.GatewayAtFault, Ruling.Rejected].entries())
+      await sendVote(world, job, ruling, arbiters[i]);
+    expect([await votes(world, job), await statusOf(world, job)]).to.deep.equal([[1, 1, 1], 7]);
+    await nextBlockAt(job.openedAt + ARBITRATION - 1);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]))
+      .to.emit(escrow, "DisputeResolved")
+      .withArgs(job.id, world.client.address, Ruling.WorkerAtFault, 6, 100, 9_940, 0);
+    expect(await votes(world, job)).to.deep.equal([2, 1, 0]);
+  });
+
+  it("comes too late once the quorum has ruled", async () => {
+    const world = await freshWorld();
+    const job = await disputed(world);
+    await sendRuling(world, job, Ruling.Rejected);
+    await expect(sendVote(world, job, Ruling.WorkerAtFault)).to.be.revertedWithCustomError(
+      world.panel,
+      "Panel_NotOpen",
+    );
+  });
+
+  it("is of its own dispute: the others keep theirs", async () => {
+    const world = await freshWorld();
+    const [one, other] = [await disputed(world), await disputed(world)];
+    for (const job of [one, other]) await sendVote(world, job, Ruling.Rejected);
+    await sendVote(world, one, Ruling.GatewayAtFault);
+    expect([await votes(world, one), await votes(world, other)]).to.deep.equal([
+      [0, 1, 0],
+      [0, 0, 1],
+    ]);
+  });
+});
+
+describe("voteMany", () => {
+  it("is the same vote on each of several disputes, and rules where it completes a quorum", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters, escrow } = world;
+    const jobs = [await disputed(world), await disputed(world), await disputed(world)] as const;
+    await sendVote(world, jobs[1], Ruling.WorkerAtFault, arbiters[1]);
+    const ids = jobs.map(({ id }) => id);
+    const voting = panel.connect(arbiters[0]).voteMany(ids, Ruling.WorkerAtFault);
+    for (const [i, id] of ids.entries())
+      await expect(voting)
+        .to.emit(panel, "Voted")
+        .withArgs(id, arbiters[0]?.address, Ruling.WorkerAtFault, i === 1 ? 2 : 1);
+    await expect(voting).to.emit(escrow, "DisputeResolved");
+    expect(await Promise.all(jobs.map((job) => statusOf(world, job)))).to.deep.equal([7, 6, 7]);
+    await panel.connect(arbiters[2]).voteMany([ids[0] as string, ids[2] as string], Ruling.WorkerAtFault);
+    expect(await Promise.all(jobs.map((job) => statusOf(world, job)))).to.deep.equal([6, 6, 6]);
+  });
+
+  it("votes on all or on none", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters, stranger } = world;
+    const [one, other, settled] = [await disputed(world), await disputed(world), await settledJob(world)];
+    const mine = panel.connect(arbiters[0]);
+    for (const [ids, error] of [
+      [[one.id, settled.id], "Panel_NotOpen"],
+      [[one.id, other.id, one.id], "Panel_AlreadyVoted"],
+    ] as const) {
+      await expect(mine.voteMany([...ids], Ruling.Rejected)).to.be.revertedWithCustomError(panel, error);
+    }
+    await expect(mine.voteMany([one.id], Ruling.None)).to.be.revertedWithCustomError(panel, "Panel_InvalidRuling");
+    await expect(panel.connect(stranger).voteMany([one.id], Ruling.Rejected)).to.be.revertedWithCustomError(
+      panel,
+      "Panel_NotAnArbiter",
+    );
+    for (const job of [one, other]) expect(await votes(world, job)).to.deep.equal([0, 0, 0]);
+  });
+
+  it("waits for the latest of them", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters } = world;
+    const [open, waiting] = [await disputed(world), await disputedJob(world)];
+    const mine = panel.connect(arbiters[0]);
+    await nextBlockAt(waiting.ruleFrom - 1);
+    await expect(mine.voteMany([open.id, waiting.id], Ruling.Rejected)).to.be.revertedWithCustomError(
+      panel,
+      "Panel_TooEarly",
+    );
+    await nextBlockAt(waiting.ruleFrom);
+    await mine.voteMany([open.id, waiting.id], Ruling.Rejected);
+    expect([await votes(world, open), await votes(world, waiting)]).to.deep.equal([
+      [0, 0, 1],
+      [0, 0, 1],
+    ]);
+  });
+
+  it("changes votes, too", async () => {
+    const world = await freshWorld();
+    const { panel, arbiters } = world;
+    const jobs = [await disputed(world), await disputed(world)] as const;
+    await sendVote(world, jobs[0], Ruling.GatewayAtFault);
+    await panel.connect(arbiters[0]).voteMany([jobs[0].id, jobs[1].id], Ruling.Rejected);
+    expect([await votes(world, jobs[0]), await votes(world, jobs[1])]).to.deep.equal([
+      [0, 0, 1],
+      [0, 0, 1],
+    ]);
+  });
+
+  it("of nothing does nothing", async () => {
+    const { panel, stranger } = await freshWorld();
+    await expect(panel.connect(stranger).voteMany([], Ruling.Rejected)).not.to.emit(panel, "Voted");
+  });
 });
 
 describe("rule", () => {
   it("is the panel's", async () => {
     const world = await freshWorld();
     const { escrow, owner, guardian, gateway, client, arbiters } = world;
-    const job = await disputedJob(world);
+    const job = await disputed(world);
     for (const caller of [owner, guardian, gateway, client, ...arbiters]) {
       await expect(escrow.connect(caller).rule(job.id, Ruling.Rejected))
         .to.be.revertedWithCustomError(escrow, "Dispute_NotThePanel")
@@ -127,7 +258,7 @@ describe("rule", () => {
     await expect(asPanel.rule(settled.id, Ruling.Rejected))
       .to.be.revertedWithCustomError(escrow, "Job_WrongState")
       .withArgs(settled.id, 4);
-    const job = await disputedJob(world);
+    const job = await disputed(world);
     await expect(asPanel.rule(job.id, Ruling.None)).to.be.revertedWithCustomError(escrow, "Dispute_InvalidRuling");
     const deadline = job.openedAt + ARBITRATION;
     await nextBlockAt(deadline);
@@ -145,7 +276,7 @@ describe("rule", () => {
       [Ruling.GatewayAtFault, 6],
       [Ruling.WorkerAtFault, 6],
     ] as const) {
-      const job = await disputedJob(world);
+      const job = await disputed(world);
       await asPanel.rule(job.id, ruling);
       await expect(asPanel.rule(job.id, Ruling.WorkerAtFault))
         .to.be.revertedWithCustomError(escrow, "Job_WrongState")

@@ -4,6 +4,7 @@ import { books, moved } from "../support/books.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import {
   disputedJob,
+  FEE_UNITS,
   OTHER_HASH,
   Ruling,
   sendDispute,
@@ -12,27 +13,35 @@ import {
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
-import { freshHostileWorld } from "../support/fresh.ts";
+import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import type { HostileWorld } from "../support/hostile.ts";
 import { completionOf, lockJob, provenJob } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
 
 /** Calls of the escrow that the token makes while the treasury's compensation arrives. */
 async function intrusions(world: HostileWorld): Promise<[string, string][]> {
   const { escrow, client, worker, stranger } = world;
   const code = escrow.interface;
   const [open, proven, other] = [await settledJob(world), await provenJob(world), await disputedJob(world)];
+  const nobody = { deadline: 0, v: 0, r: OTHER_HASH, s: OTHER_HASH };
   const sign = (job: typeof open, change = {}) => signCompletion(escrow, worker.key, completionOf(job, change));
   return [
-    ["deposit", code.encodeFunctionData("deposit", [100])],
+    ["deposit", code.encodeFunctionData("deposit", [100, 1])],
+    [
+      "depositWithPermit",
+      code.encodeFunctionData("depositWithPermit", [100, 1, nobody.deadline, nobody.v, nobody.r, nobody.s]),
+    ],
+    ["fundReserve", code.encodeFunctionData("fundReserve", [OPERATOR, 100])],
     ["withdraw", code.encodeFunctionData("withdraw", [1, stranger.address])],
     ["claim", code.encodeFunctionData("claim", [client.address])],
+    ["claimTo", code.encodeFunctionData("claimTo", [stranger.address])],
+    ["joinDispute", code.encodeFunctionData("joinDispute", [other.id, OTHER_HASH])],
     ["collectDebt", code.encodeFunctionData("collectDebt", [other.id])],
     ["expire", code.encodeFunctionData("expire", [other.id])],
     ["rule", code.encodeFunctionData("rule", [other.id, Ruling.GatewayAtFault])],
     ["finalize", code.encodeFunctionData("finalize", [completionOf(proven)])],
-    ["complete", code.encodeFunctionData("complete", [completionOf(open), 3_000, await sign(open), 1, client.address])],
+    ["complete", code.encodeFunctionData("complete", [completionOf(open), 3_000, await sign(open), client.address])],
     ["openDispute", code.encodeFunctionData("openDispute", [OTHER_HASH, completionOf(open), await sign(open)])],
     [
       "proveEquivocation",
@@ -48,7 +57,7 @@ async function intrusions(world: HostileWorld): Promise<[string, string][]> {
 
 describe("A token that calls back during a compensation", () => {
   it("finds every door that moves money closed, and the compensation is paid once", async () => {
-    const world = await freshHostileWorld();
+    const world = await freshHostileWorldWithoutReserve();
     const { escrow, hostile, client } = world;
     await hostile.mint(world.treasury, 100_000_000n);
     const target = await escrow.getAddress();
@@ -70,7 +79,7 @@ describe("A token that calls back during a compensation", () => {
   });
 
   it("finds them closed during an equivocation and a collected debt, too", async () => {
-    const world = await freshHostileWorld();
+    const world = await freshHostileWorldWithoutReserve();
     const { escrow, hostile, client, treasury } = world;
     const target = await escrow.getAddress();
     const guarded = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
@@ -80,18 +89,21 @@ describe("A token that calls back during a compensation", () => {
     await hostile.setHook(target, collect(first.id));
     await sendEquivocation(world, first);
     expect(await hostile.hookResult()).to.equal(guarded);
-    const { units } = await escrow.debtOf(first.id);
-    await hostile.mint(treasury, units);
-    await hostile.setHook(target, collect(first.id));
-    await escrow.collectDebt(first.id);
+    // The fee of the other job is all the treasury has left.
+    await sendRuling(world, second, Ruling.GatewayAtFault);
+    const { granted, paid } = await escrow.compensationOf(second.id);
+    expect(paid).to.equal(FEE_UNITS);
+    await hostile.mint(treasury, granted - paid);
+    await hostile.setHook(target, collect(second.id));
+    await escrow.collectDebt(second.id);
     expect(await hostile.hookResult()).to.equal(guarded);
-    expect((await escrow.debtOf(first.id)).units).to.equal(0);
+    expect((await escrow.compensationOf(second.id)).paid).to.equal(granted);
     await books(world);
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 60);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 54);
   });
 
   it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
-    const world = await freshHostileWorld();
+    const world = await freshHostileWorldWithoutReserve();
     const { escrow, hostile, client } = world;
     await hostile.mint(world.treasury, 10_000_000n);
     const waiting = await lockJob(world);

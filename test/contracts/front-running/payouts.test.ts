@@ -14,6 +14,7 @@ const ATTACKS_ON_ANSWERS = ["submitProof", "finalize", "openDispute", "proveEqui
 const ATTACKS = [
   "acknowledge",
   "refund",
+  "joinDispute",
   "expire",
   "collectDebt",
   "claim of the worker",

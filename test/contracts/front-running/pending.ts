@@ -1,5 +1,5 @@
 /** Honest calls, signed and not sent. */
-import { OTHER_HASH, sendVote } from "../support/disputes.ts";
+import { OTHER_HASH, sendVote, waitForVotes } from "../support/disputes.ts";
 import type { Pending } from "../support/front-running.ts";
 import { type CompleteOptions, completeArgs, completionOf, type Job } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -33,11 +33,12 @@ export async function disputing(world: World, job: Job, by: Pending["from"]): Pr
   return await call(world, by, data);
 }
 
-/** The deciding vote of an arbiter; the one before it is cast. */
+/** The deciding vote of an arbiter; the one before it is cast, as soon as votes count. */
 export async function ruling(world: World, job: Job, ruling: number): Promise<Pending> {
   const { panel, arbiters } = world;
   const [first, second] = arbiters;
   if (first === undefined || second === undefined) throw new Error("no arbiters");
+  await waitForVotes(world, job);
   await sendVote(world, job, ruling, first);
   return {
     from: second,

@@ -5,12 +5,11 @@
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { books, moved } from "../support/books.ts";
-import { nextBlockAt } from "../support/chain.ts";
 import { Ruling, sendRuling } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { endByStrangers, inOneBlock } from "../support/front-running.ts";
-import { acknowledgedJob, completionOf, PROOF_HASH, sendAcknowledge, sendComplete } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { acknowledgedJob, acknowledgement, completionOf, PROOF_HASH, sendAcknowledge } from "../support/jobs.ts";
+import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { completing, proving } from "./pending.ts";
 
 async function started() {
@@ -41,35 +40,52 @@ describe("A worker's proof and its gateway's fail in one block", () => {
   }
 });
 
-describe("A late proof of a first worker ahead of the settlement of a second one", () => {
-  it("costs the usurper its stake and the client nothing: the gateway disputes what it did not deliver", async () => {
+describe("The answer of a second worker, whose hash the silent first one copies", () => {
+  it("is paid to the second one, whatever comes first, once its acknowledgement is mined", async () => {
     const { world, before, job } = await started();
-    const { escrow, gateway, rival, worker } = world;
+    const { escrow, rival, worker } = world;
+    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
+    // The settlement waits to be mined and shows the hash, which the first worker signs as its own.
+    const settling = await completing(world, job, { worker: rival });
+    const copied = await proving(world, job);
+    expect(await inOneBlock(job.lockedAt + 90, [copied, settling])).to.deep.equal([false, true]);
+    expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
+    expect(await world.token.balanceOf(worker.payout)).to.equal(0);
+    // The rival's payout is in nobody's books here.
+    const due = { free: -60n, treasury: 60_000n, escrow: -600_000n };
+    expect(moved(before, await endByStrangers(world, job, [completionOf(job)]))).to.deep.equal(due);
+  });
+
+  it("is not settled at all before: `complete` replaces no worker", async () => {
+    const { world, job } = await started();
+    const settling = await completing(world, job, { worker: world.rival });
+    expect(await inOneBlock(job.lockedAt + 90, [settling])).to.deep.equal([false]);
+  });
+
+  it("can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
+    const { world, before, job } = await started();
+    const { escrow, gateway, client, rival, worker } = world;
     // The first worker never answered, the gateway went on to the rival, whose text the client has.
-    const settling = await completing(world, job, { worker: rival, attempt: 2 });
+    const passing = await acknowledgement(world, job, { worker: rival, attempt: 2, acknowledgeBy: job.lockedAt + 100 });
     const forged = completionOf(job, { proofHash: answerHash("never delivered") });
     const signature = await signCompletion(escrow, worker.key, forged);
+    const target = await escrow.getAddress();
     const usurping = {
       from: world.workerOwner,
-      to: await escrow.getAddress(),
+      to: target,
       data: escrow.interface.encodeFunctionData("submitProof", [forged, signature]),
     };
-    expect(await inOneBlock(job.lockedAt + 90, [usurping, settling])).to.deep.equal([true, false]);
-    await escrow.connect(gateway).openDispute(PROOF_HASH, forged, signature);
+    const replacing = {
+      from: gateway,
+      to: target,
+      data: escrow.interface.encodeFunctionData("acknowledge", [...passing]),
+    };
+    expect(await inOneBlock(job.lockedAt + 90, [usurping, replacing])).to.deep.equal([true, false]);
+    await escrow.connect(gateway).openDispute(PROOF_HASH, forged, NO_SIGNATURE);
+    // The wallet has the rival's text, too: with its hash the panel can rule at once.
+    await escrow.connect(client).joinDispute(job.id, PROOF_HASH);
     await sendRuling(world, job, Ruling.WorkerAtFault);
     // Known limitation: the rival's work of this one job is not paid.
     expect(moved(before, await books(world))).to.deep.equal({ stake: -500_000_000n });
-  });
-
-  it("comes to nothing once the second one is acknowledged on chain", async () => {
-    const { world, job } = await started();
-    const { escrow, rival } = world;
-    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    const proof = await proving(world, job);
-    const settling = await completing(world, job, { worker: rival, attempt: 2 });
-    expect(await inOneBlock(job.lockedAt + 90, [proof, settling])).to.deep.equal([false, true]);
-    await nextBlockAt(job.lockedAt + 91);
-    await sendComplete(world, job, { worker: rival, attempt: 2 });
-    expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
   });
 });

@@ -1,8 +1,8 @@
 /** Honest calls that wait to be mined, each in the last second in which it can be, with the payout that is due. */
 import type { Books } from "../support/books.ts";
-import { disputedJob, disputedProvenJob, provenJob, Ruling, settledJob } from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, OTHER_HASH, provenJob, Ruling, settledJob } from "../support/disputes.ts";
 import type { Pending } from "../support/front-running.ts";
-import { acknowledgedJob, completionOf, type Job, lockJob } from "../support/jobs.ts";
+import { acknowledgedJob, completionOf, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 import { accusing, call, completing, disputing, proving, ruling } from "./pending.ts";
 
@@ -18,6 +18,8 @@ export type Scenario = {
 /** 60 of 80 credits charged, 54 to the worker, 6 to the treasury. */
 const PAID = { free: -60n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n };
 const REFUNDED = {};
+/** The charge stands and the client has the protocol fee back: nobody ruled, or nobody had to. */
+const FEE_BACK = { free: -54n, worker: 540_000n, escrow: -540_000n };
 const SLASHED = { stake: -500_000_000n };
 /** The worker keeps its pay of 54 credits, which its slash covers; the treasury had 6. */
 const COMPENSATED = { worker: 540_000n, treasury: -540_000n };
@@ -62,16 +64,14 @@ export const SCENARIOS: readonly Scenario[] = [
     due: PAID,
   },
   {
-    name: "complete of a second worker while the first one never answered",
-    answered: false,
+    name: "complete of a second worker, acknowledged after the first one never answered",
+    answered: true,
     prepare: async (world) => {
-      const job = await lockJob(world);
-      return {
-        job,
-        at: job.lockedAt + 59,
-        pending: await completing(world, job, { worker: world.rival, attempt: 2 }),
-      };
+      const job = await acknowledgedJob(world);
+      await sendAcknowledge(world, job, { worker: world.rival, attempt: 2 });
+      return { job, at: job.lockedAt + 59, pending: await completing(world, job, { worker: world.rival }) };
     },
+    // The first worker signed the same text, too late: the 54 credits went to the second one.
     due: { free: -60n, treasury: 60_000n, escrow: -600_000n },
   },
   {
@@ -114,14 +114,32 @@ export const SCENARIOS: readonly Scenario[] = [
     due: REFUNDED,
   },
   {
-    name: "openDispute of a settled job by its gateway, in the last second",
+    name: "openDispute of a settled job by its operator, in the last second",
     answered: true,
     prepare: async (world) => {
       const job = await settledJob(world);
       return { job, at: job.settledAt + 89, pending: await disputing(world, job, world.gateway) };
     },
-    // Nobody rules: the fee comes back.
-    due: { free: -54n, worker: 540_000n, escrow: -540_000n },
+    due: FEE_BACK,
+  },
+  {
+    name: "openDispute of a proven job by its operator, in the last second",
+    answered: true,
+    prepare: async (world) => {
+      const job = await provenJob(world);
+      return { job, at: job.finalizeFrom - 1, pending: await disputing(world, job, world.gateway) };
+    },
+    due: REFUNDED,
+  },
+  {
+    name: "joinDispute, in the last second",
+    answered: true,
+    prepare: async (world) => {
+      const job = await disputedJob(world);
+      const data = world.escrow.interface.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]);
+      return { job, at: job.ruleFrom - 1, pending: await call(world, world.client, data) };
+    },
+    due: FEE_BACK,
   },
   {
     name: "openDispute of a proven job by its wallet, in the last second",
@@ -148,7 +166,18 @@ export const SCENARIOS: readonly Scenario[] = [
       const job = await disputedProvenJob(world);
       return { job, at: job.openedAt + DAY - 1, pending: await ruling(world, job, Ruling.Rejected) };
     },
-    due: PAID,
+    // And the worker has the operator's bond, which is the job's charge.
+    due: { ...PAID, worker: 1_140_000n, escrow: -1_200_000n },
+  },
+  {
+    name: "the vote that finds the gateway of a proven job at fault, in the last second",
+    answered: true,
+    prepare: async (world) => {
+      const job = await disputedProvenJob(world, { by: world.client });
+      return { job, at: job.openedAt + DAY - 1, pending: await ruling(world, job, Ruling.GatewayAtFault) };
+    },
+    // The operator's reserve pays worker and treasury.
+    due: { worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
   },
   {
     name: "expire in its first second",
@@ -176,6 +205,6 @@ export const SCENARIOS: readonly Scenario[] = [
       const job = await settledJob(world);
       return { job, at: job.lockedAt + DAY - 1, pending: await accusing(world, job) };
     },
-    due: { ...COMPENSATED, ...SLASHED },
+    due: { ...FEE_BACK, ...SLASHED },
   },
 ];

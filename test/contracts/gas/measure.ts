@@ -1,41 +1,39 @@
 /** Gas of a whole job, from the receipts of the transactions a gateway sends for it. */
-import { type ContractTransactionResponse, ZeroHash } from "ethers";
-import { jobId } from "../support/actors.ts";
+import type { ContractTransactionResponse } from "ethers";
+import { getAddress, type Hex } from "viem";
+import { jobId, signingKey } from "../support/actors.ts";
+import { authorizationOf } from "../support/authorizations.ts";
 import { now } from "../support/chain.ts";
 import { acknowledgement, completeArgs, type Job, LOCK_TOKENS } from "../support/jobs.ts";
-import type { World } from "../support/world.ts";
-import { MODEL } from "../support/world.ts";
+import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
+import { MODEL, type World } from "../support/world.ts";
 import type { Pair } from "./crowd.ts";
 
-/** The gateway that sends an acknowledgement itself needs no signature of its own. */
-const NOT_NEEDED = { r: ZeroHash, vs: ZeroHash };
-
-export type Flow = "fused" | "acknowledged" | "shared";
+export type Flow = "fused" | "authorized" | "acknowledged" | "shared";
 export type JobGas = { lock: number; acknowledge: number; complete: number; total: number };
 
 /**
  * Gas a job in batches of `pairs.length`: 80 credits locked, 60 charged, 20 returned, both transfers pushed.
- * `fused`: lock, complete. `acknowledged`: three batches. `shared`: acknowledge and complete in one batch.
+ * `fused`: lock, complete. `authorized`: the same with a signature of the client's. `acknowledged`: three batches. `shared`: acknowledge
+ * and complete in one batch.
  */
 export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promise<JobGas> {
   const { escrow } = world;
   const code = escrow.interface;
-  const ids = pairs.map(() => jobId());
+  const locks = flow === "authorized" ? await authorizedLocks(world, pairs) : plainLocks(world, pairs);
   const lock = await send(
     world,
-    pairs.map(({ client }, i) =>
-      code.encodeFunctionData("lock", [client.address, MODEL, ids[i] ?? "", LOCK_TOKENS, 80, 2 ** 40 - 1]),
-    ),
+    locks.map(({ item }) => item),
   );
   const jobs: Job[] = [];
   const lockedAt = await now();
-  for (const id of ids) jobs.push({ id, lockedAt });
+  for (const { id } of locks) jobs.push({ id, lockedAt });
   const acknowledges: string[] = [];
   const completes: string[] = [];
   for (const [i, { client, worker }] of pairs.entries()) {
     const job = jobs[i] as Job;
     const [assignment, , byWorker] = await acknowledgement(world, job, { worker });
-    acknowledges.push(code.encodeFunctionData("acknowledge", [assignment, NOT_NEEDED, byWorker]));
+    acknowledges.push(code.encodeFunctionData("acknowledge", [assignment, NO_SIGNATURE, byWorker]));
     completes.push(
       code.encodeFunctionData("complete", [...(await completeArgs(world, job, { worker, wallet: client.address }))]),
     );
@@ -51,6 +49,33 @@ export async function gasPerJob(world: World, pairs: Pair[], flow: Flow): Promis
     complete: per(complete),
     total: per(lock + acknowledge + complete),
   };
+}
+
+type Lock = { id: Hex; item: string };
+
+function plainLocks({ escrow }: World, pairs: Pair[]): Lock[] {
+  return pairs.map(({ client }) => {
+    const id = jobId();
+    const args = [client.address, MODEL, id, LOCK_TOKENS, 80, 2 ** 40 - 1] as const;
+    return { id, item: escrow.interface.encodeFunctionData("lock", [...args]) };
+  });
+}
+
+/** Each client has a key of its own, set before. */
+async function authorizedLocks(world: World, pairs: Pair[]): Promise<Lock[]> {
+  const { escrow } = world;
+  const key = (i: number) => signingKey(`authorizations ${i}`);
+  for (const [i, { client }] of pairs.entries()) await escrow.connect(client).setAuthorizationKey(key(i).address);
+  return await Promise.all(
+    pairs.map(async ({ client }, i) => {
+      const authorization = await authorizationOf(world, { wallet: getAddress(client.address) });
+      const byKey = await signAuthorization(escrow, key(i), authorization);
+      return {
+        id: authorization.jobId,
+        item: escrow.interface.encodeFunctionData("lockAuthorized", [authorization, byKey]),
+      };
+    }),
+  );
 }
 
 /** Sends items the way the gateway does: one alone as a plain call, several as a batch. */

@@ -1,4 +1,6 @@
 /** Gas of the calls that a job does not always need, each sent alone. */
+
+import { AUTHORIZATION_KEY } from "../support/authorizations.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import {
@@ -10,7 +12,7 @@ import {
   sendFinalize,
   sendProof,
 } from "../support/jobs.ts";
-import type { World } from "../support/world.ts";
+import { consent, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
 type Sent = Promise<{ wait(): Promise<{ gasUsed: bigint } | null> }>;
 
@@ -19,14 +21,19 @@ export async function gasOf(sent: Sent): Promise<number> {
 }
 
 export async function gasOfOperations(world: World): Promise<Record<string, number>> {
-  const { escrow, token, client, stranger, gateway } = world;
+  const { escrow, token, client, stranger, gateway, operatorAdmin } = world;
   for (const wallet of [client, stranger]) {
     await token.mint(wallet.address, 10_000_000n);
     await token.connect(wallet).approve(escrow, 10_000_000n);
   }
-  const deposit = await gasOf(escrow.connect(client).deposit(100));
-  const firstDeposit = await gasOf(escrow.connect(stranger).deposit(100));
+  const deposit = await gasOf(escrow.connect(client).deposit(100, OPERATOR));
+  const firstDeposit = await gasOf(escrow.connect(stranger).deposit(100, OPERATOR));
   const withdraw = await gasOf(escrow.connect(client).withdraw(10, client.address));
+  const choose = await gasOf(escrow.connect(stranger).chooseOperator(OTHER_OPERATOR));
+  const authorize = await gasOf(escrow.connect(stranger).setAuthorizationKey(AUTHORIZATION_KEY.address));
+  const [added, removed] = [[stranger.address], [world.secondGateway.address]];
+  const consents = [await consent(world, stranger, OPERATOR, operatorAdmin.address)];
+  const rotate = await gasOf(escrow.connect(operatorAdmin).rotateSigners(OPERATOR, added, consents, removed));
   const relayed = await lockJob(world);
   const acknowledge = await gasOf(sendAcknowledge(world, relayed));
   const submitProof = await gasOf(sendProof(world, relayed));
@@ -42,6 +49,9 @@ export async function gasOfOperations(world: World): Promise<Record<string, numb
     "deposit, first": firstDeposit,
     deposit,
     withdraw,
+    chooseOperator: choose,
+    "setAuthorizationKey, first": authorize,
+    "rotateSigners, one key for another": rotate,
     "acknowledge by a stranger": acknowledge,
     submitProof,
     finalize,

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import type { Hex } from "viem";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
-import type { World } from "../support/world.ts";
+import { OPERATOR, type World } from "../support/world.ts";
 
 export type Call = {
   from: { sendTransaction(tx: object): Promise<{ wait(): Promise<unknown> }> };
@@ -18,8 +18,9 @@ async function stateOf(world: World, id: Hex): Promise<string> {
   const parts: unknown[] = [
     await escrow.jobOf(id),
     await escrow.disputeOf(id),
-    await escrow.debtOf(id),
+    await escrow.compensationOf(id),
     await escrow.accountOf(client.address),
+    await escrow.operatorOf(OPERATOR),
     await escrow.liabilities(),
     await registry.slashOf(id),
     await svc.balanceOf(registry),

@@ -11,7 +11,7 @@ import {
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
-import { freshHostileWorld } from "../support/fresh.ts";
+import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { completeArgs, completionOf, type Job, lockJob } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -19,8 +19,9 @@ import { type Call, expectAllOrNothing } from "./sweep.ts";
 
 const DAY = 86_400;
 
-async function rich(): Promise<HostileWorld> {
-  const world = await freshHostileWorld();
+/** A treasury that can pay, and a reserve where it is the operator that pays. */
+async function rich(reserve: boolean): Promise<HostileWorld> {
+  const world = await (reserve ? freshHostileWorld() : freshHostileWorldWithoutReserve());
   await world.hostile.mint(world.treasury, 10_000_000n);
   return world;
 }
@@ -43,7 +44,7 @@ async function equivocation(world: HostileWorld, job: Job): Promise<string> {
   return world.escrow.interface.encodeFunctionData("proveEquivocation", [...args]);
 }
 
-type Case = { name: string; most: number; prepare: (world: HostileWorld) => Promise<[Hex, Call]> };
+type Case = { name: string; most: number; reserve?: true; prepare: (world: HostileWorld) => Promise<[Hex, Call]> };
 
 const cases: Case[] = [
   {
@@ -74,7 +75,7 @@ const cases: Case[] = [
     },
   },
   {
-    name: "a ruling against the gateway, of a proven job",
+    name: "a ruling against the gateway of a proven job, paid by the treasury",
     most: 700_000,
     prepare: async (world) => {
       const job = await disputedProvenJob(world, { by: world.client });
@@ -82,7 +83,35 @@ const cases: Case[] = [
     },
   },
   {
-    name: "a rejection",
+    name: "a ruling against the gateway of a settled job, paid by the reserve",
+    most: 500_000,
+    reserve: true,
+    prepare: async (world) => {
+      const job = await disputedJob(world, { by: world.client });
+      return [job.id, await ruling(world, job, Ruling.GatewayAtFault)];
+    },
+  },
+  {
+    name: "a ruling against the gateway of a proven job, paid by the reserve",
+    most: 700_000,
+    reserve: true,
+    prepare: async (world) => {
+      const job = await disputedProvenJob(world, { by: world.client });
+      return [job.id, await ruling(world, job, Ruling.GatewayAtFault)];
+    },
+  },
+  {
+    name: "a rejection of the operator's dispute",
+    most: 500_000,
+    reserve: true,
+    prepare: async (world) => {
+      const job = await disputedProvenJob(world);
+      await mineAt(job.ruleFrom);
+      return [job.id, await ruling(world, job, Ruling.Rejected)];
+    },
+  },
+  {
+    name: "a rejection of the wallet's dispute",
     most: 500_000,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
@@ -120,7 +149,7 @@ const cases: Case[] = [
     most: 600_000,
     prepare: async (world) => {
       const { escrow, hostile } = world;
-      const job = await disputedProvenJob(world);
+      const job = await disputedProvenJob(world, { by: world.client });
       await hostile.setBehaviour(escrow, Behaviour.Revert);
       await sendRuling(world, job, Ruling.GatewayAtFault);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
@@ -143,13 +172,13 @@ const tokens: [string, (world: HostileWorld) => Promise<unknown>][] = [
   ["a compensation that burns its gas", ({ hostile, escrow }) => hostile.setBehaviour(escrow, Behaviour.BurnGas)],
 ];
 
-for (const { name, most, prepare } of cases) {
+for (const { name, most, reserve = false, prepare } of cases) {
   describe(`Gas of ${name}`, () => {
     for (const [token, spoil] of tokens) {
       // A debt is collected when the compensation goes through.
       if (name.startsWith("collectDebt") && token.startsWith("a compensation")) continue;
       it(`gives all or nothing with ${token}`, async () => {
-        const world = await rich();
+        const world = await rich(reserve);
         const [id, call] = await prepare(world);
         await spoil(world);
         await expectAllOrNothing(world, id, call, most);

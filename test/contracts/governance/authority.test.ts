@@ -24,21 +24,34 @@ const OWNABLE = { transferOwnership: "owner", renounceOwnership: "owner" } as co
 const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel", Record<string, Guard>> = {
   escrow: {
     ...OWNABLE,
-    addGateway: "owner",
+    admitOperator: "owner",
     scheduleFee: "owner",
     setTreasury: "owner",
     setGuardian: "owner",
+    setCompensationCap: "owner",
     setPaused: "guardian or owner",
-    setGatewayLocking: "guardian or owner",
+    // To stop one; only the owner lifts that.
+    stopOperator: "guardian or owner",
     rule: "panel",
     // The wallet's own.
     deposit: "anyone",
     depositWithPermit: "anyone",
     withdraw: "anyone",
+    chooseOperator: "anyone",
     setLimits: "anyone",
+    setAuthorizationKey: "anyone",
+    joinDispute: OWN,
+    // The operator's admin.
+    rotateSigners: OWN,
+    setOperatorAdmin: OWN,
+    announceReserveWithdrawal: OWN,
+    withdrawReserve: OWN,
+    fundReserve: "anyone",
     // The caller's own authority, item by item.
     execute: "anyone",
     claim: "anyone",
+    // The payee.
+    claimTo: "anyone",
     collectDebt: "anyone",
     expire: "anyone",
     finalize: "anyone",
@@ -47,8 +60,9 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     acknowledge: OWN,
     submitProof: OWN,
     proveEquivocation: OWN,
-    // The job's gateway, or a gateway that may lock, or the wallet.
+    // A signer of the job's operator, or of the wallet's, or the wallet.
     lock: OWN,
+    lockAuthorized: OWN,
     complete: OWN,
     fail: OWN,
     openDispute: OWN,
@@ -69,8 +83,8 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     cancelUnbonding: OWN,
     withdrawStake: OWN,
   },
-  treasury: { ...OWNABLE, setEscrow: "owner", pay: "owner", compensate: "escrow" },
-  panel: { ...OWNABLE, setEscrow: "owner", setArbiters: "owner", vote: OWN },
+  treasury: { ...OWNABLE, setEscrow: "owner", pay: "owner", claimTo: "owner", compensate: "escrow" },
+  panel: { ...OWNABLE, setEscrow: "owner", setArbiters: "owner", vote: OWN, voteMany: OWN },
 };
 type Name = keyof typeof FUNCTIONS;
 const NAMES = Object.keys(FUNCTIONS) as Name[];
@@ -92,7 +106,7 @@ function zeros(
     if (baseType === "array") return [];
     if (baseType === "tuple") return zeros((components ?? []) as Parameters<typeof zeros>[0]);
     if (type === "address") return ethers.ZeroAddress;
-    if (type === "bool") return false;
+    if (type === "bool") return true;
     if (type === "string") return "";
     if (type === "bytes") return "0x";
     return type.startsWith("bytes") ? `0x${"00".repeat(Number(type.slice(5)))}` : 0;
@@ -110,9 +124,9 @@ describe("Every function that changes state", () => {
   for (const name of NAMES) {
     for (const [fn, guard] of Object.entries(FUNCTIONS[name])) {
       if (guard === "anyone" || guard === OWN) continue;
-      it(`${name}.${fn} is refused to all but the ${guard}: deployer, guardian, gateway, arbiter, governor, stranger`, async () => {
+      it(`${name}.${fn} is refused to all but the ${guard}: deployer, guardian, operator, gateway, arbiter, governor, stranger`, async () => {
         const world = await freshGovernedWorld();
-        const { owner, guardian, gateway, stranger, client, workerOwner, arbiters, governor } = world;
+        const { owner, guardian, operatorAdmin, gateway, stranger, client, workerOwner, arbiters, governor } = world;
         const contract = world[name];
         const error = guard === "escrow" ? ESCROW_GUARDS[name as keyof typeof ESCROW_GUARDS] : GUARDS[guard];
         if (!error) throw new Error(`no guard of ${name}.${fn}`);
@@ -120,7 +134,8 @@ describe("Every function that changes state", () => {
         const fragment = code.getFunction(fn);
         if (fragment === null) throw new Error(`no ${name}.${fn}`);
         const data = code.encodeFunctionData(fragment, zeros(fragment.inputs));
-        const callers = [owner, gateway, stranger, client, workerOwner, ...arbiters, await actingAs(governor)];
+        const people = [owner, operatorAdmin, gateway, stranger, client, workerOwner, ...arbiters];
+        const callers = [...people, await actingAs(governor)];
         if (guard !== "guardian or owner") callers.push(guardian);
         // Not even the owner of everything rules, slashes or draws on the treasury.
         if (guard !== "owner" && guard !== "guardian or owner") callers.push(await actingAs(world.timelock));

@@ -58,7 +58,7 @@ describe("A proposal", () => {
     await nextBlockAt(queuedAt + 2 * DAY);
     await governor.connect(stranger).execute(...hashed(proposal));
     expect(await state()).to.equal(ProposalState.Executed);
-    expect(await escrow.paused()).to.equal(true);
+    expect(await escrow.paused()).to.deep.equal([false, true]);
     await expect(governor.execute(...hashed(proposal))).to.be.revertedWithCustomError(
       governor,
       "GovernorUnexpectedProposalState",

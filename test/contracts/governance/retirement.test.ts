@@ -50,14 +50,14 @@ describe("The retirement of a model by vote", () => {
     await expect(governor.connect(stranger).execute(...hashed(proposal)))
       .to.emit(catalog, "RetirementScheduled")
       .withArgs(MODEL, 2, retiresAt);
-    expect((await catalog.termsOf(MODEL)).active).to.equal(true);
+    expect(await catalog.termsOf(MODEL)).to.not.equal(0);
 
     await nextBlockAt(retiresAt - 1);
     const last = await lockJob(world);
     await nextBlockAt(retiresAt);
     await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
     await mineAt(retiresAt);
-    expect((await catalog.termsOf(MODEL)).active).to.equal(false);
+    expect(await catalog.termsOf(MODEL)).to.equal(0);
     // What was locked in time is answered and paid on its terms, and the other models go on.
     await nextBlockAt(retiresAt + 60);
     await expect(sendComplete(world, last)).to.emit(escrow, "JobSettled");

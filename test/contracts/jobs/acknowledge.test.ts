@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { ethers, nextBlockAt } from "../support/chain.ts";
+import { nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, storedJob } from "../support/jobs.ts";
-import { signAcknowledgement, signAssignment } from "../support/sign.ts";
+import { NO_SIGNATURE, signAcknowledgement, signAssignment } from "../support/sign.ts";
+import { OPERATOR } from "../support/world.ts";
 
 describe("acknowledge", () => {
   it("gives the job to the worker, whoever sends it", async () => {
@@ -76,11 +77,11 @@ describe("acknowledge", () => {
       .withArgs(job.id, acknowledgeBy, acknowledgeBy);
   });
 
-  it("needs the Assignment of the job's own gateway", async () => {
+  it("needs the Assignment of a signer of the job's own operator", async () => {
     const world = await freshWorld();
-    const { escrow, otherGateway, stranger } = world;
+    const { escrow, otherGateway, operatorAdmin, stranger } = world;
     const job = await lockJob(world);
-    for (const assignedBy of [otherGateway, stranger]) {
+    for (const assignedBy of [otherGateway, operatorAdmin, stranger]) {
       await expect(sendAcknowledge(world, job, { assignedBy }))
         .to.be.revertedWithCustomError(escrow, "Job_NotAssigned")
         .withArgs(job.id, assignedBy.address);
@@ -93,38 +94,42 @@ describe("acknowledge", () => {
     );
   });
 
-  it("takes the gateway's own call for its Assignment, and nobody else's", async () => {
+  it("takes the Assignment of any signer of the operator", async () => {
     const world = await freshWorld();
-    const { escrow, gateway, otherGateway, stranger, worker } = world;
+    const job = await lockJob(world);
+    await sendAcknowledge(world, job, { assignedBy: world.secondGateway });
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
+  });
+
+  it("takes a signer's own call for its Assignment, and nobody else's", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, secondGateway, otherGateway, stranger, worker } = world;
     const job = await lockJob(world);
     const [assignment, , byWorker] = await acknowledgement(world, job);
-    const none = { r: ethers.ZeroHash, vs: ethers.ZeroHash };
     for (const caller of [otherGateway, stranger]) {
-      await expect(escrow.connect(caller).acknowledge(assignment, none, byWorker)).to.be.revertedWithCustomError(
-        escrow,
-        "ECDSAInvalidSignature",
-      );
+      await expect(
+        escrow.connect(caller).acknowledge(assignment, NO_SIGNATURE, byWorker),
+      ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
     }
-    await expect(escrow.connect(gateway).acknowledge(assignment, none, none)).to.be.revertedWithCustomError(
-      escrow,
-      "ECDSAInvalidSignature",
-    );
-    await expect(escrow.connect(gateway).acknowledge(assignment, none, byWorker))
+    await expect(
+      escrow.connect(gateway).acknowledge(assignment, NO_SIGNATURE, NO_SIGNATURE),
+    ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+    await expect(escrow.connect(secondGateway).acknowledge(assignment, NO_SIGNATURE, byWorker))
       .to.emit(escrow, "JobAcknowledged")
       .withArgs(job.id, worker.key.address, 1);
   });
 
-  it("lets another gateway relay the right Assignment like any stranger", async () => {
+  it("lets a signer of another operator relay the right Assignment like any stranger", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     await sendAcknowledge(world, job, { sender: world.otherGateway });
     expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
   });
 
-  it("still accepts a gateway that lost its right to lock", async () => {
+  it("goes on for an operator that may lock no more", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
-    await world.escrow.connect(world.guardian).setGatewayLocking(world.gateway.address, false);
+    await world.escrow.connect(world.guardian).stopOperator(OPERATOR, true);
     await sendAcknowledge(world, job);
     expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
   });

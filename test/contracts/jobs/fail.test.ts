@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
 
 describe("fail", () => {
   for (const [name, make] of [
@@ -35,23 +35,24 @@ describe("fail", () => {
     await expect(escrow.connect(gateway).fail(job.id, 5)).to.revert(ethers);
   });
 
-  it("is the gateway's that locked the job, of no other gateway and nobody else", async () => {
+  it("is the operator's that locked the job, of no other operator and nobody else", async () => {
     const world = await freshWorld();
-    const { escrow, otherGateway, stranger, client, owner, guardian } = world;
+    const { escrow, secondGateway, otherGateway, operatorAdmin, stranger, client, owner, guardian } = world;
     const job = await lockJob(world);
-    for (const caller of [otherGateway, stranger, client, owner, guardian]) {
+    for (const caller of [otherGateway, operatorAdmin, stranger, client, owner, guardian]) {
       await expect(escrow.connect(caller).fail(job.id, 0))
-        .to.be.revertedWithCustomError(escrow, "Job_NotItsGateway")
+        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
         .withArgs(job.id, caller.address);
     }
+    await escrow.connect(secondGateway).fail(job.id, 0);
   });
 
-  it("is possible at any time, also while paused and without the right to lock", async () => {
+  it("is possible at any time, also while paused and by a stopped operator", async () => {
     const world = await freshWorld();
     const { escrow, gateway, guardian } = world;
     const job = await lockJob(world);
     await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
     await nextBlockAt(job.lockedAt + 1_000_000);
     await escrow.connect(gateway).fail(job.id, 4);
     expect((await escrow.jobOf(job.id)).status).to.equal(5);

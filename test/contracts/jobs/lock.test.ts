@@ -1,9 +1,33 @@
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { accountWith, jobWith } from "../support/events.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
-import { buyCredits, CLIENT_CREDITS, MODEL, OTHER_MODEL } from "../support/world.ts";
+import {
+  buyCredits,
+  CLIENT_CREDITS,
+  MODEL,
+  OPERATOR,
+  OTHER_MODEL,
+  OTHER_OPERATOR,
+  RESERVE_CREDITS,
+} from "../support/world.ts";
+
+/** The stored job of `sendLock`, but for its time. */
+const LOCKED = {
+  account: 1,
+  worker: 0,
+  credits: 80,
+  creditsPerRequest: 40,
+  creditsPer1kTokens: 20,
+  model: MODEL,
+  feeBps: 1_000,
+  deadline: 0,
+  operator: OPERATOR,
+  attempt: 0,
+  status: 1,
+} as const;
 
 describe("lock", () => {
   it("moves credits from free to escrowed and tells everything about it", async () => {
@@ -12,24 +36,13 @@ describe("lock", () => {
     const id = jobId();
     await expect(sendLock(world, { id }))
       .to.emit(escrow, "JobLocked")
-      .withArgs(id, client.address, MODEL, 1, 3, 80, 40, 20, 1_000, CLIENT_CREDITS - 80, 80);
+      .withArgs(id, client.address, 3, 80, jobWith(LOCKED), accountWith({ free: CLIENT_CREDITS - 80, escrowed: 80 }));
     const account = await escrow.accountOf(client.address);
     expect([account.free, account.escrowed, account.sequence]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 80n, 1n]);
-    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
-    expect(await storedJob(world, id)).to.deep.equal({
-      account: 1n,
-      worker: 0n,
-      credits: 80n,
-      creditsPerRequest: 40n,
-      creditsPer1kTokens: 20n,
-      model: BigInt(MODEL),
-      feeBps: 1_000n,
-      lockedAt: BigInt(await now()),
-      deadline: 0n,
-      gateway: 1n,
-      attempt: 0n,
-      status: 1n,
-    });
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS), 0n]);
+    const lockedAt = await now();
+    const stored = Object.entries({ ...LOCKED, lockedAt }).map(([field, value]) => [field, BigInt(value)]);
+    expect(await storedJob(world, id)).to.deep.equal(Object.fromEntries(stored));
   });
 
   for (const [tokens, credits] of [
@@ -61,28 +74,24 @@ describe("lock", () => {
     expect((await world.escrow.jobOf(job.id)).credits).to.equal(5_000);
   });
 
-  it("is a gateway's: its own id is kept in the job", async () => {
+  it("is a signer's of the operator that the wallet chose: the operator is kept in the job", async () => {
     const world = await freshWorld();
-    const { escrow, stranger, client, owner, guardian } = world;
-    for (const gateway of [stranger, client, owner, guardian]) {
+    const { escrow, stranger, client, owner, guardian, operatorAdmin, otherGateway, secondGateway } = world;
+    for (const gateway of [stranger, client, owner, guardian, operatorAdmin]) {
       await expect(sendLock(world, { gateway }))
-        .to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway")
+        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
         .withArgs(gateway.address);
     }
-    const job = await lockJob(world, { gateway: world.otherGateway });
-    expect((await escrow.jobOf(job.id)).gateway).to.equal(2);
-  });
-
-  it("is refused to a gateway whose right was taken, and to no other", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, guardian, otherGateway } = world;
-    await escrow.connect(guardian).setGatewayLocking(gateway.address, false);
-    await expect(sendLock(world))
-      .to.be.revertedWithCustomError(escrow, "Job_NotLockingGateway")
-      .withArgs(gateway.address);
-    await sendLock(world, { gateway: otherGateway });
-    await escrow.setGatewayLocking(gateway.address, true);
-    await sendLock(world);
+    await expect(sendLock(world, { gateway: otherGateway }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(client.address, OPERATOR, OTHER_OPERATOR);
+    for (const gateway of [world.gateway, secondGateway]) {
+      const job = await lockJob(world, { gateway });
+      expect((await escrow.jobOf(job.id)).operator).to.equal(OPERATOR);
+    }
+    await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
+    const job = await lockJob(world, { gateway: otherGateway });
+    expect((await escrow.jobOf(job.id)).operator).to.equal(OTHER_OPERATOR);
   });
 
   it("stops while paused", async () => {
@@ -177,12 +186,13 @@ describe("lock", () => {
 
   it("refuses a price beyond 32 bits instead of cutting it", async () => {
     const world = await freshWorld();
+    // The dearest model that can be listed: prices of up to 16 bits with a small context window.
     await world.catalog.list({
       id: "dear",
       parameters: "1T",
       ownedBy: "x",
       tier: 3,
-      creditsPerRequest: 65_535,
+      creditsPerRequest: 5_000,
       creditsPer1kTokens: 65_535,
       contextWindow: 1,
     });

@@ -8,7 +8,9 @@ import { CLIENT_CREDITS, type World } from "../support/world.ts";
 describe("refund", () => {
   const boundaries: [string, number, (world: World) => World["gateway"]][] = [
     ["its gateway", 120, (world) => world.gateway],
-    ["another gateway", 150, (world) => world.otherGateway],
+    ["another signer of its operator", 120, (world) => world.secondGateway],
+    ["a signer of another operator", 150, (world) => world.otherGateway],
+    ["its operator's admin", 150, (world) => world.operatorAdmin],
     ["a stranger", 150, (world) => world.stranger],
     ["the client itself", 150, (world) => world.client],
   ];

@@ -5,7 +5,7 @@ import { freshWorld } from "../support/fresh.ts";
 import { type Job, storedJob } from "../support/jobs.ts";
 import { MOVES, type Outcome } from "../support/moves.ts";
 import { STATES, STATUSES, type State, statusOf } from "../support/states.ts";
-import type { World } from "../support/world.ts";
+import { OPERATOR, type World } from "../support/world.ts";
 
 /** Money and job of a world, to show that a refused call changed nothing. */
 async function everything(world: World, job: Job) {
@@ -13,7 +13,8 @@ async function everything(world: World, job: Job) {
   return [
     await storedJob(world, job.id),
     await escrow.disputeOf(job.id),
-    await escrow.debtOf(job.id),
+    await escrow.compensationOf(job.id),
+    await escrow.operatorOf(OPERATOR),
     await escrow.accountOf(client.address),
     await escrow.liabilities(),
     await token.balanceOf(escrow),

@@ -1,10 +1,9 @@
 import { expect } from "chai";
-import { windowsOf } from "../../../contracts/ignition/protocol.ts";
-import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS, windowsOf } from "../../../contracts/ignition/settings.ts";
 import { ethers } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { buyCredits } from "../support/world.ts";
+import { buyCredits, OPERATOR } from "../support/world.ts";
 
 const UNITS = 10_000n;
 
@@ -13,19 +12,19 @@ describe("deposit", () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS);
-    await expect(escrow.connect(client).deposit(99))
+    await expect(escrow.connect(client).deposit(99, OPERATOR))
       .to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall")
       .withArgs(99, 100);
-    await expect(escrow.connect(client).deposit(100))
+    await expect(escrow.connect(client).deposit(100, OPERATOR))
       .to.emit(escrow, "Deposited")
-      .withArgs(1, client.address, 1, 100, 100, 0);
+      .withArgs(1, client.address, 1, 100, OPERATOR, 100, 0);
   });
 
   it("moves exactly 10,000 units of the caller per credit", async () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 5_000_000n);
     await token.connect(client).approve(escrow, 5_000_000n);
-    await expect(escrow.connect(client).deposit(123)).to.changeTokenBalances(
+    await expect(escrow.connect(client).deposit(123, OPERATOR)).to.changeTokenBalances(
       ethers,
       token,
       [client, escrow],
@@ -54,7 +53,7 @@ describe("deposit", () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS - 1n);
-    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(
+    await expect(escrow.connect(client).deposit(100, OPERATOR)).to.be.revertedWithCustomError(
       token,
       "ERC20InsufficientAllowance",
     );
@@ -66,9 +65,9 @@ describe("deposit", () => {
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS);
     await escrow.connect(guardian).setPaused(true);
-    await expect(escrow.connect(client).deposit(100)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await expect(escrow.connect(client).deposit(100, OPERATOR)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
     await escrow.connect(guardian).setPaused(false);
-    await escrow.connect(client).deposit(100);
+    await escrow.connect(client).deposit(100, OPERATOR);
     expect((await escrow.accountOf(client.address)).free).to.equal(100);
   });
 
@@ -78,7 +77,7 @@ describe("deposit", () => {
     await hostile.mint(stranger.address, 100n * UNITS);
     await hostile.connect(stranger).approve(escrow, 100n * UNITS);
     await hostile.setFee(1);
-    await expect(escrow.connect(stranger).deposit(100))
+    await expect(escrow.connect(stranger).deposit(100, OPERATOR))
       .to.be.revertedWithCustomError(escrow, "Ledger_InexactTransfer")
       .withArgs(100n * UNITS - 1n, 100n * UNITS);
   });
@@ -87,8 +86,8 @@ describe("deposit", () => {
     const { escrow, hostile, stranger } = await freshHostileWorld();
     await hostile.mint(stranger.address, 100n * UNITS);
     await hostile.connect(stranger).approve(escrow, 100n * UNITS);
-    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("deposit", [100]));
-    await escrow.connect(stranger).deposit(100);
+    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("deposit", [100, OPERATOR]));
+    await escrow.connect(stranger).deposit(100, OPERATOR);
     expect(await hostile.hookSucceeded()).to.equal(false);
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
   });
@@ -99,10 +98,10 @@ describe("deposit", () => {
     const most = 2n ** 40n - 1n;
     await token.mint(stranger.address, 2n * most * UNITS);
     await token.connect(stranger).approve(escrow, 2n * most * UNITS);
-    await escrow.connect(stranger).deposit(most);
+    await escrow.connect(stranger).deposit(most, OPERATOR);
     const id = "0x0000000000000000000000000000aaaa";
     await escrow.connect(gateway).lock(stranger.address, 1, id, 5_000, 100, most);
-    await expect(escrow.connect(stranger).deposit(100))
+    await expect(escrow.connect(stranger).deposit(100, OPERATOR))
       .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
       .withArgs(40, most + 100n);
     await escrow.connect(gateway).fail(id, 0);
@@ -114,7 +113,7 @@ describe("deposit", () => {
     const token = await ethers.deployContract("EighteenDecimals");
     const factory = await escrowFactory();
     await expect(
-      factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, windowsOf(DEFAULT_DURATIONS)),
+      factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, 0, windowsOf(DEFAULT_DURATIONS)),
     )
       .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
       .withArgs(await token.getAddress());

@@ -1,4 +1,4 @@
-/** What a wallet allows gateways to lock: daily limit and freeze switch. */
+/** What a wallet allows its operator to lock: daily limit and freeze switch. */
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
@@ -149,11 +149,11 @@ describe("The daily limit", () => {
 });
 
 describe("The freeze switch", () => {
-  it("refuses every gateway at once, whatever the limit, and lets go again", async () => {
+  it("refuses every signer at once, whatever the limit, and lets go again", async () => {
     const world = await freshWorld();
-    const { escrow, client, otherGateway } = world;
+    const { escrow, client, secondGateway } = world;
     await escrow.connect(client).setLimits(true, 1_000, true);
-    for (const gateway of [world.gateway, otherGateway]) {
+    for (const gateway of [world.gateway, secondGateway]) {
       await expect(sendLock(world, { gateway }))
         .to.be.revertedWithCustomError(escrow, "Limits_Frozen")
         .withArgs(client.address);

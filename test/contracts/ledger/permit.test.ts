@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { getAddress } from "viem";
 import { ethers, freshly, now } from "../support/chain.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
-import { type BareWorld, CHAIN_ID, deployBare } from "../support/world.ts";
+import { type BareWorld, CHAIN_ID, deployBare, OPERATOR } from "../support/world.ts";
 
 const UNITS = 10_000n;
 
@@ -19,7 +19,7 @@ async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: big
     deadline,
   };
   const { v, r, s } = ethers.Signature.from(await owner.signTypedData(domain, PERMIT_TYPES, message));
-  return [credits, deadline, v, r, s] as const;
+  return [credits, OPERATOR, deadline, v, r, s] as const;
 }
 
 describe("depositWithPermit", () => {
@@ -36,7 +36,7 @@ describe("depositWithPermit", () => {
     const args = await permit(world, client, 100n, (await now()) + 60);
     await expect(escrow.connect(client).depositWithPermit(...args))
       .to.emit(escrow, "Deposited")
-      .withArgs(1, client.address, 1, 100, 100, 0);
+      .withArgs(1, client.address, 1, 100, OPERATOR, 100, 0);
     expect(await token.allowance(client.address, escrow)).to.equal(0);
   });
 
@@ -44,7 +44,7 @@ describe("depositWithPermit", () => {
     const world = await start();
     const { escrow, client, stranger, token } = world;
     const args = await permit(world, client, 100n, (await now()) + 60);
-    const [credits, deadline, v, r, s] = args;
+    const [credits, , deadline, v, r, s] = args;
     await token.connect(stranger).permit(client.address, escrow, credits * UNITS, deadline, v, r, s);
     await escrow.connect(client).depositWithPermit(...args);
     expect((await escrow.accountOf(client.address)).free).to.equal(100);
@@ -93,7 +93,7 @@ describe("depositWithPermit", () => {
     const { escrow, client } = world;
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS);
-    await escrow.connect(client).depositWithPermit(100, 0, 27, ethers.ZeroHash, ethers.ZeroHash);
+    await escrow.connect(client).depositWithPermit(100, OPERATOR, 0, 27, ethers.ZeroHash, ethers.ZeroHash);
     expect((await escrow.accountOf(client.address)).free).to.equal(100);
   });
 });

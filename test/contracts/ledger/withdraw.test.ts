@@ -3,7 +3,7 @@ import { ethers } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { LOCK_CREDITS, lockJob } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
 
 describe("withdraw", () => {
   it("pays free credits out to any receiver", async () => {
@@ -13,7 +13,7 @@ describe("withdraw", () => {
     await expect(withdrawal)
       .to.emit(escrow, "Withdrawn")
       .withArgs(1, client.address, stranger.address, 2, 1, CLIENT_CREDITS - 1, 0);
-    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 1), 0n]);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 1), 0n]);
   });
 
   it("refuses zero credits", async () => {

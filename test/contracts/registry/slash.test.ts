@@ -1,8 +1,8 @@
 /** What a slash takes, from whom, and on whose word. */
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
-import { ethers } from "../support/chain.ts";
-import { disputedJob, Ruling, sendRuling } from "../support/disputes.ts";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { disputedJob, Ruling, sendEquivocation, sendRuling } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
@@ -96,15 +96,54 @@ describe("A slash", () => {
     });
   }
 
+  for (const [name, next] of [
+    ["rise", MINIMUM],
+    ["fall", 1n],
+  ] as const) {
+    it(`takes the amount in force when the job was locked: a second before a ${name} and at it`, async () => {
+      const world = await freshWorld();
+      const { registry, worker } = world;
+      await topUp(world, MINIMUM);
+      const at = (await now()) + 1;
+      await nextBlockAt(at);
+      await registry.scheduleStakeTerms(MINIMUM, next);
+      const changeAt = at + Number(await registry.unbondingPeriod());
+      await nextBlockAt(changeAt - 1);
+      const before = await lockJob(world);
+      await nextBlockAt(changeAt);
+      const after = await lockJob(world);
+      for (const job of [before, after]) await sendAcknowledge(world, job);
+      expect(await registry.slashAmount()).to.equal(next);
+      const left = 2n * MINIMUM - SLASH;
+      await expect(sendEquivocation(world, before))
+        .to.emit(registry, "WorkerSlashed")
+        .withArgs(worker.id, worker.key.address, before.id, 5, SLASH, left, true);
+      await expect(sendEquivocation(world, after))
+        .to.emit(registry, "WorkerSlashed")
+        .withArgs(worker.id, worker.key.address, after.id, 6, next, left - next, true);
+      expect(await registry.slashOf(before.id)).to.deep.equal([BigInt(worker.id), true]);
+    });
+  }
+
+  it("is not lowered or raised by an announcement", async () => {
+    const world = await freshWorld();
+    const { registry, worker } = world;
+    const job = await acknowledgedJob(world);
+    await registry.scheduleStakeTerms(MINIMUM, MINIMUM);
+    await expect(sendEquivocation(world, job))
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, job.id, 4, SLASH, MINIMUM - SLASH, true);
+  });
+
   it("puts the worker out of work at once, and its open jobs can still be paid", async () => {
     const world = await freshWorld();
     const { escrow, registry, worker } = world;
     const open = await acknowledgedJob(world);
     const offered = await lockJob(world);
-    const job = await disputedJob(world);
+    const job = await disputedJob(world, { by: world.client });
     await sendRuling(world, job, Ruling.WorkerAtFault);
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
-    expect((await registry.eligiblePayeeOf(worker.key.address, 1)).eligible).to.equal(false);
+    expect(await registry.payeeOf(worker.key.address, 1)).to.equal(0);
     for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
       await expect(attempt())
         .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")

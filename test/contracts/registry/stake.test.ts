@@ -71,7 +71,7 @@ describe("Stake", () => {
     await expect(mine.startUnbonding(signer))
       .to.emit(registry, "UnbondingStarted")
       .withArgs(worker.id, signer, 4, unbondsAt);
-    expect((await registry.eligiblePayeeOf(signer, 1)).eligible).to.equal(false);
+    expect(await registry.payeeOf(signer, 1)).to.equal(0);
     await nextBlockAt(unbondsAt - 1);
     await expect(mine.withdrawStake(signer, stranger.address))
       .to.be.revertedWithCustomError(registry, "Registry_StillBonded")

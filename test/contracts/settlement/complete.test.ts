@@ -6,28 +6,31 @@ import {
   acknowledgedJob,
   lockJob,
   provenJob,
+  sendAcknowledge,
   sendComplete,
   sendProof,
   settledValues,
   storedJob,
 } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
 
 const CHARGED = 60n;
 const FEE = CHARGED * 1_000n;
 const PAID = CHARGED * 10_000n - FEE;
 
 describe("complete", () => {
-  it("settles a locked job in one call: acknowledgement, charge, payouts, change", async () => {
+  it("settles a locked job in one call and one event: worker, charge, payouts, change", async () => {
     const world = await freshWorld();
     const { escrow, token, treasury, worker } = world;
     const job = await lockJob(world);
     await nextBlockAt(job.lockedAt + 7);
-    const completing = sendComplete(world, job, { attempt: 3 });
-    await expect(completing).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 3);
+    const completing = sendComplete(world, job);
+    const address = await escrow.getAddress();
+    const told = (await (await completing).wait())?.logs.filter((log) => log.address === address);
+    expect(told?.map((log) => escrow.interface.parseLog(log)?.name)).to.deep.equal(["JobSettled"]);
     await expect(completing)
       .to.emit(escrow, "JobSettled")
-      .withArgs(...settledValues(world, job));
+      .withArgs(...(await settledValues(world, job)));
     await expect(completing).to.changeTokenBalances(
       ethers,
       token,
@@ -40,15 +43,22 @@ describe("complete", () => {
     await expect(completing)
       .to.emit(token, "Transfer")
       .withArgs(await escrow.getAddress(), await treasury.getAddress(), FEE);
-    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS) - CHARGED, 0n]);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS) - CHARGED, 0n]);
     // Disputable for 60 s and 30 s of inclusion from the settlement.
     expect(await storedJob(world, job.id)).to.include({
       status: 4n,
       worker: BigInt(worker.id),
-      attempt: 3n,
+      attempt: 1n,
       credits: CHARGED,
       deadline: 97n,
     });
+  });
+
+  it("is any signer's of the operator", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await sendComplete(world, job, { gateway: world.secondGateway });
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
   });
 
   it("settles an acknowledged job without a second acknowledgement", async () => {
@@ -82,50 +92,33 @@ describe("complete", () => {
     }
   });
 
-  it("does not let a higher attempt take a proven job", async () => {
+  it("replaces no worker: of an acknowledged or proven job the recorded one is paid", async () => {
     const world = await freshWorld();
-    const job = await provenJob(world);
-    for (const worker of [world.worker, world.rival]) {
-      await expect(sendComplete(world, job, { worker, attempt: 2 }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-        .withArgs(job.id, 3);
+    const { escrow, rival } = world;
+    for (const job of [await acknowledgedJob(world), await provenJob(world)]) {
+      await expect(sendComplete(world, job, { worker: rival }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+        .withArgs(job.id, rival.key.address);
     }
   });
 
-  it("lets a higher attempt replace the acknowledged worker, who can then get nothing", async () => {
+  it("pays the worker of a later attempt once its acknowledgement is mined; the replaced one gets nothing", async () => {
     const world = await freshWorld();
     const { escrow, token, worker, rival } = world;
     const job = await acknowledgedJob(world);
-    await expect(sendComplete(world, job, { worker: rival, attempt: 2 })).to.changeTokenBalances(
+    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
+    await expect(sendComplete(world, job, { worker }))
+      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+      .withArgs(job.id, worker.key.address);
+    await expect(sendComplete(world, job, { worker: rival })).to.changeTokenBalances(
       ethers,
       token,
       [worker.payout, rival.payout],
       [0n, PAID],
     );
-    await expect(sendComplete(world, job, { worker }))
-      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-      .withArgs(job.id, worker.key.address);
     await expect(sendProof(world, job, { worker }))
       .to.be.revertedWithCustomError(escrow, "Job_WrongState")
       .withArgs(job.id, 4);
-  });
-
-  it("does not pay the worker of a lower or equal attempt for another's job", async () => {
-    const world = await freshWorld();
-    const job = await acknowledgedJob(world, { attempt: 2 });
-    for (const attempt of [0, 1, 2]) {
-      await expect(sendComplete(world, job, { worker: world.rival, attempt }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_NotTheWorker")
-        .withArgs(job.id, world.rival.key.address);
-    }
-  });
-
-  it("takes attempt 0 for no attempt", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    await expect(sendComplete(world, job, { attempt: 0 }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_AttemptTaken")
-      .withArgs(job.id, 0, 0);
   });
 
   it("is a no-op when repeated, and pays nobody twice", async () => {
@@ -139,5 +132,18 @@ describe("complete", () => {
     await expect(again).not.to.emit(escrow, "JobSettled");
     await expect(again).to.changeTokenBalance(ethers, token, worker.payout, 0);
     expect(await storedJob(world, job.id)).to.deep.equal(before);
+  });
+
+  it("is a no-op for its worker's word alone: another worker's is refused", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await sendComplete(world, job);
+    await expect(sendComplete(world, job, { proofHash: answerHash("another") })).not.to.emit(
+      world.escrow,
+      "JobSettled",
+    );
+    await expect(sendComplete(world, job, { worker: world.rival }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_NotTheWorker")
+      .withArgs(job.id, world.rival.key.address);
   });
 });

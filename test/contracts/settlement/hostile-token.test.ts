@@ -12,7 +12,7 @@ import {
   sendComplete,
   sendFinalize,
 } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
 
 const PAID = 540_000n;
 const FEE = 60_000n;
@@ -44,7 +44,7 @@ describe("A token that begins to take a fee on transfer", () => {
     await hostile.setFee(1_000);
     await hostile.mint(client.address, 1_000_000n);
     await hostile.connect(client).approve(escrow, 1_000_000n);
-    await expect(escrow.connect(client).deposit(100))
+    await expect(escrow.connect(client).deposit(100, OPERATOR))
       .to.be.revertedWithCustomError(escrow, "Ledger_InexactTransfer")
       .withArgs(999_000, 1_000_000);
   });
@@ -80,16 +80,20 @@ describe("A token that calls back", () => {
     await nextBlockAt(proven.finalizeFrom);
     const code = escrow.interface;
     return [
-      ["deposit", code.encodeFunctionData("deposit", [100])],
+      ["deposit", code.encodeFunctionData("deposit", [100, OPERATOR])],
       ["withdraw", code.encodeFunctionData("withdraw", [1, stranger.address])],
       ["claim", code.encodeFunctionData("claim", [worker.payout])],
+      ["claimTo", code.encodeFunctionData("claimTo", [stranger.address])],
+      ["fundReserve", code.encodeFunctionData("fundReserve", [OPERATOR, 1])],
+      ["withdrawReserve", code.encodeFunctionData("withdrawReserve", [OPERATOR, stranger.address])],
+      ["joinDispute", code.encodeFunctionData("joinDispute", [open.id, open.id.padEnd(66, "0")])],
       ["finalize", code.encodeFunctionData("finalize", [completionOf(proven)])],
       ["complete", code.encodeFunctionData("complete", [...(await completeArgs(world, open))])],
       ["collectDebt", code.encodeFunctionData("collectDebt", [open.id])],
       ["expire", code.encodeFunctionData("expire", [open.id])],
       [
         "depositWithPermit",
-        code.encodeFunctionData("depositWithPermit", [100, 0, 27, ethers.ZeroHash, ethers.ZeroHash]),
+        code.encodeFunctionData("depositWithPermit", [100, OPERATOR, 0, 27, ethers.ZeroHash, ethers.ZeroHash]),
       ],
       ["withdraw to the wallet", code.encodeFunctionData("withdraw", [1, client.address])],
     ];

@@ -3,7 +3,7 @@ import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { completeArgs, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, RESERVE_CREDITS, registerWorker } from "../support/world.ts";
 
 const PAID = 540_000n;
 const FEE = 60_000n;
@@ -48,7 +48,7 @@ describe("Payouts", () => {
       await expect(completing).to.changeTokenBalance(ethers, hostile, treasury, FEE);
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
       expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
-      expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), PAID]);
+      expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), PAID]);
     });
   }
 
@@ -139,14 +139,14 @@ describe("claim", () => {
     const { escrow, hostile, worker, stranger } = await withDeferred();
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     const claiming = escrow.connect(stranger).claim(worker.payout);
-    await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 1, PAID);
+    await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, worker.payout, 1, PAID);
     await expect(claiming).to.changeTokenBalances(
       ethers,
       hostile,
       [escrow, worker.payout, stranger],
       [-PAID, PAID, 0n],
     );
-    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), 0n]);
     await expect(escrow.claim(worker.payout))
       .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
       .withArgs(worker.payout);
@@ -160,11 +160,13 @@ describe("claim", () => {
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     await expect(escrow.claim(worker.payout))
       .to.emit(escrow, "PayoutClaimed")
-      .withArgs(worker.payout, 1, 2n * PAID);
+      .withArgs(worker.payout, worker.payout, 1, 2n * PAID);
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await sendComplete(world, await lockJob(world));
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    await expect(escrow.claim(worker.payout)).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, 2, PAID);
+    await expect(escrow.claim(worker.payout))
+      .to.emit(escrow, "PayoutClaimed")
+      .withArgs(worker.payout, worker.payout, 2, PAID);
   });
 
   it("keeps the amount while the token still refuses", async () => {
@@ -180,5 +182,73 @@ describe("claim", () => {
     await escrow.connect(guardian).setPaused(true);
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     await escrow.claim(worker.payout);
+  });
+});
+
+describe("claimTo", () => {
+  /** A payout of 54 credits waits for the stranger, whom the token blocks. */
+  async function withBlockedPayee() {
+    const world = await freshHostileWorld();
+    const payee = world.stranger;
+    const worker = await registerWorker(world, "blocked", { payout: payee.address });
+    await world.hostile.setBehaviour(payee.address, Behaviour.Revert);
+    await sendComplete(world, await lockJob(world), { worker });
+    return { ...world, payee };
+  }
+
+  it("pays the caller's own deferred payout to whom it names: the way out of a blocked address", async () => {
+    const { escrow, hostile, payee, client } = await withBlockedPayee();
+    await expect(escrow.claim(payee.address))
+      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
+      .withArgs(payee.address, PAID);
+    const claiming = escrow.connect(payee).claimTo(client.address);
+    await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(payee.address, client.address, 1, PAID);
+    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, client, payee], [-PAID, PAID, 0n]);
+    expect(await escrow.claimableOf(payee.address)).to.equal(0);
+    await expect(escrow.connect(payee).claimTo(client.address))
+      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
+      .withArgs(payee.address);
+  });
+
+  it("redirects nothing for anybody else", async () => {
+    const { escrow, owner, guardian, gateway, client, workerOwner, payee } = await withBlockedPayee();
+    for (const caller of [owner, guardian, gateway, client, workerOwner]) {
+      await expect(escrow.connect(caller).claimTo(caller.address))
+        .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
+        .withArgs(caller.address);
+    }
+    expect(await escrow.claimableOf(payee.address)).to.equal(PAID);
+  });
+
+  it("refuses receivers that would lose the tokens", async () => {
+    const { escrow, hostile, payee } = await withBlockedPayee();
+    for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
+      await expect(escrow.connect(payee).claimTo(receiver))
+        .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
+        .withArgs(receiver);
+    }
+  });
+
+  it("keeps the amount when the token refuses the receiver, too", async () => {
+    const { escrow, hostile, payee, client } = await withBlockedPayee();
+    await hostile.setBehaviour(client.address, Behaviour.ReturnFalse);
+    await expect(escrow.connect(payee).claimTo(client.address))
+      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
+      .withArgs(client.address, PAID);
+    expect(await escrow.claimableOf(payee.address)).to.equal(PAID);
+  });
+
+  it("counts on from the payee's other claims, and works while paused", async () => {
+    const world = await withBlockedPayee();
+    const { escrow, hostile, payee, client, guardian } = world;
+    await hostile.setBehaviour(payee.address, Behaviour.Standard);
+    await escrow.claim(payee.address);
+    await hostile.setBehaviour(payee.address, Behaviour.Revert);
+    const worker = await registerWorker(world, "blocked again", { payout: payee.address });
+    await sendComplete(world, await lockJob(world), { worker });
+    await escrow.connect(guardian).setPaused(true);
+    await expect(escrow.connect(payee).claimTo(client.address))
+      .to.emit(escrow, "PayoutClaimed")
+      .withArgs(payee.address, client.address, 2, PAID);
   });
 });

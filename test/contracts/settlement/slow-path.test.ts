@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { type Hex, zeroHash } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
@@ -17,7 +18,7 @@ import {
   storedJob,
 } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
 
 describe("submitProof", () => {
   it("records the worker's proof, whoever brings it, and pays nobody yet", async () => {
@@ -67,6 +68,22 @@ describe("submitProof", () => {
     await sendProof(world, job);
   });
 
+  it("does not pay a silent worker for its replacement's hash once that one is acknowledged", async () => {
+    const world = await freshWorld();
+    const { escrow, token, worker, rival } = world;
+    const job = await acknowledgedJob(world);
+    // The first worker is silent; the gateway offers the job to the rival and waits until that is mined.
+    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
+    // The rival's Completion is public once the settlement waits to be mined: the first worker signs the same hash.
+    for (const sender of [world.stranger, world.workerOwner]) {
+      await expect(sendProof(world, job, { worker, sender }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
+        .withArgs(job.id, worker.key.address);
+    }
+    await sendComplete(world, job, { worker: rival });
+    expect([await token.balanceOf(worker.payout), await token.balanceOf(rival.payout)]).to.deep.equal([0n, 540_000n]);
+  });
+
   it("lets the replaced worker prove nothing", async () => {
     const world = await freshWorld();
     const { escrow, worker, rival } = world;
@@ -97,6 +114,8 @@ describe("finalize", () => {
     const world = await freshWorld();
     const { escrow, token, treasury, worker } = world;
     const job = await provenJob(world);
+    // The event has the digest on record where a completed job's has the signature.
+    const [digest] = await escrow.proofOf(job.id);
     await nextBlockAt(job.finalizeFrom);
     const finalizing = sendFinalize(world, job);
     await expect(finalizing).to.changeTokenBalances(
@@ -107,8 +126,8 @@ describe("finalize", () => {
     );
     await expect(finalizing)
       .to.emit(escrow, "JobSettled")
-      .withArgs(...settledValues(world, job));
-    expect(await escrow.liabilities()).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+      .withArgs(...(await settledValues(world, job, { r: digest.padEnd(66, "0") as Hex, vs: zeroHash })));
+    expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), 0n]);
   });
 
   it("leaves a job that nobody can dispute any more", async () => {

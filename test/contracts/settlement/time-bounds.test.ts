@@ -48,6 +48,18 @@ for (const [name, make, send] of ways) {
       await send(world, job, job.lockedAt + 119);
     });
 
+    it("takes an answer of the block's own second, and none of the next one", async () => {
+      const world = await freshWorld();
+      const job = await make(world);
+      const time = job.lockedAt + 40;
+      await nextBlockAt(time);
+      await expect(send(world, job, time + 1))
+        .to.be.revertedWithCustomError(world.escrow, "Settlement_CompletedOutOfTime")
+        .withArgs(job.id, time + 1, job.lockedAt);
+      await nextBlockAt(time + 1);
+      await send(world, job, time + 1);
+    });
+
     it("is mined up to 149 s after the lock", async () => {
       const world = await freshWorld();
       const job = await make(world);

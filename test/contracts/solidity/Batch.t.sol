@@ -25,7 +25,7 @@ contract BatchTest is BatchItems {
         uint256 start = VM.snapshotState();
         bytes memory failed = "";
         for (uint256 i = 0; i < ITEMS; ++i) {
-            VM.prank(WALLET);
+            VM.prank(_wallet());
             (bool ok, ) = address(escrow).call(items[i]);
             if (!ok) failed = bytes.concat(failed, bytes1(uint8(i)));
         }
@@ -33,14 +33,14 @@ contract BatchTest is BatchItems {
         VM.revertToState(start);
 
         VM.recordLogs();
-        VM.prank(WALLET);
+        VM.prank(_wallet());
         escrow.execute(items);
         require(keccak256(_failedItems()) == keccak256(failed), "other items failed than one by one");
         require(_digest() == oneByOne, "a batch left another state than its items one by one");
         // The flags of batch and guard are zero again, in the same transaction.
         escrow.execute(new bytes[](0));
-        VM.prank(WALLET);
-        escrow.deposit(100);
+        VM.prank(_wallet());
+        escrow.deposit(100, 1);
     }
 
     /// @dev Indexes of the items that the batch says failed.

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Life} from "./life/Life.sol";
+import {VM} from "./Vm.sol";
 
 /// @notice The whole life of jobs, stakes and disputes in random order: 256 runs of 128 calls, each property after each call.
 contract LifeTest {
@@ -28,6 +29,7 @@ contract LifeTest {
         _life.checkTokensHeldAreOwed();
         _life.checkOwedIsTheSumOfItsParts();
         _life.checkBalancesMoveByTheirOwnersOnly();
+        _life.checkReservesAreTheirOperators();
         _life.checkPayeesHaveWhatTheyEarned();
         _life.checkStakesAreHeld();
         _life.checkFeeIsCapped();
@@ -39,23 +41,38 @@ contract LifeTest {
     function test_everyActionAndEveryEndIsReached() external {
         for (uint256 i = 0; i < 4_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
         _life.checkAllJobs();
-        string[41] memory all = [
+        string[62] memory all = [
             "deposit",
             "withdraw",
+            "operator",
             "limits",
+            "authorization key",
+            "reserve funded",
+            "reserve announced",
+            "reserve withdrawn",
             "misbehave",
             "claim",
             "claim refused",
+            "claim elsewhere",
             "lock",
+            "lock authorized",
             "lock refused",
             "acknowledge",
             "complete",
+            "complete refused",
             "submitProof",
             "finalize",
             "fail",
             "refund",
             "dispute settled",
             "dispute proven",
+            "dispute refused",
+            "dispute joined",
+            "dispute after equivocation",
+            "bond bought",
+            "operator's bond",
+            "vote refused",
+            "vote changed",
             "worker at fault, settled",
             "worker at fault, proven",
             "gateway at fault, settled",
@@ -64,11 +81,14 @@ contract LifeTest {
             "rejected, proven",
             "expired, settled",
             "expired, proven",
+            "operator charged",
+            "compensation capped",
             "equivocation acknowledged",
             "equivocation proven",
             "equivocation settled",
-            "equivocation disputed",
-            "equivocation expired",
+            "equivocation disputed, proven",
+            "equivocation disputed, settled",
+            "equivocation after a dispute",
             "equivocation ended",
             "collectDebt",
             "addStake",
@@ -77,14 +97,18 @@ contract LifeTest {
             "withdrawStake",
             "fee",
             "price",
+            "price refused",
             "retirement",
             "pause",
+            "operator stopped",
             "stake terms",
+            "cap",
             "grant"
         ];
         string memory missing = "";
         for (uint256 i = 0; i < all.length; ++i) {
-            if (_life.done(all[i]) < 3) missing = string.concat(missing, all[i], "; ");
+            uint256 times = _life.done(all[i]);
+            if (times < 3) missing = string.concat(missing, all[i], " ", VM.toString(times), "; ");
         }
         require(bytes(missing).length == 0, missing);
         _life.silence();
@@ -92,25 +116,30 @@ contract LifeTest {
 
     function _step(uint256 seed) private {
         (uint256 a, uint256 b, uint256 c) = (seed >> 8, seed >> 72, seed >> 136);
-        uint256 action = seed % 24;
-        if (action < 6) _life.serve(a, b);
-        else if (action < 9) _life.settle(a, b);
-        else if (action == 9) _life.deposit(a, b);
-        else if (action == 10) _life.withdraw(a, b);
-        else if (action == 11) _life.misbehave(a, b);
-        else if (action == 12) _life.claim(a);
-        else if (action == 13) _life.finalize(a);
-        else if (action == 14) _life.fail(a, b);
-        else if (action == 15) _life.refund(a, b % 2 == 0);
-        else if (action == 16) _life.proveEquivocation(a, b);
-        else if (action == 17) _life.collectDebt();
-        else if (action == 18) _life.wait(a);
-        else if (action == 19) _life.announce(a, b, c);
-        else if (action == 20) _life.govern(a, b);
-        else if (action == 21) _life.setLimits(a, b % 2 == 0, c, b);
-        else if (action == 22) _life.acknowledge(a, b);
-        else if (b % 3 == 0) _life.withdrawStake(a);
-        else if (b % 3 == 1) _life.startUnbonding(a);
+        uint256 action = seed % 28;
+        if (action < 7) _life.serve(a, b);
+        else if (action < 10) _life.settle(a, b);
+        else if (action == 10) _life.deposit(a, b, c);
+        else if (action == 11) _life.withdraw(a, b);
+        else if (action == 12) _life.misbehave(a, b);
+        else if (action == 13) _life.claim(a, b % 4 == 0);
+        else if (action == 14) _life.finalize(a);
+        else if (action == 15) _life.fail(a, b);
+        else if (action == 16) _life.refund(a, b % 2 == 0);
+        else if (action == 17) _life.proveEquivocation(a, b);
+        else if (action == 18) _life.collectDebt(a);
+        else if (action == 19) _life.wait(a);
+        else if (action == 20) _life.announce(a, b, c);
+        else if (action == 21) _life.govern(a, b);
+        else if (action == 22) _life.setLimits(a, b % 2 == 0, c, b);
+        else if (action == 23) _life.acknowledge(a, b);
+        else if (action == 24) _life.complete(a, b, c, a);
+        else if (action == 25) _life.setAuthorizationKey(a, b % 4 == 0);
+        else if (action == 26) _life.earn(a, b);
+        else if (b % 4 < 2) {
+            _life.startUnbonding(a);
+            if (b % 4 == 0) _life.withdrawStake(a);
+        } else if (b % 4 == 2) _life.chooseOperator(a, b);
         else _life.restake(a, b);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Pricing} from "../../../contracts/libraries/Pricing.sol";
+import {Pricing} from "../../../contracts/Pricing.sol";
 import {within} from "./Vm.sol";
 
 /// @notice Pricing against what the specification says in words, not against the same formula written twice.

@@ -7,9 +7,9 @@ import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.s
 import {IProtocolTreasury} from "../../../contracts/interfaces/IProtocolTreasury.sol";
 import {IModelCatalog, ModelListing, Tier} from "../../../contracts/interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "../../../contracts/interfaces/IWorkerRegistry.sol";
-import {Assignment, Completion, Signature, Windows} from "../../../contracts/libraries/JobTypes.sol";
-import {JobMessages} from "../../../contracts/libraries/JobMessages.sol";
-import {HostileStablecoin} from "../../../contracts/testing/HostileStablecoin.sol";
+import {JobMessages} from "../../../contracts/JobMessages.sol";
+import {Assignment, Authorization, Completion, Signature, Windows} from "../../../contracts/Types.sol";
+import {HostileStablecoin} from "../tokens/HostileStablecoin.sol";
 import {create, createLinked, VM} from "./Vm.sol";
 
 /// @dev What only the deployment calls.
@@ -17,9 +17,11 @@ interface IRegistryDeployment {
     function setEscrow(address escrow) external;
 }
 
-/// @notice The protocol on a hostile token, owned by this contract, with keys that can sign.
+/// @notice The protocol on a hostile token, owned by this contract, with two operators and keys that can sign.
 abstract contract Protocol {
-    uint256 internal constant GATEWAY_KEY = 0xA11CE;
+    /// @dev Keys of the operators' first signers; operator 1 has the first one.
+    uint256 internal constant FIRST_GATEWAY_KEY = 0xA11CE;
+    uint8 internal constant OPERATORS = 2;
     uint56 internal constant STAKE = 1_000_000_000;
     uint40 internal constant COMPLETION = 120;
     uint40 internal constant INCLUSION = 30;
@@ -29,10 +31,13 @@ abstract contract Protocol {
     uint40 internal constant ARBITRATION = 6 hours;
     uint40 internal constant EQUIVOCATION = 1 days;
     uint40 internal constant NOTICE = 1 days;
-    /// @dev As short as the escrow allows: a second longer than the longest risk.
+    /// @dev As short as the escrow allows: a second longer than a stake is at risk.
     uint40 internal constant UNBONDING = EQUIVOCATION + 1;
-    string private constant ESCROW_ARTIFACT = "artifacts/contracts/escrow/InferenceEscrow.sol/InferenceEscrow.json";
-    string private constant DISPUTE_LOGIC = "project/contracts/disputes/DisputeLogic.sol:DisputeLogic";
+    /// @dev After an equivocation at the last moment the wallet disputes at the last moment.
+    uint40 internal constant LONGEST_RISK = 2 * EQUIVOCATION + ARBITRATION;
+    address internal constant GUARDIAN = address(0x6ABD);
+    string private constant ESCROW_ARTIFACT = "artifacts/contracts/InferenceEscrow.sol/InferenceEscrow.json";
+    string private constant DISPUTE_LOGIC = "project/contracts/DisputeLogic.sol:DisputeLogic";
 
     HostileStablecoin public token;
     IERC20 public svc;
@@ -40,10 +45,10 @@ abstract contract Protocol {
     IWorkerRegistry public registry;
     IArbitrationPanel public panel;
     IInferenceEscrow public escrow;
-    address public gateway;
     IProtocolTreasury public treasury;
 
-    function deployProtocol() internal {
+    /// @param cap Compensations of a UTC day, credits.
+    function deployProtocol(uint40 cap) internal {
         VM.warp(1_900_000_000);
         token = new HostileStablecoin();
         Windows memory windows = Windows(
@@ -67,17 +72,34 @@ abstract contract Protocol {
                 ESCROW_ARTIFACT,
                 DISPUTE_LOGIC,
                 create("DisputeLogic", ""),
-                abi.encode(token, catalog, registry, panel, address(this), address(this), treasury, 1_000, windows)
+                abi.encode(token, catalog, registry, panel, address(this), GUARDIAN, treasury, 1_000, cap, windows)
             )
         );
         treasury.setEscrow(address(escrow));
         panel.setEscrow(address(escrow));
         IRegistryDeployment(address(registry)).setEscrow(address(escrow));
-        gateway = VM.addr(GATEWAY_KEY);
-        escrow.addGateway(gateway);
+        for (uint8 operator = 1; operator <= OPERATORS; ++operator) {
+            escrow.admitOperator(address(this));
+            addSigner(operator, FIRST_GATEWAY_KEY + operator - 1);
+        }
         catalog.list(ModelListing("dear", "70B", "a", Tier.Max, 40, 20, 128_000));
         catalog.list(ModelListing("cheap", "1B", "b", Tier.Lite, 2, 1, 4_096));
         svc.approve(address(registry), type(uint256).max);
+        token.approve(address(escrow), type(uint256).max);
+    }
+
+    /// @dev The first signer of an operator.
+    function gatewayOf(uint256 operator) internal pure returns (address) {
+        return VM.addr(FIRST_GATEWAY_KEY + operator - 1);
+    }
+
+    /// @dev Adds a signer to an operator of this contract's.
+    function addSigner(uint8 operator, uint256 key) internal {
+        address[] memory added = new address[](1);
+        Signature[] memory consents = new Signature[](1);
+        added[0] = VM.addr(key);
+        consents[0] = signed(key, JobMessages.hashSignerConsent(operator, address(this)));
+        escrow.rotateSigners(operator, added, consents, new address[](0));
     }
 
     /// @dev The three arbiters of a set; sets of even and of odd numbers share nobody.
@@ -104,35 +126,38 @@ abstract contract Protocol {
             )
         );
         bytes32 structHash = keccak256(abi.encode(keccak256("Enrollment(address owner)"), address(this)));
-        registry.register(VM.addr(key), payout, "https://worker", models, STAKE, signed(key, domain, structHash));
+        registry.register(VM.addr(key), payout, "https://worker", models, STAKE, _signed(key, domain, structHash));
     }
 
     function signCompletion(uint256 key, Completion memory c) internal view returns (Signature memory) {
-        bytes32 structHash = keccak256(
-            abi.encode(
-                JobMessages.COMPLETION_TYPEHASH,
-                c.jobId,
-                c.proofHash,
-                c.promptTokens,
-                c.completionTokens,
-                c.completedAt
-            )
-        );
-        return signed(key, escrow.domainSeparator(), structHash);
+        return signed(key, keccak256(abi.encode(JobMessages.COMPLETION_TYPEHASH, c)));
     }
 
-    function signAssignment(Assignment memory a) internal view returns (Signature memory) {
-        bytes32 structHash = keccak256(
-            abi.encode(JobMessages.ASSIGNMENT_TYPEHASH, a.jobId, a.worker, a.attempt, a.acknowledgeBy)
-        );
-        return signed(GATEWAY_KEY, escrow.domainSeparator(), structHash);
+    function signAssignment(uint256 key, Assignment memory a) internal view returns (Signature memory) {
+        return signed(key, keccak256(abi.encode(JobMessages.ASSIGNMENT_TYPEHASH, a)));
     }
 
     function signAcknowledgement(uint256 key, bytes16 jobId, uint8 attempt) internal view returns (Signature memory) {
-        return signed(key, escrow.domainSeparator(), JobMessages.hashAcknowledgement(jobId, attempt));
+        return signed(key, JobMessages.hashAcknowledgement(jobId, attempt));
     }
 
-    function signed(uint256 key, bytes32 domain, bytes32 structHash) private pure returns (Signature memory) {
+    function signAuthorization(uint256 key, Authorization memory a) internal view returns (Signature memory) {
+        return signed(key, keccak256(abi.encode(JobMessages.AUTHORIZATION_TYPEHASH, a)));
+    }
+
+    /// @dev A message of the escrow.
+    function signed(uint256 key, bytes32 structHash) internal view returns (Signature memory) {
+        return _signed(key, escrow.domainSeparator(), structHash);
+    }
+
+    /// @dev A UUIDv7 of now.
+    function uuid7(uint256 random) internal view returns (bytes16) {
+        uint256 low = uint256(keccak256(abi.encode(random)));
+        uint256 bits = ((block.timestamp * 1000) << 80) | (7 << 76) | (((low >> 192) & 0xfff) << 64);
+        return bytes16(uint128(bits | (2 << 62) | ((low & type(uint64).max) >> 2)));
+    }
+
+    function _signed(uint256 key, bytes32 domain, bytes32 structHash) private pure returns (Signature memory) {
         (uint8 v, bytes32 r, bytes32 s) = VM.sign(key, keccak256(abi.encodePacked(hex"1901", domain, structHash)));
         return Signature(r, bytes32(uint256(s) | (uint256(v - 27) << 255)));
     }

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {AccountSlot, AccountSlots} from "../../../contracts/libraries/AccountSlot.sol";
-import {JobSlot, JobSlots} from "../../../contracts/libraries/JobSlot.sol";
-import {Account, Job, JobStatus} from "../../../contracts/libraries/JobTypes.sol";
+import {Account, Job, JobStatus} from "../../../contracts/Types.sol";
+import {
+    AccountSlot,
+    AccountSlots,
+    JobSlot,
+    JobSlots,
+    LockTerms,
+    LockTermsFields,
+    Payee,
+    Payees,
+    Usage,
+    Usages
+} from "../../../contracts/Words.sol";
+import {within} from "./Vm.sol";
 
 /// @notice The hand-packed words are laid out as the compiler lays out the structs, and a change of one field changes no other.
 contract SlotsTest {
@@ -21,8 +32,8 @@ contract SlotsTest {
     }
 
     function testFuzz_accountIsLaidOutAsItsStruct(uint256 word) external {
-        // The struct has 240 bits; the rest is nobody's.
-        word &= type(uint240).max;
+        // The struct has 248 bits; the rest is nobody's.
+        word &= type(uint248).max;
         _account = AccountSlot.wrap(word).unpack();
         uint256 stored;
         assembly {
@@ -38,9 +49,9 @@ contract SlotsTest {
         uint16 per1k,
         uint16 model,
         uint16 feeBps,
-        uint8 gateway
+        uint8 operator
     ) external view {
-        Job memory job = JobSlots.locked(account, credits, perRequest, per1k, model, feeBps, gateway).unpack();
+        Job memory job = JobSlots.locked(account, credits, perRequest, per1k, model, feeBps, operator).unpack();
         Job memory expected = Job({
             account: account,
             worker: 0,
@@ -51,7 +62,7 @@ contract SlotsTest {
             feeBps: feeBps,
             lockedAt: uint40(block.timestamp),
             deadline: 0,
-            gateway: gateway,
+            operator: operator,
             attempt: 0,
             status: JobStatus.Locked
         });
@@ -69,17 +80,23 @@ contract SlotsTest {
         JobSlot job = JobSlot.wrap(_validJob(word));
         Job memory expected = job.unpack();
         expected.status = JobStatus(status % 8);
-        _same(job.to(expected.status).unpack(), expected);
+        job = job.to(expected.status);
+        _same(job.unpack(), expected);
         expected.credits = credits;
-        _same(job.to(expected.status).withCredits(credits).unpack(), expected);
+        job = job.withCredits(credits);
+        _same(job.unpack(), expected);
         expected.deadline = deadline;
-        _same(job.to(expected.status).withCredits(credits).withDeadline(deadline).unpack(), expected);
+        job = job.withDueAt(uint256(expected.lockedAt) + deadline);
+        _same(job.unpack(), expected);
+        require(job.dueAt() == uint256(expected.lockedAt) + deadline, "due");
+        require(job.feeUnits() == uint256(credits) * expected.feeBps, "fee");
     }
 
-    function testFuzz_isOpen(uint256 word) external pure {
+    function testFuzz_states(uint256 word, uint8 other) external pure {
         JobSlot job = JobSlot.wrap(_validJob(word));
         JobStatus status = job.unpack().status;
         require(job.isOpen() == (status == JobStatus.Locked || status == JobStatus.Acknowledged), "open");
+        require(job.isIn(status) && job.isIn(JobStatus(other % 8)) == (status == JobStatus(other % 8)), "in");
     }
 
     function testFuzz_balance(uint256 word, uint40 free, uint40 escrowed) external pure {
@@ -87,6 +104,61 @@ contract SlotsTest {
         Account memory expected = account.unpack();
         (expected.free, expected.escrowed) = (free, escrowed);
         _same(account.withBalance(free, escrowed).unpack(), expected);
+    }
+
+    /// Within the bounds that the ledger keeps: credits of one account fit 40 bits together, and none returns that was not locked.
+    function testFuzz_released(
+        uint256 word,
+        uint256 free,
+        uint256 escrowed,
+        uint256 locked,
+        uint256 back
+    ) external pure {
+        escrowed = within(escrowed, 0, type(uint40).max);
+        free = within(free, 0, type(uint40).max - escrowed);
+        locked = within(locked, 0, escrowed);
+        back = within(back, 0, locked);
+        AccountSlot account = AccountSlot.wrap(word).withBalance(uint40(free), uint40(escrowed));
+        Account memory expected = account.unpack();
+        (expected.free, expected.escrowed) = (uint40(free + back), uint40(escrowed - locked));
+        _same(account.released(locked, back).unpack(), expected);
+    }
+
+    /// Outside of them nothing happens: it panics.
+    function testFuzz_releasesNothingThatIsNotLocked(uint40 escrowed, uint256 locked, uint256 back) external view {
+        AccountSlot account = AccountSlots.opened(1).withBalance(0, escrowed);
+        try this.released(account, locked, back) {
+            require(locked <= escrowed && back <= locked, "released more than was locked");
+        } catch {
+            require(locked > escrowed || back > locked, "kept what was locked");
+        }
+    }
+
+    function released(AccountSlot account, uint256 locked, uint256 back) external pure returns (AccountSlot) {
+        return account.released(locked, back);
+    }
+
+    function testFuzz_spending(uint256 word, uint16 day, uint32 spent, uint32 limit) external pure {
+        AccountSlot account = AccountSlot.wrap(word);
+        Account memory expected = account.unpack();
+        (expected.spentDay, expected.spentToday) = (day, spent);
+        account = account.withSpent(day, spent);
+        _same(account.unpack(), expected);
+        expected.dailyLimit = limit;
+        _same(account.withDailyLimit(limit).unpack(), expected);
+    }
+
+    function testFuzz_switches(uint256 word, uint8 flags, uint8 open, uint8 operator) external pure {
+        AccountSlot account = AccountSlot.wrap(word);
+        Account memory expected = account.unpack();
+        expected.flags = flags;
+        account = account.withFlags(flags);
+        _same(account.unpack(), expected);
+        expected.openDisputes = open;
+        account = account.withOpenDisputes(open);
+        _same(account.unpack(), expected);
+        expected.operator = operator;
+        _same(account.withOperator(operator).unpack(), expected);
     }
 
     function testFuzz_counted(uint256 word) external view {
@@ -108,6 +180,20 @@ contract SlotsTest {
         Account memory expected;
         expected.id = id;
         _same(AccountSlots.opened(id).unpack(), expected);
+    }
+
+    function testFuzz_answers(address payout, uint32 id, uint16 perRequest, uint16 per1k, uint8 tier) external pure {
+        Payee payee = Payees.pack(payout, id);
+        require(payee.payout() == payout && payee.id() == id, "payee");
+        LockTerms terms = LockTermsFields.pack(perRequest, per1k, tier);
+        require(terms.creditsPerRequest() == perRequest && terms.creditsPer1kTokens() == per1k, "prices");
+        require(terms.tier() == tier, "tier");
+    }
+
+    function testFuzz_usage(uint32 prompt, uint32 completion, uint32 billed, uint40 completedAt) external pure {
+        uint256 word = Usage.unwrap(Usages.pack(prompt, completion, billed, completedAt));
+        require(uint32(word) == prompt && uint32(word >> 32) == completion && uint32(word >> 64) == billed, "tokens");
+        require(word >> 96 == completedAt, "time");
     }
 
     function _same(Job memory a, Job memory b) private pure {

@@ -14,6 +14,7 @@ interface Vm {
     function chainId(uint256 id) external;
     function getCode(string calldata contractName) external view returns (bytes memory);
     function getRecordedLogs() external returns (Log[] memory logs);
+    function load(address account, bytes32 slot) external view returns (bytes32 word);
     function parseBytes(string calldata hexText) external pure returns (bytes memory);
     function parseJsonString(string calldata json, string calldata key) external pure returns (string memory);
     function prank(address sender) external;
@@ -27,7 +28,9 @@ interface Vm {
     function revertToState(uint256 snapshot) external returns (bool);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function snapshotState() external returns (uint256 snapshot);
+    function store(address account, bytes32 slot, bytes32 word) external;
     function toString(bytes memory value) external pure returns (string memory);
+    function toString(uint256 value) external pure returns (string memory);
     function warp(uint256 timestamp) external;
 }
 

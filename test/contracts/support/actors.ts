@@ -15,8 +15,9 @@ export function someAddress(name: string): Address {
 
 let jobs = 0;
 
-/** A new job id: 16 bytes, unique in this process. */
-export function jobId(): Hex {
+/** A new job id, unique in this process: a UUIDv7 of this time, Unix seconds. Only authorized locks look at the time. */
+export function jobId(at = 0): Hex {
   jobs += 1;
-  return `0x018f000000007000${jobs.toString(16).padStart(16, "8")}`;
+  const milliseconds = (at * 1_000).toString(16).padStart(12, "0");
+  return `0x${milliseconds}7000${jobs.toString(16).padStart(16, "8")}`;
 }

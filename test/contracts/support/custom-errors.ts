@@ -21,7 +21,7 @@ export function unassertedErrors(errors: Iterable<string>, tests: readonly strin
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Texts of all files below a folder of the project whose name ends like this. */
+/** Texts of all files below a folder of the project whose name ends like this, and does not begin like that. */
 export function sources(folder: string, ending: string, without?: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(ending) && (without === undefined || !file.startsWith(without)))

@@ -4,11 +4,12 @@ import type { Hex } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { nextBlockAt, now } from "./chain.ts";
+import { fieldsOf } from "./fields.ts";
 import { acknowledgedJob, completionOf, type Job, lockJob, provenJob, sendComplete } from "./jobs.ts";
-import { signCompletion } from "./sign.ts";
+import { type Signature, signCompletion } from "./sign.ts";
 import type { Worker, World } from "./world.ts";
 
-/** Numbers of `Ruling` in JobTypes.sol. */
+/** Numbers of `Ruling` in Types.sol. */
 export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
 /** What the client says it received. */
 export const OTHER_HASH = answerHash("something else");
@@ -28,31 +29,44 @@ export async function settledJob(world: World): Promise<SettledJob> {
   return { ...job, settledAt: await now() };
 }
 
-export type DisputeOptions = Partial<Completion> & { by?: HardhatEthersSigner; receivedHash?: Hex; worker?: Worker };
+export type DisputeOptions = Partial<Completion> & {
+  by?: HardhatEthersSigner;
+  receivedHash?: Hex;
+  worker?: Worker;
+  signature?: Signature;
+};
 
 /** Opens a dispute, by default by the gateway. */
 export async function sendDispute(world: World, job: Job, options: DisputeOptions = {}) {
   const completion = completionOf(job, options);
-  const signature = await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion);
+  const signature =
+    options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
   return await world.escrow
     .connect(options.by ?? world.gateway)
     .openDispute(options.receivedHash ?? OTHER_HASH, completion, signature);
 }
 
-export type DisputedJob = Job & { openedAt: number };
+export type DisputedJob = Job & { openedAt: number; ruleFrom: number };
 
 /** Settled, then disputed. */
 export async function disputedJob(world: World, options: DisputeOptions = {}): Promise<DisputedJob> {
-  const job = await settledJob(world);
-  await sendDispute(world, job, options);
-  return { ...job, openedAt: await now() };
+  return await disputed(world, await settledJob(world), options);
 }
 
-/** Proven by the slow path, then disputed. */
+/** Proven by the slow path, then disputed; by the gateway for a bond of 60 credits of the reserve. */
 export async function disputedProvenJob(world: World, options: DisputeOptions = {}): Promise<DisputedJob> {
-  const job = await provenJob(world);
+  return await disputed(world, await provenJob(world), options);
+}
+
+async function disputed(world: World, job: Job, options: DisputeOptions): Promise<DisputedJob> {
   await sendDispute(world, job, options);
-  return { ...job, openedAt: await now() };
+  const { openedAt, ruleFrom } = await world.escrow.disputeOf(job.id);
+  return { ...job, openedAt: Number(openedAt), ruleFrom: Number(ruleFrom) };
+}
+
+/** The wallet adds its hash to the gateway's dispute. */
+export async function sendJoin(world: World, job: Job, receivedHash: Hex = OTHER_HASH) {
+  return await world.escrow.connect(world.client).joinDispute(job.id, receivedHash);
 }
 
 /** One arbiter's vote. */
@@ -60,8 +74,15 @@ export async function sendVote(world: World, job: Job, ruling: number, arbiter =
   return await world.panel.connect(arbiter).vote(job.id, ruling);
 }
 
-/** Two votes of three: the second one rules. Returns the ruling transaction. */
+/** The next block is the first one in which votes on the job's dispute count, if that is still to come. */
+export async function waitForVotes(world: World, job: Job): Promise<void> {
+  const ruleFrom = Number((await world.escrow.disputeOf(job.id)).ruleFrom);
+  if (ruleFrom > (await now()) + 1) await nextBlockAt(ruleFrom);
+}
+
+/** Two votes of three as soon as they count: the second one rules. Returns the ruling transaction. */
 export async function sendRuling(world: World, job: Job, ruling: number) {
+  await waitForVotes(world, job);
   await sendVote(world, job, ruling, world.arbiters[0]);
   return await sendVote(world, job, ruling, world.arbiters[1]);
 }
@@ -80,12 +101,9 @@ export async function sendEquivocation(
   worker = world.worker,
 ) {
   const completions = [completionOf(job), completionOf(job, second)] as const;
-  const signatures = await Promise.all(
-    completions.map((completion) => signCompletion(world.escrow, worker.key, completion)),
-  );
-  const [first, other] = signatures as [
-    Awaited<ReturnType<typeof signCompletion>>,
-    Awaited<ReturnType<typeof signCompletion>>,
+  const [first, other] = [
+    await signCompletion(world.escrow, worker.key, completions[0]),
+    await signCompletion(world.escrow, worker.key, completions[1]),
   ];
   return await world.escrow.connect(world.stranger).proveEquivocation(completions[0], first, completions[1], other);
 }
@@ -94,6 +112,5 @@ export { acknowledgedJob, provenJob };
 
 /** The stored dispute, by field name. */
 export async function storedDispute(world: World, job: Job): Promise<Record<string, unknown>> {
-  const dispute = await world.escrow.disputeOf(job.id);
-  return (dispute as unknown as { toObject(): Record<string, unknown> }).toObject();
+  return fieldsOf(await world.escrow.disputeOf(job.id));
 }

@@ -2,7 +2,7 @@
 import { ethers } from "./chain.ts";
 
 /** The escrow's factory, linked to a dispute library. */
-export async function escrowFactory() {
-  const DisputeLogic = await (await ethers.deployContract("DisputeLogic")).getAddress();
-  return await ethers.getContractFactory("InferenceEscrow", { libraries: { DisputeLogic } });
+export async function escrowFactory(on = ethers) {
+  const DisputeLogic = await (await on.deployContract("DisputeLogic")).getAddress();
+  return await on.getContractFactory("InferenceEscrow", { libraries: { DisputeLogic } });
 }

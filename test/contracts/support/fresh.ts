@@ -10,7 +10,19 @@ async function bare() {
 async function world() {
   return await deployWorld();
 }
+async function worldWithoutReserve() {
+  return await deployWorld({}, 0);
+}
+async function hostileWorld() {
+  return await deployHostileWorld();
+}
+async function hostileWorldWithoutReserve() {
+  return await deployHostileWorld(0);
+}
 
 export const freshBare = () => freshly(bare);
 export const freshWorld = () => freshly(world);
-export const freshHostileWorld = () => freshly(deployHostileWorld);
+export const freshHostileWorld = () => freshly(hostileWorld);
+/** Without a reserve: what an operator owes, the treasury pays. */
+export const freshWorldWithoutReserve = () => freshly(worldWithoutReserve);
+export const freshHostileWorldWithoutReserve = () => freshly(hostileWorldWithoutReserve);

@@ -48,6 +48,7 @@ export async function attacksOn(world: World, job: Job, answered: boolean): Prom
   const attacks: Record<string, string> = {
     acknowledge: code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job))]),
     refund: code.encodeFunctionData("refund", [job.id]),
+    joinDispute: code.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]),
     expire: code.encodeFunctionData("expire", [job.id]),
     collectDebt: code.encodeFunctionData("collectDebt", [job.id]),
     "claim of the worker": code.encodeFunctionData("claim", [worker.payout]),

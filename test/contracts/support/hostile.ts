@@ -1,7 +1,7 @@
 /** A world whose stablecoin misbehaves on demand. */
 import { getAddress } from "viem";
 import { ethers } from "./chain.ts";
-import { deployWorld } from "./world.ts";
+import { deployWorld, RESERVE_CREDITS } from "./world.ts";
 
 /** Numbers of `Behaviour` in HostileStablecoin.sol. */
 export const Behaviour = {
@@ -15,9 +15,9 @@ export const Behaviour = {
   ReturnBomb: 7,
 } as const;
 
-export async function deployHostileWorld() {
+export async function deployHostileWorld(reserve = RESERVE_CREDITS) {
   const hostile = await ethers.deployContract("HostileStablecoin");
-  const world = await deployWorld({ stablecoin: getAddress(await hostile.getAddress()) });
+  const world = await deployWorld({ stablecoin: getAddress(await hostile.getAddress()) }, reserve);
   return { ...world, hostile };
 }
 

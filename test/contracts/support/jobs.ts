@@ -5,6 +5,8 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { jobId } from "./actors.ts";
 import { nextBlockAt, now } from "./chain.ts";
+import { accountWith, usageWith } from "./events.ts";
+import { fieldsOf } from "./fields.ts";
 import { type Signature, signAcknowledgement, signAssignment, signCompletion } from "./sign.ts";
 import { CLIENT_CREDITS, MODEL, type Worker, type World } from "./world.ts";
 
@@ -73,7 +75,6 @@ export async function sendAcknowledge(world: World, job: Job, options: Acknowled
 
 export type CompleteOptions = Partial<Completion> & {
   worker?: Worker;
-  attempt?: number;
   countedTokens?: number;
   wallet?: string;
   gateway?: HardhatEthersSigner;
@@ -97,11 +98,11 @@ export async function completeArgs(world: World, job: Job, options: CompleteOpti
   const completion = completionOf(job, options);
   const signature =
     options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
-  const { attempt = 1, countedTokens = completion.completionTokens, wallet = world.client.address } = options;
-  return [completion, countedTokens, signature, attempt, wallet] as const;
+  const { countedTokens = completion.completionTokens, wallet = world.client.address } = options;
+  return [completion, countedTokens, signature, wallet] as const;
 }
 
-/** The gateway's fast path. */
+/** The gateway's fast path: from Locked it is the whole settlement. */
 export async function sendComplete(world: World, job: Job, options: CompleteOptions = {}) {
   const args = await completeArgs(world, job, options);
   return await world.escrow.connect(options.gateway ?? world.gateway).complete(...args);
@@ -121,13 +122,15 @@ export async function sendFinalize(world: World, job: Job, overrides: Partial<Co
   return await world.escrow.connect(world.stranger).finalize(completionOf(job, overrides));
 }
 
-/** What `JobSettled` says of a `lockJob` job charged for `completionOf`: 60 of 80 credits, a tenth of them the fee. */
-export function settledValues({ client, worker }: World, { id }: Job) {
-  const [tokens, credits, returned] = [3_000, 60, LOCK_CREDITS - 60];
-  const [workerUnits, feeUnits] = [540_000, 60_000];
-  const balance = [CLIENT_CREDITS - credits, 0];
-  const charge = [tokens, tokens, credits, returned, workerUnits, feeUnits];
-  return [id, client.address, worker.key.address, PROOF_HASH, 12, ...charge, ...balance] as const;
+/** What `JobSettled` says of a `lockJob` job charged for `completionOf`: 60 of 80 credits. */
+export async function settledValues(world: World, job: Job, signature?: Signature) {
+  const { escrow, client, worker } = world;
+  const completion = completionOf(job);
+  const { promptTokens, completionTokens, completedAt } = completion;
+  const { r, vs } = signature ?? (await signCompletion(escrow, worker.key, completion));
+  const usage = usageWith({ promptTokens, completionTokens, billedTokens: completionTokens, completedAt });
+  const account = accountWith({ free: CLIENT_CREDITS - 60, escrowed: 0 });
+  return [job.id, client.address, worker.key.address, PROOF_HASH, 60, usage, r, vs, account] as const;
 }
 
 /** Locked and acknowledged. */
@@ -147,6 +150,5 @@ export async function provenJob(world: World, options: ProofOptions = {}): Promi
 
 /** The stored job, by field name. */
 export async function storedJob(world: World, id: Hex): Promise<Record<string, bigint>> {
-  const job = await world.escrow.jobOf(id);
-  return (job as unknown as { toObject(): Record<string, bigint> }).toObject();
+  return fieldsOf(await world.escrow.jobOf(id));
 }

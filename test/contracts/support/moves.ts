@@ -1,7 +1,7 @@
 /** Every call that could move a job, and what it does from every state. */
 
 import { now } from "./chain.ts";
-import { Ruling, sendDispute, sendEquivocation, sendVote } from "./disputes.ts";
+import { Ruling, sendDispute, sendEquivocation, sendJoin, sendVote } from "./disputes.ts";
 import { actingAs } from "./impersonate.ts";
 import { type Job, sendAcknowledge, sendComplete, sendFinalize, sendLock, sendProof } from "./jobs.ts";
 import { STATES, type State, type Status } from "./states.ts";
@@ -19,6 +19,8 @@ export type Move = {
 
 const WRONG = "Job_WrongState";
 const LATE = "Job_TooLate";
+/** From then on votes count on every dispute in these tests: the operator's dispute of a proven job waits longest. */
+const VOTES = 30 + 3_600;
 /** A full day of arbitration after the latest opening in these tests. */
 const DAY_AND_MORE = 86_400 + 3_600;
 
@@ -40,9 +42,30 @@ const disputable: Partial<Record<State, Outcome>> = {
 };
 const unanswered = (end: Status): Partial<Record<State, Outcome>> => ({
   Locked: end,
-  "Locked again after an equivocation": end,
   Acknowledged: end,
 });
+/** A ruling on each kind of dispute: of a settled job and of a proven one. */
+const disputes = (settled: Outcome, proven: Outcome): Partial<Record<State, Outcome>> => ({
+  "Disputed after its settlement": settled,
+  "Disputed after its settlement by its wallet": settled,
+  "Disputed after its settlement, its worker equivocated": settled,
+  "Disputed after an equivocation": settled,
+  "Disputed again after an equivocation": settled,
+  "Disputed after its proof": proven,
+  "Disputed after its proof by its wallet": proven,
+});
+/** States that equivocations brought about: a second slash is refused. */
+const SLASHED: Partial<Record<State, Outcome>> = {
+  "Settled, its worker equivocated": "Registry_AlreadySlashed",
+  "Settled, its dispute after an equivocation rejected": "Registry_AlreadySlashed",
+  "Disputed after its settlement, its worker equivocated": "Registry_AlreadySlashed",
+  "Disputed after an equivocation": "Registry_AlreadySlashed",
+  "Disputed again after an equivocation": "Registry_AlreadySlashed",
+  "Refunded, the worker at fault": "Registry_AlreadySlashed",
+  "Refunded after its acknowledgement, its worker equivocated": "Registry_AlreadySlashed",
+  "Refunded after its proof, its worker equivocated": "Registry_AlreadySlashed",
+  "Refunded after its proof, its worker equivocated in the dispute": "Registry_AlreadySlashed",
+};
 
 export const MOVES: readonly Move[] = [
   {
@@ -55,7 +78,6 @@ export const MOVES: readonly Move[] = [
     send: async (world, job) => sendAcknowledge(world, job, await offer(world.worker, 1)),
     from: from(WRONG, {
       Locked: "Acknowledged",
-      "Locked again after an equivocation": "Job_AttemptTaken",
       Acknowledged: "same",
     }),
   },
@@ -65,11 +87,10 @@ export const MOVES: readonly Move[] = [
     from: from(WRONG, unanswered("Acknowledged")),
   },
   {
-    name: "complete, first attempt",
+    name: "complete",
     send: (world, job) => sendComplete(world, job),
     from: from(WRONG, {
       Locked: "Settled",
-      "Locked again after an equivocation": "Job_AttemptTaken",
       Acknowledged: "Settled",
       Proven: "Settled",
       "Proven, its dispute rejected": "Settled",
@@ -77,12 +98,21 @@ export const MOVES: readonly Move[] = [
       "Settled by finalization": "same",
       "Settled, its dispute rejected": "same",
       "Settled, its dispute expired": "same",
+      "Settled, its worker equivocated": "same",
+      "Settled, its dispute after an equivocation rejected": "same",
+      // It never had a worker.
+      Refunded: "Job_NotTheWorker",
     }),
   },
   {
-    name: "complete, a rival's higher attempt",
-    send: (world, job) => sendComplete(world, job, { worker: world.rival, attempt: 2 }),
-    from: from(WRONG, unanswered("Settled")),
+    name: "complete by another signer of the operator",
+    send: (world, job) => sendComplete(world, job, { gateway: world.secondGateway, worker: world.rival }),
+    from: from("Job_NotTheWorker", { None: WRONG, Locked: "Settled" }),
+  },
+  {
+    name: "complete by a signer of another operator",
+    send: (world, job) => sendComplete(world, job, { gateway: world.otherGateway }),
+    from: from("Job_NotItsOperator", { None: WRONG }),
   },
   {
     name: "submitProof",
@@ -101,10 +131,20 @@ export const MOVES: readonly Move[] = [
     from: from(WRONG, unanswered("Failed")),
   },
   {
-    name: "refund by its gateway",
+    name: "fail by another signer of the operator",
+    send: (world, job) => world.escrow.connect(world.secondGateway).fail(job.id, 0),
+    from: from(WRONG, unanswered("Failed")),
+  },
+  {
+    name: "fail by a signer of another operator",
+    send: (world, job) => world.escrow.connect(world.otherGateway).fail(job.id, 0),
+    from: from("Job_NotItsOperator", { None: WRONG }),
+  },
+  {
+    name: "refund by another signer of the operator",
     after: 121,
-    send: (world, job) => world.escrow.connect(world.gateway).refund(job.id),
-    // The job that does not exist is no gateway's: the time for strangers applies, which began long ago.
+    send: (world, job) => world.escrow.connect(world.secondGateway).refund(job.id),
+    // The job that does not exist is no operator's: the time for strangers applies, which began long ago.
     from: from(WRONG, unanswered("Refunded")),
   },
   {
@@ -113,53 +153,84 @@ export const MOVES: readonly Move[] = [
     send: (world, job) => world.escrow.connect(world.stranger).refund(job.id),
     from: from(WRONG, unanswered("Refunded")),
   },
-  { name: "openDispute by its gateway", send: (world, job) => sendDispute(world, job), from: from(WRONG, disputable) },
+  {
+    name: "openDispute by its operator",
+    send: (world, job) => sendDispute(world, job),
+    from: from(WRONG, {
+      ...disputable,
+      "Settled, its worker equivocated": "Dispute_NotAParty",
+      "Settled, its dispute after an equivocation rejected": "Dispute_NotAParty",
+    }),
+  },
   {
     name: "openDispute by its wallet",
     send: (world, job) => sendDispute(world, job, { by: world.client }),
-    from: from(WRONG, disputable),
+    from: from(WRONG, {
+      ...disputable,
+      "Settled, its worker equivocated": "Disputed",
+      "Settled, its dispute after an equivocation rejected": "Dispute_AlreadyOpened",
+    }),
+  },
+  {
+    name: "joinDispute",
+    send: (world, job) => sendJoin(world, job),
+    from: from(WRONG, {
+      ...disputes("Dispute_AlreadyJoined", "Dispute_AlreadyJoined"),
+      "Disputed after its settlement": "Disputed",
+      "Disputed after its settlement, its worker equivocated": "Disputed",
+      "Disputed after its proof": "Disputed",
+    }),
   },
   {
     name: "vote, the first of two",
+    after: VOTES,
     send: (world, job) => sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[2]),
-    from: from("Panel_NotOpen", { "Disputed after its settlement": "same", "Disputed after its proof": "same" }),
+    from: from("Panel_NotOpen", disputes("same", "same")),
   },
   {
     name: "rule: worker at fault",
+    after: VOTES,
     send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.WorkerAtFault),
-    from: from(WRONG, { "Disputed after its settlement": "Refunded", "Disputed after its proof": "Refunded" }),
+    from: from(WRONG, disputes("Refunded", "Refunded")),
   },
   {
     name: "rule: gateway at fault",
+    after: VOTES,
     send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.GatewayAtFault),
-    from: from(WRONG, { "Disputed after its settlement": "Refunded", "Disputed after its proof": "Refunded" }),
+    from: from(WRONG, disputes("Refunded", "Refunded")),
   },
   {
     name: "rule: rejected",
+    after: VOTES,
     send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.Rejected),
-    from: from(WRONG, { "Disputed after its settlement": "Settled", "Disputed after its proof": "Proven" }),
+    from: from(WRONG, disputes("Settled", "Proven")),
   },
   {
     name: "expire",
     after: DAY_AND_MORE,
     send: (world, job) => world.escrow.connect(world.stranger).expire(job.id),
-    from: from(WRONG, { "Disputed after its settlement": "Settled", "Disputed after its proof": "Refunded" }),
+    from: from(WRONG, disputes("Settled", "Refunded")),
   },
   {
     name: "proveEquivocation",
     send: (world, job) => sendEquivocation(world, job),
-    from: from("Refunded", {
+    from: from("Settled", {
+      ...SLASHED,
       None: WRONG,
       Locked: WRONG,
-      "Locked again after an equivocation": WRONG,
-      Acknowledged: "Locked",
+      Acknowledged: "Refunded",
+      Proven: "Refunded",
+      "Proven, its dispute rejected": "Refunded",
       "Settled, its dispute expired": LATE,
+      "Disputed after its settlement": "Disputed",
+      "Disputed after its settlement by its wallet": "Disputed",
+      "Disputed after its proof": "Refunded",
+      "Disputed after its proof by its wallet": "Refunded",
       Failed: "Failed",
       // It never had a worker.
       Refunded: WRONG,
-      "Refunded, the worker at fault": "Registry_AlreadySlashed",
+      "Refunded, the gateway at fault": "Refunded",
       "Refunded after its proof, the dispute expired": LATE,
-      "Refunded after an equivocation": "Registry_AlreadySlashed",
     }),
   },
   {

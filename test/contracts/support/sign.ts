@@ -1,10 +1,12 @@
 /** Messages of a job, signed by protocol/messages.ts: what the tests accept is what gateways and workers send. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import { getAddress, type Hex } from "viem";
+import { getAddress, type Hex, zeroHash } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import {
   type Acknowledgement,
   type Assignment,
+  type Authorization,
+  authorizationTypes,
   type Completion,
   compactSignature,
   escrowDomain,
@@ -14,6 +16,9 @@ import { CHAIN_ID } from "./world.ts";
 
 export type Signature = { r: Hex; vs: Hex };
 type Escrow = { getAddress(): Promise<string> };
+
+/** For calls that do not look at a signature. */
+export const NO_SIGNATURE: Signature = { r: zeroHash, vs: zeroHash };
 
 /** EIP-2612, for `signTypedData`. */
 export const PERMIT_TYPES = {
@@ -51,6 +56,17 @@ export async function signCompletion(escrow: Escrow, key: PrivateKeyAccount, mes
   const domain = await domainOf(escrow);
   return compactSignature(
     await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }),
+  );
+}
+
+export async function signAuthorization(
+  escrow: Escrow,
+  key: PrivateKeyAccount,
+  message: Authorization,
+): Promise<Signature> {
+  const domain = await domainOf(escrow);
+  return compactSignature(
+    await key.signTypedData({ domain, types: authorizationTypes, primaryType: "Authorization", message }),
   );
 }
 

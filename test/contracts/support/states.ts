@@ -2,9 +2,11 @@
 import { jobId } from "./actors.ts";
 import { nextBlockAt, now } from "./chain.ts";
 import {
+  type DisputedJob,
   disputedJob,
   disputedProvenJob,
   Ruling,
+  sendDispute,
   sendEquivocation,
   sendExpire,
   sendRuling,
@@ -13,7 +15,7 @@ import {
 import { acknowledgedJob, type Job, lockJob, provenJob, sendFinalize } from "./jobs.ts";
 import type { World } from "./world.ts";
 
-/** Names of `JobStatus` in JobTypes.sol, by number. */
+/** Names of `JobStatus` in Types.sol, by number. */
 export const STATUSES = [
   "None",
   "Locked",
@@ -26,21 +28,36 @@ export const STATUSES = [
 ] as const;
 export type Status = (typeof STATUSES)[number];
 
-async function ruled(world: World, ruling: number, enter = disputedJob): Promise<Job> {
+type Enter = (world: World) => Promise<Job>;
+type Dispute = (world: World) => Promise<DisputedJob>;
+
+const byWallet = (world: World) => ({ by: world.client });
+/** Disputes of the wallet can be ruled at once, in time for whatever else the job's own deadlines allow. */
+const disputedByWallet: Dispute = (world) => disputedJob(world, byWallet(world));
+const provenDisputedByWallet: Dispute = (world) => disputedProvenJob(world, byWallet(world));
+
+async function ruled(world: World, ruling: number, enter: Enter): Promise<Job> {
   const job = await enter(world);
   await sendRuling(world, job, ruling);
   return job;
 }
 
-async function expired(world: World, enter = disputedJob): Promise<Job> {
+async function expired(world: World, enter: Dispute): Promise<Job> {
   const job = await enter(world);
   await sendExpire(world, job);
   return job;
 }
 
-async function equivocated(world: World, enter: (world: World) => Promise<Job>): Promise<Job> {
+async function equivocated(world: World, enter: Enter): Promise<Job> {
   const job = await enter(world);
   await sendEquivocation(world, job);
+  return job;
+}
+
+/** The wallet's dispute without a bond, after its worker equivocated. */
+async function disputedAfterEquivocation(world: World, enter: Enter): Promise<Job> {
+  const job = await equivocated(world, enter);
+  await sendDispute(world, job, byWallet(world));
   return job;
 }
 
@@ -48,10 +65,9 @@ async function equivocated(world: World, enter: (world: World) => Promise<Job>):
 export const STATES = {
   None: async () => ({ id: jobId(), lockedAt: await now() }),
   Locked: (world) => lockJob(world),
-  "Locked again after an equivocation": (world) => equivocated(world, (w) => acknowledgedJob(w)),
   Acknowledged: (world) => acknowledgedJob(world),
   Proven: (world) => provenJob(world),
-  "Proven, its dispute rejected": (world) => ruled(world, Ruling.Rejected, disputedProvenJob),
+  "Proven, its dispute rejected": (world) => ruled(world, Ruling.Rejected, provenDisputedByWallet),
   Settled: settledJob,
   "Settled by finalization": async (world) => {
     const job = await provenJob(world);
@@ -59,10 +75,19 @@ export const STATES = {
     await sendFinalize(world, job);
     return job;
   },
-  "Settled, its dispute rejected": (world) => ruled(world, Ruling.Rejected),
-  "Settled, its dispute expired": (world) => expired(world),
+  "Settled, its dispute rejected": (world) => ruled(world, Ruling.Rejected, disputedJob),
+  "Settled, its dispute expired": (world) => expired(world, disputedJob),
+  "Settled, its worker equivocated": (world) => equivocated(world, settledJob),
+  "Settled, its dispute after an equivocation rejected": (world) =>
+    ruled(world, Ruling.Rejected, (w) => disputedAfterEquivocation(w, settledJob)),
   "Disputed after its settlement": (world) => disputedJob(world),
+  "Disputed after its settlement by its wallet": disputedByWallet,
+  "Disputed after its settlement, its worker equivocated": (world) => equivocated(world, disputedJob),
+  "Disputed after an equivocation": (world) => disputedAfterEquivocation(world, settledJob),
+  "Disputed again after an equivocation": (world) =>
+    disputedAfterEquivocation(world, (w) => ruled(w, Ruling.Rejected, disputedJob)),
   "Disputed after its proof": (world) => disputedProvenJob(world),
+  "Disputed after its proof by its wallet": provenDisputedByWallet,
   Failed: async (world) => {
     const job = await acknowledgedJob(world);
     await world.escrow.connect(world.gateway).fail(job.id, 0);
@@ -74,11 +99,14 @@ export const STATES = {
     await world.escrow.connect(world.gateway).refund(job.id);
     return job;
   },
-  "Refunded, the worker at fault": (world) => ruled(world, Ruling.WorkerAtFault),
-  "Refunded, the gateway at fault": (world) => ruled(world, Ruling.GatewayAtFault),
+  "Refunded, the worker at fault": (world) => ruled(world, Ruling.WorkerAtFault, disputedJob),
+  "Refunded, the gateway at fault": (world) => ruled(world, Ruling.GatewayAtFault, disputedJob),
   "Refunded after its proof, the dispute expired": (world) => expired(world, disputedProvenJob),
-  "Refunded after an equivocation": (world) => equivocated(world, settledJob),
-} satisfies Record<string, (world: World) => Promise<Job>>;
+  "Refunded after its acknowledgement, its worker equivocated": (world) =>
+    equivocated(world, (w) => acknowledgedJob(w)),
+  "Refunded after its proof, its worker equivocated": (world) => equivocated(world, provenJob),
+  "Refunded after its proof, its worker equivocated in the dispute": (world) => equivocated(world, disputedProvenJob),
+} satisfies Record<string, Enter>;
 export type State = keyof typeof STATES;
 
 /** The stored status of a job in this state. */

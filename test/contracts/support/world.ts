@@ -1,16 +1,24 @@
 /** The protocol as scripts/deploy.ts deploys it, with people in it. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import { getAddress } from "viem";
+import { getAddress, type Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { protocolModule } from "../../../contracts/ignition/protocol.ts";
 import {
+  DEFAULT_COMPENSATION_CAP,
   DEFAULT_DURATIONS,
   DEFAULT_GOVERNANCE,
   DEFAULT_MINIMUM_STAKE,
   DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "../../../contracts/ignition/settings.ts";
-import { compactSignature, enrollmentTypes, registryDomain } from "../../../protocol/messages.ts";
+import {
+  compactSignature,
+  enrollmentTypes,
+  escrowDomain,
+  registryDomain,
+  signerConsentTypes,
+} from "../../../protocol/messages.ts";
+import { decodePayee } from "../../../protocol/words.ts";
 import { signingKey, someAddress } from "./actors.ts";
 import { ethers, ignition } from "./chain.ts";
 
@@ -21,19 +29,27 @@ export const MODEL = 1;
 export const OTHER_MODEL = 5;
 /** Stake unit: a millionth of an SVC. */
 export const STAKE_UNIT = 10n ** 12n;
+/** The operator that the tests' wallets choose; `gateway` and `secondGateway` sign for it. */
+export const OPERATOR = 1;
+/** The operator of `otherGateway`. */
+export const OTHER_OPERATOR = 2;
 /** Credits of the client in a new world. */
 export const CLIENT_CREDITS = 10_000;
+/** Credits of the first operator's reserve in a new world; the other operator has none. */
+export const RESERVE_CREDITS = 100_000;
 
 /** A registered worker. */
 export type Worker = { key: PrivateKeyAccount; owner: HardhatEthersSigner; payout: string; id: number };
 export type World = Awaited<ReturnType<typeof deployWorld>>;
 
-/** Deploys everything; nobody has credits or stake yet. */
+/** Deploys everything, with the signers of both operators; nobody has credits or stake yet. */
 export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
-  const [deployer, guardian, gateway, otherGateway, stranger, client, workerOwner, ...others] =
+  const [deployer, guardian, gateway, otherGateway, stranger, client, workerOwner, operatorAdmin, ...rest] =
     await ethers.getSigners();
+  const [otherAdmin, secondGateway, ...others] = rest;
   if (!deployer || !guardian || !gateway || !otherGateway || !stranger || !client || !workerOwner)
     throw new Error("too few accounts");
+  if (!operatorAdmin || !otherAdmin || !secondGateway) throw new Error("too few accounts");
   const arbiters = others.slice(-3);
   const settings: ProtocolSettings = {
     deployer: getAddress(deployer.address),
@@ -41,8 +57,9 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     guardian: getAddress(guardian.address),
     serviceTokenHolder: getAddress(deployer.address),
     stablecoin: null,
-    gateways: [getAddress(gateway.address), getAddress(otherGateway.address)],
+    operators: [getAddress(operatorAdmin.address), getAddress(otherAdmin.address)],
     feeBps: 1_000,
+    compensationCap: DEFAULT_COMPENSATION_CAP,
     minimumStake: DEFAULT_MINIMUM_STAKE,
     slashAmount: DEFAULT_SLASH_AMOUNT,
     arbiters: arbiters.map(({ address }) => getAddress(address)),
@@ -52,11 +69,14 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     ...overrides,
   };
   const deployed = await ignition.deploy(protocolModule(settings));
-  return {
+  const world = {
     settings,
     owner: deployer,
     guardian,
+    operatorAdmin,
     gateway,
+    secondGateway,
+    otherAdmin,
     otherGateway,
     stranger,
     client,
@@ -73,25 +93,67 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     registry: await ethers.getContractAt("WorkerRegistry", deployed.registry),
     escrow: await ethers.getContractAt("InferenceEscrow", deployed.escrow),
   };
+  await addSigners(world, OPERATOR, operatorAdmin, [gateway, secondGateway]);
+  await addSigners(world, OTHER_OPERATOR, otherAdmin, [otherGateway]);
+  return world;
 }
 
 export type BareWorld = Awaited<ReturnType<typeof deployBare>>;
+type Escrow = BareWorld["escrow"];
 
-/** With a client of 10,000 credits and two workers that host every launch model. */
-export async function deployWorld(overrides: Partial<ProtocolSettings> = {}) {
+/** With a client of 10,000 credits, a reserve and two workers that host every launch model. */
+export async function deployWorld(overrides: Partial<ProtocolSettings> = {}, reserve = RESERVE_CREDITS) {
   const bare = await deployBare(overrides);
+  if (reserve > 0) await fundReserve(bare, reserve);
   await buyCredits(bare, bare.client, CLIENT_CREDITS);
   const worker = await registerWorker(bare, "first worker");
   const rival = await registerWorker(bare, "second worker");
   return { ...bare, worker, rival };
 }
 
-/** Mints, approves and deposits. */
-export async function buyCredits(world: BareWorld, wallet: HardhatEthersSigner, credits: number): Promise<void> {
+/** Adds signers to an operator, each with its consent. */
+export async function addSigners(
+  { escrow }: { escrow: Escrow },
+  operator: number,
+  admin: HardhatEthersSigner,
+  added: readonly HardhatEthersSigner[],
+) {
+  const consents = await Promise.all(added.map((key) => consent({ escrow }, key, operator, admin.address)));
+  return await escrow.connect(admin).rotateSigners(operator, [...added], consents, []);
+}
+
+/** The key's consent to sign for an operator. */
+export async function consent(
+  { escrow }: { escrow: Escrow },
+  key: HardhatEthersSigner,
+  operator: number,
+  admin: string,
+) {
+  const domain = escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress()));
+  const types = { SignerConsent: [...signerConsentTypes.SignerConsent] };
+  return compactSignature((await key.signTypedData(domain, types, { operator, admin })) as Hex);
+}
+
+/** Mints, approves and adds to the first operator's reserve. */
+export async function fundReserve(world: BareWorld, credits: number, operator = OPERATOR): Promise<void> {
+  const { token, escrow, operatorAdmin } = world;
+  const units = BigInt(credits) * 10_000n;
+  await token.mint(operatorAdmin.address, units);
+  await token.connect(operatorAdmin).approve(escrow, units);
+  await escrow.connect(operatorAdmin).fundReserve(operator, credits);
+}
+
+/** Mints, approves and deposits; the wallet chooses the operator. */
+export async function buyCredits(
+  world: BareWorld,
+  wallet: HardhatEthersSigner,
+  credits: number,
+  operator = OPERATOR,
+): Promise<void> {
   const units = BigInt(credits) * 10_000n;
   await world.token.mint(wallet.address, units);
   await world.token.connect(wallet).approve(world.escrow, units);
-  await world.escrow.connect(wallet).deposit(credits);
+  await world.escrow.connect(wallet).deposit(credits, operator);
 }
 
 export type WorkerOptions = { stake?: bigint; models?: number[]; payout?: string };
@@ -111,7 +173,7 @@ export async function registerWorker(world: BareWorld, name: string, options: Wo
   await world.registry
     .connect(owner)
     .register(key.address, payout, "https://worker.example", models, stake, enrollment);
-  const id = Number((await world.registry.payeeOf(key.address)).id);
+  const id = decodePayee(await world.registry.payeeOf(key.address, 0))?.id ?? 0;
   return { key, owner, payout, id };
 }
 

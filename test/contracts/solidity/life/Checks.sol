@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Account, Dispute, Job, JobStatus} from "../../../../contracts/libraries/JobTypes.sol";
+import {Account, Dispute, Job, JobStatus, Operator} from "../../../../contracts/Types.sol";
 import {LifeHandler} from "./LifeHandler.sol";
 
 /// @notice What holds after any sequence of calls, each property under its name; the ghost ledger against the contracts.
@@ -23,7 +23,11 @@ abstract contract Checks is LifeHandler {
             units += escrow.claimableOf(walletAt(i));
         }
         for (uint256 i = 0; i < WORKERS + 3; ++i) units += escrow.claimableOf(_payeeAt(i));
-        require(sum == credits, "balances and escrowed credits are the credits owed");
+        for (uint8 i = 1; i <= OPERATORS; ++i) {
+            Operator memory operator = escrow.operatorOf(i);
+            sum += uint256(operator.reserve) + operator.held;
+        }
+        require(sum == credits, "balances, escrowed credits, reserves and held bonds are the credits owed");
         require(units == claimable, "what payees can claim is the units owed");
     }
 
@@ -35,10 +39,26 @@ abstract contract Checks is LifeHandler {
             require(account.free == ghost.free, "no balance moves but by its wallet's calls and jobs");
             require(account.escrowed == ghost.escrowed, "escrow is the open jobs and bonds of its wallet");
             require(account.openDisputes == ghost.openDisputes, "open disputes are counted");
+            require(account.operator == ghost.operator, "the operator is the wallet's choice");
+            uint256 flags = (ghost.frozen ? 1 : 0) | (ghost.limited ? 2 : 0) | (ghost.authorized ? 4 : 0);
+            require(account.flags == flags && account.dailyLimit == ghost.limit, "so are its switches");
             if (account.spentDay == ghost.lastLockDay) {
                 require(account.spentToday == ghost.spent[ghost.lastLockDay], "the day's spending is counted");
             }
             _checkPayee(wallet);
+        }
+    }
+
+    function checkReservesAreTheirOperators() external view {
+        for (uint8 i = 1; i <= OPERATORS; ++i) {
+            Operator memory operator = escrow.operatorOf(i);
+            OperatorGhost storage ghost = operators[i];
+            require(operator.reserve == ghost.reserve, "no reserve moves but by its rules");
+            require(operator.held == ghost.held, "what is held are the bonds of open disputes");
+            require(
+                operator.leaving == ghost.leaving && operator.leavesAt == ghost.leavesAt,
+                "what leaves was announced"
+            );
         }
     }
 
@@ -90,12 +110,18 @@ abstract contract Checks is LifeHandler {
         require(job.feeBps <= 2_000, "no job pays more than the highest fee");
         _checkEscrow(ghost, job);
         _checkDraw(ghost);
-        (uint256 debt, ) = escrow.debtOf(jobId);
-        require(debt == ghost.debt, "what the treasury owes is known");
+        (uint256 granted, uint256 paid, bool toWorker) = escrow.compensationOf(jobId);
+        require(granted == ghost.granted && paid == ghost.paid, "what the treasury owes and paid is known");
+        require(granted == 0 || toWorker == ghost.toWorker, "and whom");
         (uint32 worker, ) = registry.slashOf(jobId);
-        require((worker != 0) == (ghost.slashes == 1) && ghost.slashes <= 1, "a job is slashed for once");
+        require(worker == (ghost.slashes == 0 ? 0 : ghost.worker), "its worker is slashed for a job");
+        require(ghost.slashes <= 1, "once");
         Dispute memory dispute = escrow.disputeOf(jobId);
-        require((dispute.openedAt != 0) == ghost.disputed, "a job is disputed once");
+        require((dispute.openedAt != 0) == (ghost.dispute.count != 0), "a dispute is one that was opened");
+        require(
+            ghost.dispute.count < 2 || (ghost.dispute.count == 2 && ghost.dispute.afterEquivocation),
+            "a job is disputed once, and once more after an equivocation"
+        );
     }
 
     /// @dev The escrow of a job leaves it once: for its payees, or back.
@@ -104,7 +130,7 @@ abstract contract Checks is LifeHandler {
             ghost.status == JobStatus.Locked ||
                 ghost.status == JobStatus.Acknowledged ||
                 ghost.status == JobStatus.Proven ||
-                (ghost.status == JobStatus.Disputed && ghost.fromProven);
+                (ghost.status == JobStatus.Disputed && ghost.dispute.fromProven);
         if (open) {
             require(ghost.ends == 0 && job.credits == ghost.locked, "an open job has its whole escrow");
             return;
@@ -115,14 +141,16 @@ abstract contract Checks is LifeHandler {
         require(job.credits == (returned ? ghost.locked : ghost.charged), "never refunded and proven both");
     }
 
-    /// @dev Whoever colludes, client and worker: the treasury pays back no more than the job's own fee, unless a full slash was taken
-    ///      for the job or a quorum blamed the gateway; and never more than the charge.
+    /// @dev Whoever colludes, client and worker: the treasury pays back no more than the job's own fee, unless a quorum blamed the
+    ///      worker, of whom a full slash was taken, or the gateway; and never more than the charge.
     function _checkDraw(JobGhost storage ghost) private view {
-        uint256 owed = ghost.drawn + ghost.debt;
-        if (owed == 0) return;
-        uint256 credits = ghost.fromProven ? ghost.proof : ghost.charged;
-        require(owed <= credits * 10_000, "a job costs the treasury its charge at most");
-        bool covered = (ghost.slashes == 1 && ghost.fullSlash) || uint8(ghost.ruling) == 2;
-        require(covered || owed <= credits * ghost.fee, "collusion takes no more than fees and lost stake");
+        require(ghost.paid <= ghost.granted, "paid is what was granted");
+        if (ghost.granted == 0) return;
+        DisputeGhost storage dispute = ghost.dispute;
+        uint256 credits = ghost.toWorker ? ghost.proof : ghost.charged;
+        require(ghost.granted <= credits * 10_000, "a job costs the treasury its charge at most");
+        bool covered =
+            uint8(dispute.ruling) == 2 || (uint8(dispute.ruling) == 1 && ghost.slashes == 1 && ghost.fullSlash);
+        require(covered || ghost.granted <= credits * ghost.fee, "collusion takes no more than the job's fee");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Completion, JobStatus, Ruling} from "../../../../contracts/libraries/JobTypes.sol";
+import {Completion, JobStatus, Ruling, Signature} from "../../../../contracts/Types.sol";
 import {VM, within} from "../Vm.sol";
 import {JobHandler} from "./JobHandler.sol";
 
@@ -11,58 +11,81 @@ abstract contract DisputeHandler is JobHandler {
     uint256 internal constant DISPUTED = 1 << uint8(JobStatus.Disputed);
     uint256 internal constant BOND = 100;
 
-    mapping(bytes16 jobId => mapping(Ruling => uint256)) private _votes;
-    mapping(bytes16 jobId => mapping(address arbiter => bool)) private _hasVoted;
+    mapping(bytes32 dispute => mapping(Ruling => uint256)) private _votes;
+    mapping(bytes32 dispute => mapping(address arbiter => Ruling)) private _voteOf;
 
-    function openDispute(uint256 which, bool byGateway) public {
+    /// @notice A proven Completion without any signature, another one with the worker's.
+    function openDispute(uint256 which, bool byOperator) public {
         bytes16 jobId = _jobIn(which, SETTLED | PROVEN);
-        JobGhost storage job = ghosts[jobId];
         if (jobId == 0) return;
-        Wallet storage wallet = wallets[job.wallet];
-        bool allowed =
-            !job.disputed && block.timestamp < job.due && (byGateway ? wallet.openDisputes < 8 : wallet.free >= BOND);
-        // Beforehand, or its calls would be the ones that are pranked.
+        JobGhost storage job = ghosts[jobId];
+        DisputeGhost memory dispute = _newDispute(job, byOperator);
+        bool allowed = _mayOpen(job, dispute);
         Completion memory completion = job.completion;
-        address by = byGateway ? gateway : job.wallet;
-        bytes32 receivedHash = ~completion.proofHash;
-        uint256 worker = FIRST_WORKER_KEY + job.worker - 1;
-        (bytes32 r, bytes32 vs) = _signature(worker, completion);
+        Signature memory signature;
+        if (!job.proven) signature = signCompletion(FIRST_WORKER_KEY + job.worker - 1, completion);
+        address by = byOperator ? gatewayOf(job.operator) : job.wallet;
         VM.prank(by);
         (bool ok, ) = address(escrow).call(
-            abi.encodeWithSelector(escrow.openDispute.selector, receivedHash, completion, r, vs)
+            abi.encodeCall(escrow.openDispute, (~completion.proofHash, completion, signature))
         );
         require(ok == allowed, "a dispute out of time, of its limits or a second time, or a legal one refused");
-        if (!ok) return;
-        (job.disputed, job.byGateway, job.arbiterSet) = (true, byGateway, arbiterSet);
-        job.fromProven = job.status == JobStatus.Proven;
-        (job.status, job.due) = (JobStatus.Disputed, block.timestamp + ARBITRATION);
-        if (byGateway) {
-            wallet.openDisputes += 1;
-        } else {
-            job.bond = BOND;
-            wallet.free -= BOND;
-            wallet.escrowed += BOND;
+        if (!ok) {
+            done["dispute refused"] += 1;
+            return;
         }
+        _opened(job, dispute);
         touched = jobId;
-        done[job.fromProven ? "dispute proven" : "dispute settled"] += 1;
+        done[dispute.fromProven ? "dispute proven" : "dispute settled"] += 1;
+        if (dispute.afterEquivocation) done["dispute after equivocation"] += 1;
     }
 
-    /// @notice One arbiter of the pinned set; the second equal vote rules.
+    /// @notice The wallet's own hash, in the operator's dispute: once, and before the panel may rule.
+    function joinDispute(uint256 which) public {
+        bytes16 jobId = _jobIn(which, DISPUTED);
+        if (jobId == 0) return;
+        JobGhost storage job = ghosts[jobId];
+        bool allowed = job.dispute.byOperator && !job.dispute.joined && block.timestamp < job.dispute.ruleFrom;
+        VM.prank(job.wallet);
+        try escrow.joinDispute(jobId, keccak256("mine")) {
+            require(allowed, "joined too late, twice, or its own dispute");
+        } catch {
+            require(!allowed, "the wallet could not join");
+            return;
+        }
+        (job.dispute.joined, job.dispute.ruleFrom) = (true, block.timestamp);
+        touched = jobId;
+        done["dispute joined"] += 1;
+    }
+
+    /// @notice One arbiter of the pinned set, who may change its mind; the second equal vote rules.
     function vote(uint256 which, uint256 who, uint256 how) public {
         bytes16 jobId = _jobIn(which, DISPUTED);
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0 || block.timestamp >= job.due) return;
         Ruling ruling = Ruling(within(how, 1, 3));
-        address arbiter = arbitersOf(job.arbiterSet)[who % 3];
-        if (_hasVoted[jobId][arbiter]) return;
+        address arbiter = arbitersOf(job.dispute.arbiterSet)[who % 3];
+        bytes32 key = keccak256(abi.encode(jobId, job.dispute.count));
+        Ruling earlier = _voteOf[key][arbiter];
+        bool allowed = earlier != ruling && block.timestamp >= job.dispute.ruleFrom;
         VM.prank(arbiter);
-        panel.vote(jobId, ruling);
-        _hasVoted[jobId][arbiter] = true;
-        _votes[jobId][ruling] += 1;
+        try panel.vote(jobId, ruling) {
+            require(allowed, "a vote too early, or the same one twice");
+        } catch {
+            require(!allowed, "a legal vote was refused");
+            done["vote refused"] += 1;
+            return;
+        }
+        if (earlier != Ruling.None) {
+            _votes[key][earlier] -= 1;
+            done["vote changed"] += 1;
+        }
+        _voteOf[key][arbiter] = ruling;
+        _votes[key][ruling] += 1;
         touched = jobId;
-        if (_votes[jobId][ruling] < 2) return;
+        if (_votes[key][ruling] < 2) return;
         _resolve(job, ruling, ruling == Ruling.WorkerAtFault ? _slash(job) : false);
-        done[_name(ruling, job.fromProven)] += 1;
+        done[_name(ruling, job.dispute.fromProven)] += 1;
     }
 
     /// @notice By a stranger. Waits for its time if it has to.
@@ -73,40 +96,50 @@ abstract contract DisputeHandler is JobHandler {
         _expire(jobId);
     }
 
-    /// @notice Two Completions of the job's worker, shown by a stranger.
+    /// @notice Two Completions of the job's worker, shown by a stranger; the proven one without its signature.
     function proveEquivocation(uint256 which, uint256 tokens) public {
-        // Every fourth time a job whose dispute expired.
+        // Every fourth time a job whose dispute has ended.
         bytes16 jobId = _jobIn(which, type(uint256).max);
-        for (uint256 i = 0; tokens % 4 == 0 && i < jobs.length; ++i) if (ghosts[jobs[i]].expired) jobId = jobs[i];
+        for (uint256 i = 0; tokens % 4 == 0 && i < jobs.length; ++i)
+            if (ghosts[jobs[i]].status == JobStatus.Settled && ghosts[jobs[i]].dispute.count != 0) jobId = jobs[i];
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0 || job.worker == 0 || block.timestamp >= job.lockedAt + EQUIVOCATION) return;
         uint256 key = FIRST_WORKER_KEY + job.worker - 1;
         Completion memory first = Completion(jobId, keccak256("first"), 1, uint32(tokens), 1);
         Completion memory second = Completion(jobId, keccak256("second"), 1, uint32(tokens), 1);
+        Signature memory firstByWorker;
+        if (job.proven) first = job.completion;
+        else firstByWorker = signCompletion(key, first);
+        Signature memory secondByWorker = signCompletion(key, second);
         VM.prank(STRANGER);
-        try escrow.proveEquivocation(first, signCompletion(key, first), second, signCompletion(key, second)) {} catch {
+        try escrow.proveEquivocation(first, firstByWorker, second, secondByWorker) {
+            require(job.slashes == 0, "a job was slashed twice");
+        } catch {
             require(job.slashes != 0, "an equivocation went unpunished");
             return;
         }
-        require(job.slashes == 0, "a job was slashed twice");
-        _equivocated(job, _slash(job));
+        _slash(job);
+        _equivocated(job);
         touched = jobId;
     }
 
-    /// @notice The newest debt; paid if the treasury can.
-    function collectDebt() external {
+    /// @notice The newest debt, or an older one; paid if the treasury can and the day's cap allows.
+    function collectDebt(uint256 which) external {
         bytes16 jobId;
-        for (uint256 i = 0; i < jobs.length; ++i) if (ghosts[jobs[i]].debt != 0) jobId = jobs[i];
+        for (uint256 i = 0; i < jobs.length; ++i) {
+            bool owed = ghosts[jobs[i]].granted > ghosts[jobs[i]].paid;
+            if (owed && (jobId == 0 || which % 4 != 0)) jobId = jobs[i];
+        }
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0) return;
-        bool can = _moves(address(escrow)) && held[address(treasury)] != 0;
+        bool can = _moves(address(escrow)) && held[address(treasury)] != 0 && _allowance(job.operator) != 0;
         try escrow.collectDebt(jobId) {
-            require(can, "a debt was paid from nothing");
+            require(can, "a debt was paid from nothing, or above the day's cap");
         } catch {
             require(!can, "a debt was not paid");
             return;
         }
-        _compensate(job, job.debt, job.debtToWorker);
+        _payOwed(job);
         touched = jobId;
         done["collectDebt"] += 1;
     }
@@ -114,31 +147,69 @@ abstract contract DisputeHandler is JobHandler {
     function _expire(bytes16 jobId) internal {
         VM.prank(STRANGER);
         escrow.expire(jobId);
-        ghosts[jobId].expired = true;
         _resolve(ghosts[jobId], Ruling.None, false);
         touched = jobId;
-        done[_name(Ruling.None, ghosts[jobId].fromProven)] += 1;
+        done[_name(Ruling.None, ghosts[jobId].dispute.fromProven)] += 1;
     }
 
-    function _equivocated(JobGhost storage job, bool full) private {
+    function _newDispute(JobGhost storage job, bool byOperator) private view returns (DisputeGhost memory dispute) {
+        dispute.count = job.dispute.count + 1;
+        dispute.byOperator = byOperator;
+        dispute.afterEquivocation = job.slashes != 0;
+        dispute.fromProven = job.status == JobStatus.Proven;
+        dispute.ruleFrom = byOperator ? job.due : block.timestamp;
+        dispute.arbiterSet = arbiterSet;
+        if (byOperator) dispute.bond = dispute.fromProven ? job.proof : 0;
+        else dispute.bond = dispute.afterEquivocation ? 0 : BOND;
+    }
+
+    function _mayOpen(JobGhost storage job, DisputeGhost memory dispute) private view returns (bool) {
+        Wallet storage wallet = wallets[job.wallet];
+        if (block.timestamp >= job.due) return false;
+        if (!dispute.byOperator) {
+            uint256 missing = _above(dispute.bond, wallet.free);
+            if (held[job.wallet] < missing * 10_000) return false;
+            return job.dispute.count == 0 || (dispute.afterEquivocation && !job.dispute.afterEquivocation);
+        }
+        if (dispute.afterEquivocation || job.dispute.count != 0) return false;
+        return dispute.fromProven ? operators[job.operator].reserve >= dispute.bond : wallet.openDisputes < 8;
+    }
+
+    function _opened(JobGhost storage job, DisputeGhost memory dispute) private {
+        Wallet storage wallet = wallets[job.wallet];
+        job.dispute = dispute;
+        (job.status, job.due) = (JobStatus.Disputed, block.timestamp + ARBITRATION);
+        if (!dispute.byOperator) {
+            uint256 missing = _above(dispute.bond, wallet.free);
+            if (missing != 0) done["bond bought"] += 1;
+            held[job.wallet] -= missing * 10_000;
+            wallet.free = wallet.free + missing - dispute.bond;
+            wallet.escrowed += dispute.bond;
+        } else if (dispute.fromProven) {
+            operators[job.operator].reserve -= dispute.bond;
+            operators[job.operator].held += dispute.bond;
+            done["operator's bond"] += 1;
+        } else {
+            wallet.openDisputes += 1;
+        }
+    }
+
+    function _equivocated(JobGhost storage job) private {
         JobStatus status = job.status;
-        if (status == JobStatus.Acknowledged) {
-            (job.status, job.worker) = (JobStatus.Locked, 0);
-            done["equivocation acknowledged"] += 1;
-        } else if (status == JobStatus.Proven) {
+        if (status == JobStatus.Acknowledged || status == JobStatus.Proven) {
             _returnAll(job);
             job.status = JobStatus.Refunded;
-            done["equivocation proven"] += 1;
+            done[status == JobStatus.Proven ? "equivocation proven" : "equivocation acknowledged"] += 1;
+        } else if (status == JobStatus.Disputed && job.dispute.fromProven) {
+            _resolve(job, Ruling.WorkerAtFault, false);
+            done["equivocation disputed, proven"] += 1;
         } else if (status == JobStatus.Disputed) {
-            _resolve(job, Ruling.WorkerAtFault, full);
-            done["equivocation disputed"] += 1;
+            _grant(job, job.charged * job.fee, false);
+            done["equivocation disputed, settled"] += 1;
         } else if (status == JobStatus.Settled) {
-            job.status = JobStatus.Refunded;
-            uint256 fee_ = job.charged * job.fee;
-            uint256 units = full ? job.charged * 10_000 : fee_;
-            if (job.expired) units = units - fee_ + job.debt;
-            _compensate(job, units, false);
-            done[job.expired ? "equivocation expired" : "equivocation settled"] += 1;
+            job.due = block.timestamp + EQUIVOCATION;
+            _grant(job, job.charged * job.fee, false);
+            done[job.dispute.count == 0 ? "equivocation settled" : "equivocation after a dispute"] += 1;
         } else {
             done["equivocation ended"] += 1;
         }
@@ -146,29 +217,54 @@ abstract contract DisputeHandler is JobHandler {
 
     /// @dev Who pays what when a dispute ends.
     function _resolve(JobGhost storage job, Ruling ruling, bool full) private {
+        DisputeGhost storage dispute = job.dispute;
         Wallet storage wallet = wallets[job.wallet];
-        job.ruling = ruling;
-        if (job.byGateway) wallet.openDisputes -= 1;
-        wallet.escrowed -= job.bond;
-        if (ruling == Ruling.Rejected) {
-            if (job.bond != 0) _paid(address(treasury), job.bond * 10_000);
-            job.status = job.fromProven ? JobStatus.Proven : JobStatus.Settled;
-            if (job.fromProven) job.due = block.timestamp;
+        bool rejected = ruling == Ruling.Rejected;
+        dispute.ruling = ruling;
+        if (dispute.byOperator && !dispute.fromProven) wallet.openDisputes -= 1;
+        if (dispute.byOperator) {
+            operators[job.operator].held -= dispute.bond;
+            if (rejected) _paid(payoutAt(job.worker - 1), dispute.bond * 10_000);
+            else operators[job.operator].reserve += dispute.bond;
+        } else {
+            wallet.escrowed -= dispute.bond;
+            if (rejected) _paid(address(treasury), dispute.bond * 10_000);
+            else wallet.free += dispute.bond;
+        }
+        if (rejected) {
+            job.status = dispute.fromProven ? JobStatus.Proven : JobStatus.Settled;
+            if (dispute.fromProven) job.due = block.timestamp;
             return;
         }
-        wallet.free += job.bond;
-        job.status = ruling == Ruling.None && !job.fromProven ? JobStatus.Settled : JobStatus.Refunded;
-        if (job.fromProven) {
+        job.status = ruling == Ruling.None && !dispute.fromProven ? JobStatus.Settled : JobStatus.Refunded;
+        if (dispute.fromProven) {
             _returnAll(job);
-            if (ruling == Ruling.GatewayAtFault) _compensate(job, job.proof * (10_000 - job.fee), true);
+            if (ruling == Ruling.GatewayAtFault) _payWorker(job);
             return;
         }
-        bool whole = ruling == Ruling.GatewayAtFault || (ruling == Ruling.WorkerAtFault && full);
-        _compensate(job, job.charged * (whole ? 10_000 : job.fee), false);
+        if (ruling == Ruling.GatewayAtFault) {
+            uint256 credits = (job.charged * 10_000 - job.granted) / 10_000;
+            credits = _takeReserve(job.operator, credits);
+            wallet.free += credits;
+            _grant(job, (job.charged - credits) * 10_000, false);
+        } else {
+            bool whole = ruling == Ruling.WorkerAtFault && full;
+            _grant(job, job.charged * (whole ? 10_000 : job.fee), false);
+        }
     }
 
-    function _signature(uint256 key, Completion memory completion) private view returns (bytes32, bytes32) {
-        return (signCompletion(key, completion).r, signCompletion(key, completion).vs);
+    /// @dev By the operator first, with the protocol's fee on it; by the treasury what is left of its share.
+    function _payWorker(JobGhost storage job) private {
+        uint256 credits = _takeReserve(job.operator, job.proof);
+        _paid(payoutAt(job.worker - 1), credits * (10_000 - job.fee));
+        _paid(address(treasury), credits * job.fee);
+        _grant(job, (job.proof - credits) * (10_000 - job.fee), true);
+    }
+
+    function _takeReserve(uint256 operator, uint256 credits) private returns (uint256 taken) {
+        taken = _least(credits, operators[operator].reserve);
+        operators[operator].reserve -= taken;
+        if (taken != 0) done["operator charged"] += 1;
     }
 
     function _name(Ruling ruling, bool fromProven) private pure returns (string memory) {

@@ -2,8 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IProtocolTreasury} from "../../../../contracts/interfaces/IProtocolTreasury.sol";
-import {Completion, JobStatus, Ruling} from "../../../../contracts/libraries/JobTypes.sol";
-import {Behaviour} from "../../../../contracts/testing/HostileStablecoin.sol";
+import {Completion, JobStatus, Ruling} from "../../../../contracts/Types.sol";
+import {Behaviour} from "../../tokens/HostileStablecoin.sol";
 import {Protocol} from "../Protocol.sol";
 import {VM} from "../Vm.sol";
 
@@ -14,11 +14,21 @@ abstract contract Ghost is Protocol {
         uint256 free;
         uint256 escrowed;
         uint256 openDisputes;
+        uint256 operator; // chosen; 0 for none
+        bool authorized; // its locks need a signature of AUTHORIZATION_KEY
         bool limited;
         bool frozen;
         uint256 limit;
         uint256 lastLockDay;
         mapping(uint256 day => uint256 credits) spent;
+    }
+
+    struct OperatorGhost {
+        bool stopped;
+        uint256 reserve;
+        uint256 held;
+        uint256 leaving;
+        uint256 leavesAt; // 0: nothing announced
     }
 
     /// @dev Terms, as announced.
@@ -35,6 +45,7 @@ abstract contract Ghost is Protocol {
     struct JobGhost {
         JobStatus status;
         address wallet;
+        uint256 operator;
         uint256 model;
         uint256 flat; // terms of the lock
         uint256 per1k;
@@ -48,27 +59,37 @@ abstract contract Ghost is Protocol {
         uint256 worker; // index + 1 of who is assigned
         uint256 attempt;
         Completion completion;
-        bool disputed; // ever
-        bool byGateway;
-        uint256 bond;
-        bool fromProven;
-        Ruling ruling;
-        bool expired;
-        uint256 arbiterSet;
+        bool proven; // ever: `completion` stands on record
         uint256 proof; // what finalization charges
+        DisputeGhost dispute;
         uint256 slashes;
         bool fullSlash;
-        uint256 drawn; // units the treasury paid for the job
-        uint256 debt;
-        bool debtToWorker;
+        uint256 granted; // units the treasury was charged for the job
+        uint256 paid;
+        bool toWorker;
+    }
+
+    /// @dev The last one of a job.
+    struct DisputeGhost {
+        uint256 count; // how many the job had
+        bool byOperator;
+        bool joined;
+        bool afterEquivocation;
+        bool fromProven;
+        uint256 bond;
+        uint256 ruleFrom;
+        uint256 arbiterSet;
+        Ruling ruling;
     }
 
     uint256 internal constant WALLETS = 3;
     uint256 internal constant WORKERS = 3;
     uint256 internal constant FIRST_WORKER_KEY = 0xB0B0;
+    uint256 internal constant AUTHORIZATION_KEY = 0xA07;
     address internal constant STRANGER = address(0x57);
 
     mapping(address wallet => Wallet) internal wallets;
+    mapping(uint256 operator => OperatorGhost) internal operators;
     mapping(bytes16 jobId => JobGhost) internal ghosts;
     mapping(uint256 model => Price) internal prices;
     /// @dev Stablecoin units a payee must hold, and what waits for it in the escrow.
@@ -86,8 +107,11 @@ abstract contract Ghost is Protocol {
     uint256 internal nextFee;
     uint256 internal feeChangesAt;
     uint256 internal arbiterSet = 1;
-    bool internal paused;
-    bool internal mayLock = true;
+    /// @dev By the guardian, and by governance.
+    bool[2] internal paused;
+    /// @dev Of compensations: credits a UTC day, and the units of each day, in all (operator 0) and of each operator's jobs.
+    uint256 internal cap = 400;
+    mapping(uint256 day => mapping(uint256 operator => uint256 units)) internal compensated;
     uint256 internal donated;
     bytes16[] internal jobs;
     /// @dev The job the last action was about; zero if none.
@@ -155,27 +179,46 @@ abstract contract Ghost is Protocol {
         job.status = JobStatus.Settled;
     }
 
-    /// @dev What the treasury has of `units` moves, if the token lets it; the rest is a debt.
-    function _compensate(JobGhost storage job, uint256 units, bool toWorker) internal {
-        if (units == 0) return;
+    /// @dev What the treasury can still be charged today for jobs of an operator.
+    function _allowance(uint256 operator) internal view returns (uint256) {
+        uint256 day = block.timestamp / 1 days;
+        uint256 all = _above(cap * 10_000, compensated[day][0]);
+        uint256 its = _above(cap * 2_500, compensated[day][operator]);
+        return all < its ? all : its;
+    }
+
+    /// @dev The treasury's charge for the job rises to `total`, and it pays what it owes, as far as cap, balance and token allow.
+    function _grant(JobGhost storage job, uint256 total, bool toWorker) internal {
+        if (total <= job.granted) return;
+        (job.granted, job.toWorker) = (total, toWorker);
+        _payOwed(job);
+    }
+
+    function _payOwed(JobGhost storage job) internal {
         address from = address(treasury);
-        uint256 paid = _moves(address(escrow)) ? (units < held[from] ? units : held[from]) : 0;
-        held[from] -= paid;
-        job.drawn += paid;
-        (job.debt, job.debtToWorker) = (units - paid, toWorker);
-        if (toWorker) {
-            if (paid != 0) _paid(payoutAt(job.worker - 1), paid);
+        uint256 owed = job.granted - job.paid;
+        uint256 units = _least(owed, _allowance(job.operator));
+        if (units < owed) done["compensation capped"] += 1;
+        units = _moves(address(escrow)) ? _least(units, held[from]) : 0;
+        held[from] -= units;
+        job.paid += units;
+        compensated[block.timestamp / 1 days][0] += units;
+        compensated[block.timestamp / 1 days][job.operator] += units;
+        if (job.toWorker) {
+            _paid(payoutAt(job.worker - 1), units);
             return;
         }
-        wallets[job.wallet].free += paid / 10_000;
-        waiting[job.wallet] += paid % 10_000;
+        wallets[job.wallet].free += units / 10_000;
+        waiting[job.wallet] += units % 10_000;
     }
 
     /// @dev A job is slashed for once; whether that one took the full amount.
     function _slash(JobGhost storage job) internal returns (bool) {
         if (job.slashes != 0) return job.fullSlash;
         uint256 left = stakes[job.worker - 1];
-        (, uint256 slash) = _stakeTermsNow();
+        // The amount in force when the job was locked.
+        bool before = stakeTermsChangeAt == 0 || job.lockedAt < stakeTermsChangeAt;
+        uint256 slash = before ? stakeTerms[1] : nextStakeTerms[1];
         job.fullSlash = left >= slash;
         uint256 amount = job.fullSlash ? slash : left;
         stakes[job.worker - 1] -= amount;
@@ -204,5 +247,14 @@ abstract contract Ghost is Protocol {
             if ((wanted >> uint8(ghosts[jobId].status)) & 1 == 1) return jobId;
         }
         return 0;
+    }
+
+    function _least(uint256 a, uint256 b) internal pure returns (uint256) {
+        return a < b ? a : b;
+    }
+
+    /// @dev How much `a` is above `b`; zero if it is not.
+    function _above(uint256 a, uint256 b) internal pure returns (uint256) {
+        return a > b ? a - b : 0;
     }
 }

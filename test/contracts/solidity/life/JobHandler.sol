@@ -3,11 +3,12 @@ pragma solidity 0.8.37;
 
 import {
     Assignment,
+    Authorization,
     Completion,
     FailureReason,
     JobStatus,
     Signature
-} from "../../../../contracts/libraries/JobTypes.sol";
+} from "../../../../contracts/Types.sol";
 import {VM, within} from "../Vm.sol";
 import {StakeHandler} from "./StakeHandler.sol";
 
@@ -17,33 +18,41 @@ abstract contract JobHandler is StakeHandler {
     uint256 internal constant ACKNOWLEDGED = 1 << uint8(JobStatus.Acknowledged);
     uint256 internal constant PROVEN = 1 << uint8(JobStatus.Proven);
 
+    /// @notice By the operator that the wallet chose or, sometimes, by another one; as the wallet's key demands.
     function lock(uint256 who, uint256 maxTokens, uint256 model) public {
         address wallet = walletAt(who);
+        uint256 operator = wallets[wallet].operator;
+        if (operator == 0 || model % 16 == 0) operator = 1 + ((who / 8) % OPERATORS);
         model = within(model, 1, 2);
         maxTokens = within(maxTokens, 0, 10_000);
         (uint256 flat, uint256 per1k) = _priceNow(model);
         uint256 credits = _cost(maxTokens, flat, per1k);
-        bytes16 jobId = bytes16(keccak256(abi.encode(jobs.length)));
-        bool allowed = _allowed(wallet, model, credits);
+        bytes16 jobId = uuid7(jobs.length);
+        bool allowed = _allowed(wallet, operator, model, credits);
+        bool authorized = wallets[wallet].authorized;
+        address gateway = gatewayOf(operator);
+        if (authorized) {
+            VM.prank(gateway);
+            try escrow.lock(wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max) {
+                revert("a lock without the signature that it needs");
+            } catch {}
+        }
+        bytes memory call =
+            authorized
+                ? _authorizedLock(wallet, operator, model, jobId, maxTokens, credits)
+                : abi.encodeCall(
+                    escrow.lock,
+                    (wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max)
+                );
         VM.prank(gateway);
-        try escrow.lock(wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max) {
-            require(allowed, "a lock went against pause, limit, freeze, balance or retirement");
-        } catch {
-            require(!allowed, "a legal lock was refused");
+        (bool ok, ) = address(escrow).call(call);
+        require(ok == allowed, "a lock against pause, choice, stop, limit, freeze or balance, or a legal one refused");
+        if (!ok) {
             done["lock refused"] += 1;
             return;
         }
-        Wallet storage ghost = wallets[wallet];
-        ghost.free -= credits;
-        ghost.escrowed += credits;
-        ghost.lastLockDay = block.timestamp / 1 days;
-        ghost.spent[ghost.lastLockDay] += credits;
-        JobGhost storage job = ghosts[jobId];
-        (job.status, job.wallet, job.model, job.locked) = (JobStatus.Locked, wallet, model, credits);
-        (job.flat, job.per1k, job.fee, job.lockedAt) = (flat, per1k, _feeNow(), block.timestamp);
-        jobs.push(jobId);
-        touched = jobId;
-        done["lock"] += 1;
+        _locked(jobId, wallet, operator, model, flat, per1k, credits);
+        done[authorized ? "lock authorized" : "lock"] += 1;
     }
 
     /// @notice By any eligible worker, under the next attempt.
@@ -54,8 +63,9 @@ abstract contract JobHandler is StakeHandler {
         who %= WORKERS;
         uint8 attempt = uint8(job.attempt + 1);
         Assignment memory assignment = Assignment(jobId, _signerAt(who), attempt, uint40(block.timestamp + 1));
+        Signature memory byGateway = signAssignment(FIRST_GATEWAY_KEY + job.operator - 1, assignment);
         Signature memory byWorker = signAcknowledgement(FIRST_WORKER_KEY + who, jobId, attempt);
-        try escrow.acknowledge(assignment, signAssignment(assignment), byWorker) {
+        try escrow.acknowledge(assignment, byGateway, byWorker) {
             require(_eligible(who), "an unbonding worker, or one without stake, took a job");
         } catch {
             require(!_eligible(who), "a legal acknowledgement was refused");
@@ -66,25 +76,34 @@ abstract contract JobHandler is StakeHandler {
         done["acknowledge"] += 1;
     }
 
-    /// @notice By the acknowledged worker, or by another one under a higher attempt, or the proven Completion.
+    /// @notice From Locked by any eligible worker; else by the recorded one and no other; or the proven Completion.
     function complete(uint256 which, uint256 who, uint256 tokens, uint256 counted) public {
         bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED | PROVEN);
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0 || block.timestamp >= job.lockedAt + COMPLETION + INCLUSION) return;
-        who = job.status == JobStatus.Proven ? job.worker - 1 : who % WORKERS;
-        if (job.status != JobStatus.Proven) {
-            if (job.status == JobStatus.Locked || job.worker != who + 1) {
-                if (!_eligible(who) || job.attempt == type(uint8).max) return;
-                (job.worker, job.attempt) = (who + 1, job.attempt + 1);
-            }
-            job.completion = _completionOf(jobId, job, tokens);
-        }
+        who %= WORKERS;
+        bool taken = job.status != JobStatus.Locked;
+        if (taken && counted % 4 != 0) who = job.worker - 1;
+        if (!taken && !_eligible(who)) return;
+        Completion memory completion =
+            job.status == JobStatus.Proven ? job.completion : _completionOf(jobId, job, tokens);
         counted = within(counted, 0, 10_000);
-        Signature memory signature = signCompletion(FIRST_WORKER_KEY + who, job.completion);
+        bytes memory call = abi.encodeCall(
+            escrow.complete,
+            (completion, uint32(counted), signCompletion(FIRST_WORKER_KEY + who, completion), job.wallet)
+        );
+        address gateway = gatewayOf(job.operator);
         VM.prank(gateway);
-        escrow.complete(job.completion, uint32(counted), signature, uint8(job.attempt), job.wallet);
-        uint256 billed = job.completion.completionTokens;
-        _charge(job, _priceOf(job, counted < billed ? counted : billed));
+        (bool ok, ) = address(escrow).call(call);
+        require(ok == (!taken || job.worker == who + 1), "paid another worker, or a legal settlement was refused");
+        if (!ok) {
+            done["complete refused"] += 1;
+            return;
+        }
+        if (!taken) (job.worker, job.attempt) = (who + 1, 1);
+        job.completion = completion;
+        uint256 billed = _least(counted, completion.completionTokens);
+        _charge(job, _priceOf(job, billed));
         job.due = block.timestamp + DISPUTE + INCLUSION;
         touched = jobId;
         done["complete"] += 1;
@@ -98,7 +117,7 @@ abstract contract JobHandler is StakeHandler {
         Signature memory signature = signCompletion(FIRST_WORKER_KEY + job.worker - 1, job.completion);
         VM.prank(STRANGER);
         escrow.submitProof(job.completion, signature);
-        (job.status, job.due) = (JobStatus.Proven, block.timestamp + FINALIZATION);
+        (job.status, job.proven, job.due) = (JobStatus.Proven, true, block.timestamp + FINALIZATION);
         job.proof = _priceOf(job, job.completion.completionTokens);
         touched = jobId;
         done["submitProof"] += 1;
@@ -116,6 +135,7 @@ abstract contract JobHandler is StakeHandler {
         bytes16 jobId = _jobIn(which, LOCKED | ACKNOWLEDGED);
         // Rarely, or few jobs would be answered.
         if (jobId == 0 || reason % 4 != 0) return;
+        address gateway = gatewayOf(ghosts[jobId].operator);
         VM.prank(gateway);
         escrow.fail(jobId, FailureReason(within(reason / 4, 0, uint256(type(FailureReason).max))));
         _returnAll(ghosts[jobId]);
@@ -130,7 +150,7 @@ abstract contract JobHandler is StakeHandler {
         if (jobId == 0 || which % 3 != 0) return;
         uint256 from = ghosts[jobId].lockedAt + COMPLETION + (byGateway ? 0 : INCLUSION);
         if (block.timestamp < from) VM.warp(from);
-        _refund(jobId, byGateway ? gateway : STRANGER);
+        _refund(jobId, byGateway ? gatewayOf(ghosts[jobId].operator) : STRANGER);
     }
 
     function _refund(bytes16 jobId, address by) internal {
@@ -150,18 +170,61 @@ abstract contract JobHandler is StakeHandler {
         done["finalize"] += 1;
     }
 
-    /// @dev Everything that can forbid a lock.
-    function _allowed(address wallet, uint256 model, uint256 credits) private view returns (bool) {
+    function _authorizedLock(
+        address wallet,
+        uint256 operator,
+        uint256 model,
+        bytes16 jobId,
+        uint256 maxTokens,
+        uint256 credits
+    ) private view returns (bytes memory) {
+        Authorization memory a = Authorization({
+            jobId: jobId,
+            wallet: wallet,
+            operator: uint8(operator),
+            model: uint16(model),
+            maxTokens: uint32(maxTokens),
+            maxCredits: uint32(credits),
+            requestHash: keccak256("request"),
+            expiresAt: uint40(block.timestamp + 600)
+        });
+        return abi.encodeCall(escrow.lockAuthorized, (a, signAuthorization(AUTHORIZATION_KEY, a)));
+    }
+
+    function _locked(
+        bytes16 jobId,
+        address wallet,
+        uint256 operator,
+        uint256 model,
+        uint256 flat,
+        uint256 per1k,
+        uint256 credits
+    ) private {
         Wallet storage ghost = wallets[wallet];
-        if (paused || !mayLock || ghost.frozen || ghost.free < credits) return false;
+        ghost.free -= credits;
+        ghost.escrowed += credits;
+        ghost.lastLockDay = block.timestamp / 1 days;
+        ghost.spent[ghost.lastLockDay] += credits;
+        JobGhost storage job = ghosts[jobId];
+        (job.status, job.wallet, job.operator) = (JobStatus.Locked, wallet, operator);
+        (job.model, job.flat, job.per1k, job.fee) = (model, flat, per1k, _feeNow());
+        (job.locked, job.lockedAt) = (credits, block.timestamp);
+        jobs.push(jobId);
+        touched = jobId;
+    }
+
+    /// @dev Everything that can forbid a lock.
+    function _allowed(address wallet, uint256 operator, uint256 model, uint256 credits) private view returns (bool) {
+        Wallet storage ghost = wallets[wallet];
+        if (_paused() || ghost.operator != operator || operators[operator].stopped) return false;
+        if (ghost.frozen || ghost.free < credits) return false;
         Price storage price = prices[model];
         if (price.retiresAt != 0 && block.timestamp >= price.retiresAt) return false;
         return !ghost.limited || ghost.spent[block.timestamp / 1 days] + credits <= ghost.limit;
     }
 
     function _priceOf(JobGhost storage job, uint256 tokens) private view returns (uint256) {
-        uint256 cost = _cost(tokens, job.flat, job.per1k);
-        return cost < job.locked ? cost : job.locked;
+        return _least(_cost(tokens, job.flat, job.per1k), job.locked);
     }
 
     function _completionOf(
@@ -169,8 +232,7 @@ abstract contract JobHandler is StakeHandler {
         JobGhost storage job,
         uint256 tokens
     ) private view returns (Completion memory) {
-        uint256 latest = job.lockedAt + COMPLETION - 1;
-        uint256 completedAt = block.timestamp < latest ? block.timestamp : latest;
+        uint256 completedAt = _least(block.timestamp, job.lockedAt + COMPLETION - 1);
         bytes32 proofHash = keccak256(abi.encode(jobId, tokens));
         return Completion(jobId, proofHash, 7, uint32(within(tokens, 0, 12_000)), uint40(completedAt));
     }

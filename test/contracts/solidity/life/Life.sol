@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Account, JobStatus} from "../../../../contracts/libraries/JobTypes.sol";
-import {Behaviour} from "../../../../contracts/testing/HostileStablecoin.sol";
+import {Account, JobStatus, Operator} from "../../../../contracts/Types.sol";
+import {Behaviour} from "../../tokens/HostileStablecoin.sol";
 import {VM} from "../Vm.sol";
 import {Checks} from "./Checks.sol";
 
@@ -10,8 +10,8 @@ import {Checks} from "./Checks.sol";
 contract Life is Checks {
     address private immutable TEST = msg.sender;
 
-    /// @notice Everyone falls silent, under a pause: a stranger ends every job and every dispute, every wallet and every payee leaves
-    ///         with all it has, and only then the last stake.
+    /// @notice Everyone falls silent, under a pause: a stranger ends every job and every dispute; every wallet, every payee and every
+    ///         operator leaves with all it has.
     /// @dev Once, by the test and not by the runner.
     function silence() external {
         if (msg.sender != TEST) return;
@@ -20,6 +20,7 @@ contract Life is Checks {
         checkAllJobs();
         for (uint256 i = 0; i < WALLETS; ++i) _leave(walletAt(i));
         for (uint256 i = 0; i < WORKERS + 3; ++i) _claimAll(_payeeAt(i));
+        for (uint8 i = 1; i <= OPERATORS; ++i) _close(i);
         (uint256 credits, uint256 units) = escrow.liabilities();
         require(credits == 0 && units == 0, "everyone left with everything");
         require(token.balanceOf(address(escrow)) == donated, "and no more");
@@ -45,6 +46,15 @@ contract Life is Checks {
             escrow.withdraw(account.free, address(0xdead));
         }
         _claimAll(wallet);
+    }
+
+    function _close(uint8 operator) private {
+        Operator memory open = escrow.operatorOf(operator);
+        require(open.held == 0, "silence leaves no bond held");
+        if (open.reserve == 0) return;
+        escrow.announceReserveWithdrawal(operator, open.reserve);
+        VM.warp(block.timestamp + LONGEST_RISK);
+        escrow.withdrawReserve(operator, address(0xdead));
     }
 
     function _claimAll(address payee) private {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {JobStatus} from "../../../../contracts/libraries/JobTypes.sol";
+import {JobStatus} from "../../../../contracts/Types.sol";
 import {VM, within} from "../Vm.sol";
 import {LedgerHandler} from "./LedgerHandler.sol";
 
@@ -63,17 +63,16 @@ abstract contract StakeHandler is LedgerHandler {
     function _nothingIsPunishable(uint256 worker) private view {
         for (uint256 i = 0; i < jobs.length; ++i) {
             JobGhost storage job = ghosts[jobs[i]];
-            if (job.worker != worker) continue;
+            if (job.worker != worker || job.slashes != 0) continue;
+            bool disputable =
+                (job.status == JobStatus.Settled || job.status == JobStatus.Proven) && job.dispute.count == 0;
             // A dispute that nobody ruled in time can only expire, which slashes nobody.
-            bool ruled = job.disputed && job.status != JobStatus.Disputed;
-            bool open =
-                job.status == JobStatus.Settled || job.status == JobStatus.Proven || job.status == JobStatus.Disputed;
             require(
-                !open || ruled || block.timestamp >= job.due,
+                !(disputable || job.status == JobStatus.Disputed) || block.timestamp >= job.due,
                 "a stake left while a job of its worker was disputable"
             );
             require(
-                job.slashes != 0 || block.timestamp >= job.lockedAt + EQUIVOCATION,
+                block.timestamp >= job.lockedAt + EQUIVOCATION,
                 "a stake left while an equivocation was punishable"
             );
         }

@@ -1,0 +1,100 @@
+import { expect } from "chai";
+import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../../contracts/ignition/settings.ts";
+import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { escrowFactory } from "../support/escrow-factory.ts";
+import { freshBare } from "../support/fresh.ts";
+
+const DAY = 86_400;
+const WINDOWS = windowsOf(DEFAULT_DURATIONS);
+
+describe("The fee", () => {
+  it("takes effect after a day, not a second sooner, and keeps the old one until then", async () => {
+    const { escrow } = await freshBare();
+    const at = (await now()) + 5;
+    await nextBlockAt(at);
+    await escrow.scheduleFee(500);
+    await mineAt(at + DAY - 1);
+    expect(await escrow.feeBps()).to.equal(1_000);
+    await mineAt(at + DAY);
+    expect(await escrow.feeBps()).to.equal(500);
+  });
+
+  it("replaces an announcement that is not in force, and builds on one that is", async () => {
+    const { escrow } = await freshBare();
+    await escrow.scheduleFee(500);
+    await escrow.scheduleFee(600);
+    expect(await escrow.feeBps()).to.equal(1_000);
+    await nextBlockAt((await now()) + DAY);
+    await escrow.scheduleFee(700);
+    expect(await escrow.feeBps()).to.equal(600);
+  });
+
+  it("is 20 % at most, from the first day on", async () => {
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    await escrow.scheduleFee(2_000);
+    await expect(escrow.scheduleFee(2_001))
+      .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
+      .withArgs(2_001, 2_000);
+    const factory = await escrowFactory();
+    const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;
+    await factory.deploy(...roles, 2_000, DEFAULT_COMPENSATION_CAP, WINDOWS);
+    await expect(factory.deploy(...roles, 2_001, DEFAULT_COMPENSATION_CAP, WINDOWS))
+      .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
+      .withArgs(2_001, 2_000);
+  });
+});
+
+describe("The treasury's address", () => {
+  it("is never where fees would be lost", async () => {
+    const { escrow, panel, token, catalog, registry, owner } = await freshBare();
+    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
+      await expect(escrow.setTreasury(lost))
+        .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
+        .withArgs(lost);
+    }
+    const factory = await escrowFactory();
+    for (const lost of [ethers.ZeroAddress, await token.getAddress()]) {
+      await expect(
+        factory.deploy(token, catalog, registry, panel, owner, owner, lost, 0, DEFAULT_COMPENSATION_CAP, WINDOWS),
+      )
+        .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
+        .withArgs(lost);
+    }
+  });
+});
+
+describe("The cap of compensations", () => {
+  const CEILING = 1_000_000;
+
+  it("is the owner's to set, from nothing up to the ceiling", async () => {
+    const { escrow, owner, guardian, operatorAdmin, gateway, stranger } = await freshBare();
+    expect(await escrow.compensationCap()).to.equal(DEFAULT_COMPENSATION_CAP);
+    expect(await escrow.COMPENSATION_CEILING()).to.equal(CEILING);
+    for (const [i, cap] of [0, CEILING].entries()) {
+      await expect(escrow.connect(owner).setCompensationCap(cap))
+        .to.emit(escrow, "CompensationCapSet")
+        .withArgs(7 + i, cap);
+      expect(await escrow.compensationCap()).to.equal(cap);
+    }
+    for (const caller of [guardian, operatorAdmin, gateway, stranger]) {
+      await expect(escrow.connect(caller).setCompensationCap(0))
+        .to.be.revertedWithCustomError(escrow, "OwnableUnauthorizedAccount")
+        .withArgs(caller.address);
+    }
+  });
+
+  it("is 10,000 of the stablecoin a day at most, from the first day on", async () => {
+    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    for (const cap of [CEILING + 1, 2 ** 40 - 1]) {
+      await expect(escrow.setCompensationCap(cap))
+        .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
+        .withArgs(cap, CEILING);
+    }
+    const factory = await escrowFactory();
+    const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;
+    await factory.deploy(...roles, 1_000, CEILING, WINDOWS);
+    await expect(factory.deploy(...roles, 1_000, CEILING + 1, WINDOWS))
+      .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
+      .withArgs(CEILING + 1, CEILING);
+  });
+});

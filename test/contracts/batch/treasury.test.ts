@@ -1,0 +1,228 @@
+/** The treasury's share of a batch: one transfer at its end, of the exact sum of what its jobs owe. */
+import { expect } from "chai";
+import { zeroHash } from "viem";
+import { executeBatch, items } from "../support/batch.ts";
+import { books } from "../support/books.ts";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { eventsOf } from "../support/events.ts";
+import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
+import { Behaviour } from "../support/hostile.ts";
+import { actingAs } from "../support/impersonate.ts";
+import { completionOf, type Job, lockJob, provenJob, sendComplete } from "../support/jobs.ts";
+import type { World } from "../support/world.ts";
+
+/** Fees of the jobs below: 60 credits and 40 credits at 10 %. */
+const [FEE, SMALL_FEE] = [60_000n, 40_000n];
+const NO_JOB = zeroHash.slice(0, 34);
+
+const transfersTo = async (world: World, sent: Parameters<typeof eventsOf>[0]) => {
+  const transfers = await eventsOf(sent, world.token, "Transfer");
+  return transfers.map(({ args }) => [args.to as string, args.value as bigint] as const);
+};
+
+/** Batch items that settle jobs: 60, 40 and 60 credits. */
+async function settlements(world: World): Promise<string[]> {
+  const make = items(world);
+  const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
+  return [
+    await make.complete(jobs[0]),
+    await make.complete(jobs[1], { countedTokens: 100 }),
+    await make.complete(jobs[2]),
+  ];
+}
+
+const finalizing = ({ escrow }: World, job: Job) =>
+  escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
+
+describe("The treasury's share of a batch", () => {
+  it("is paid once, last, and to the unit", async () => {
+    const world = await freshWorld();
+    const { escrow, worker, treasury } = world;
+    const sent = escrow.connect(world.gateway).execute(await settlements(world));
+    expect(await transfersTo(world, sent)).to.deep.equal([
+      [worker.payout, 540_000n],
+      [worker.payout, 360_000n],
+      [worker.payout, 540_000n],
+      [await treasury.getAddress(), FEE + SMALL_FEE + FEE],
+    ]);
+    await books(world);
+  });
+
+  it("is that of each job when they are sent alone", async () => {
+    const world = await freshWorld();
+    const { worker, treasury } = world;
+    const sent = sendComplete(world, await lockJob(world));
+    expect(await transfersTo(world, sent)).to.deep.equal([
+      [worker.payout, 540_000n],
+      [await treasury.getAddress(), FEE],
+    ]);
+  });
+
+  it("has completions and finalizations in it, by whomever they are sent", async () => {
+    const world = await freshWorld();
+    const { stranger, token, treasury, escrow } = world;
+    const [first, second] = [await provenJob(world), await provenJob(world)];
+    await nextBlockAt(second.finalizeFrom);
+    const batch = [finalizing(world, first), finalizing(world, second)];
+    await expect(escrow.connect(stranger).execute(batch)).to.changeTokenBalance(ethers, token, treasury, 2n * FEE);
+  });
+
+  it("has nothing of an item that failed", async () => {
+    const world = await freshWorld();
+    const { gateway, token, treasury } = world;
+    const make = items(world);
+    const [settled, late, wrong] = [await lockJob(world), await lockJob(world), await lockJob(world)];
+    const batch = [
+      await make.complete(settled),
+      await make.complete(late, { completedAt: late.lockedAt + 120 }),
+      await make.complete(wrong, { wallet: world.stranger.address }),
+      await make.complete(settled),
+    ];
+    const { failures } = await executeBatch(world, gateway, batch);
+    expect(failures.map(({ index }) => index)).to.deep.equal([1, 2]);
+    // The last item repeated the first one without effect.
+    expect(await token.balanceOf(treasury)).to.equal(FEE);
+    await books(world);
+  });
+
+  it("has nothing of a nested batch, which is refused whole", async () => {
+    const world = await freshWorld();
+    const { gateway, token, treasury, worker } = world;
+    const make = items(world);
+    const [outer, inner] = [await lockJob(world), await lockJob(world)];
+    const nested = make.execute([await make.complete(inner)]);
+    const { failures } = await executeBatch(world, gateway, [await make.complete(outer), nested]);
+    expect(failures.map(({ index }) => index)).to.deep.equal([1]);
+    expect([await token.balanceOf(treasury), await token.balanceOf(worker.payout)]).to.deep.equal([FEE, 540_000n]);
+    expect((await world.escrow.jobOf(inner.id)).status).to.equal(1);
+  });
+
+  it("needs no transfer when nothing was settled, or the fee was zero", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const make = items(world);
+    expect(await transfersTo(world, escrow.connect(gateway).execute([make.lock()]))).to.deep.equal([]);
+    await escrow.scheduleFee(0);
+    await nextBlockAt((await now()) + 86_400);
+    const free = await lockJob(world);
+    const sent = escrow.connect(gateway).execute([await make.complete(free)]);
+    expect(await transfersTo(world, sent)).to.deep.equal([[world.worker.payout, 600_000n]]);
+  });
+
+  it("takes each job's own fee, not that of the moment", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, token, treasury } = world;
+    const make = items(world);
+    await escrow.scheduleFee(2_000);
+    const effectiveAt = (await now()) + 86_400;
+    await nextBlockAt(effectiveAt - 1);
+    const before = await lockJob(world);
+    await nextBlockAt(effectiveAt);
+    const after = await lockJob(world);
+    const batch = [await make.complete(before), await make.complete(after)];
+    await expect(escrow.connect(gateway).execute(batch)).to.changeTokenBalance(ethers, token, treasury, FEE + 2n * FEE);
+  });
+
+  it("goes to the treasury of the moment, also when governance changes it in the batch", async () => {
+    const world = await freshWorld();
+    const { escrow, owner, stranger, token } = world;
+    const proven = await provenJob(world);
+    await nextBlockAt(proven.finalizeFrom);
+    const batch = [finalizing(world, proven), escrow.interface.encodeFunctionData("setTreasury", [stranger.address])];
+    await expect(escrow.connect(owner).execute(batch)).to.changeTokenBalance(ethers, token, stranger, FEE);
+  });
+
+  for (const [name, behaviour] of [
+    ["refused", Behaviour.Revert],
+    ["answered with false", Behaviour.ReturnFalse],
+    ["met by all gas burnt", Behaviour.BurnGas],
+  ] as const) {
+    it(`waits as one payout of no job when its transfer is ${name}`, async () => {
+      const world = await freshHostileWorld();
+      const { escrow, hostile, treasury, gateway, worker } = world;
+      const payee = await treasury.getAddress();
+      await hostile.setBehaviour(payee, behaviour);
+      const batch = await settlements(world);
+      const sent = escrow.connect(gateway).execute(batch, { gasLimit: 16_000_000n });
+      const deferred = await eventsOf(sent, escrow, "PayoutDeferred");
+      expect(deferred.map(({ args }) => [...args])).to.deep.equal([[NO_JOB, payee, FEE + SMALL_FEE + FEE]]);
+      expect(await hostile.balanceOf(worker.payout)).to.equal(1_440_000n);
+      await books(world);
+      await hostile.setBehaviour(payee, Behaviour.Standard);
+      await expect(escrow.claim(payee)).to.changeTokenBalance(ethers, hostile, treasury, FEE + SMALL_FEE + FEE);
+    });
+  }
+
+  it("is not the workers': each of their refused payouts waits under its own job", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, treasury, gateway, worker } = world;
+    await hostile.setBehaviour(worker.payout, Behaviour.Revert);
+    await hostile.setBehaviour(await treasury.getAddress(), Behaviour.Revert);
+    const [first, second] = [await lockJob(world), await lockJob(world)];
+    const make = items(world);
+    const sent = escrow.connect(gateway).execute([await make.complete(first), await make.complete(second)]);
+    const deferred = await eventsOf(sent, escrow, "PayoutDeferred");
+    expect(deferred.map(({ args }) => args.jobId)).to.deep.equal([first.id, second.id, NO_JOB]);
+  });
+});
+
+describe("A batch leaves nothing behind", () => {
+  /** Two calls of the escrow in one transaction of the timelock's, which anyone may execute. */
+  async function inOneTransaction(world: World, calls: string[]) {
+    const { escrow, timelock, governor, stranger } = world;
+    const target = await escrow.getAddress();
+    const args = [calls.map(() => target), calls.map(() => 0n), calls, zeroHash, zeroHash] as const;
+    const [targets, values, payloads] = args;
+    const delay = await timelock.getMinDelay();
+    const proposer = timelock.connect(await actingAs(governor));
+    await proposer.scheduleBatch(targets, values, payloads, zeroHash, zeroHash, delay);
+    await nextBlockAt(BigInt(await now()) + delay);
+    return timelock.connect(stranger).executeBatch(targets, values, payloads, zeroHash, zeroHash);
+  }
+
+  it("for a second one in the same transaction: each pays what its own jobs owe", async () => {
+    const world = await freshWorld();
+    const { worker, treasury } = world;
+    const make = items(world);
+    const [first, second] = [await provenJob(world), await provenJob(world)];
+    const calls = [make.execute([finalizing(world, first)]), make.execute([finalizing(world, second)])];
+    const payee = await treasury.getAddress();
+    expect(await transfersTo(world, inOneTransaction(world, calls))).to.deep.equal([
+      [worker.payout, 540_000n],
+      [payee, FEE],
+      [worker.payout, 540_000n],
+      [payee, FEE],
+    ]);
+    await books(world);
+  });
+
+  it("for a single call after it: that pays the treasury at once", async () => {
+    const world = await freshWorld();
+    const { worker, treasury } = world;
+    const make = items(world);
+    const [first, second] = [await provenJob(world), await provenJob(world)];
+    const calls = [make.execute([finalizing(world, first)]), finalizing(world, second)];
+    const payee = await treasury.getAddress();
+    expect(await transfersTo(world, inOneTransaction(world, calls))).to.deep.equal([
+      [worker.payout, 540_000n],
+      [payee, FEE],
+      [worker.payout, 540_000n],
+      [payee, FEE],
+    ]);
+  });
+
+  it("when it reverts: the settlement around it goes on as alone", async () => {
+    const world = await freshHostileWorld();
+    const { escrow, hostile, treasury, worker } = world;
+    const job = await lockJob(world);
+    // While the worker is paid, the token sends a batch of its own: the guard refuses its end.
+    await hostile.setHook(await escrow.getAddress(), items(world).execute([]));
+    const sent = sendComplete(world, job);
+    expect(await transfersTo(world, sent)).to.deep.equal([
+      [worker.payout, 540_000n],
+      [await treasury.getAddress(), FEE],
+    ]);
+    expect(await hostile.hookSucceeded()).to.equal(false);
+    await books(world);
+  });
+});

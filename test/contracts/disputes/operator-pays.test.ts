@@ -1,0 +1,114 @@
+/** A gateway at fault is paid for by its operator's reserve first; what that does not cover, by the treasury. */
+import { expect } from "chai";
+import { books, moved } from "../support/books.ts";
+import { CHARGE_UNITS, disputedJob, disputedProvenJob, FEE_UNITS, Ruling, sendRuling } from "../support/disputes.ts";
+import { freshWorldWithoutReserve } from "../support/fresh.ts";
+import { CLIENT_CREDITS, fundReserve, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+
+/** The first operator has this reserve, the other one plenty. */
+async function withReserve(reserve: number): Promise<World> {
+  const world = await freshWorldWithoutReserve();
+  await world.token.mint(world.treasury, 10_000_000n);
+  await fundReserve(world, 1_000, OTHER_OPERATOR);
+  if (reserve > 0) await fundReserve(world, reserve);
+  return world;
+}
+
+async function reserveOf({ escrow }: World, operator: number): Promise<[bigint, bigint]> {
+  const { reserve, held } = await escrow.operatorOf(operator);
+  return [reserve, held];
+}
+
+for (const [reserve, pays] of [
+  [0, 0],
+  [1, 1],
+  [25, 25],
+  [59, 59],
+  [60, 60],
+  [61, 60],
+] as const) {
+  const rest = BigInt(60 - pays);
+  const charged = BigInt(pays);
+
+  describe(`A gateway at fault whose operator has ${reserve} credits in reserve`, () => {
+    it(`costs it ${pays} of the charge of a settled job, and the treasury ${rest}`, async () => {
+      const world = await withReserve(reserve);
+      const { escrow, client } = world;
+      const job = await disputedJob(world, { by: client });
+      const before = await books(world);
+      const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
+      await ruling;
+      const free = CLIENT_CREDITS - 60 + pays;
+      if (pays === 0) await expect(ruling).not.to.emit(escrow, "OperatorCharged");
+      else {
+        await expect(ruling)
+          .to.emit(escrow, "OperatorCharged")
+          .withArgs(job.id, client.address, client.address, pays, free, 0);
+        await expect(ruling)
+          .to.emit(escrow, "ReserveChanged")
+          .withArgs(OPERATOR, job.id, 4, reserve - pays, 0);
+      }
+      if (rest === 0n) await expect(ruling).not.to.emit(escrow, "Compensated");
+      else {
+        await expect(ruling)
+          .to.emit(escrow, "Compensated")
+          .withArgs(job.id, client.address, client.address, rest * 10_000n, 0, CLIENT_CREDITS, 0);
+      }
+      const byTreasury = rest === 0n ? {} : { treasury: -rest * 10_000n, escrow: rest * 10_000n };
+      expect(moved(before, await books(world))).to.deep.equal({ free: 160n, escrowed: -100n, ...byTreasury });
+      expect(await escrow.compensationOf(job.id)).to.deep.equal([rest * 10_000n, rest * 10_000n, false]);
+      expect(await reserveOf(world, OPERATOR)).to.deep.equal([BigInt(reserve - pays), 0n]);
+      expect(await reserveOf(world, OTHER_OPERATOR)).to.deep.equal([1_000n, 0n]);
+    });
+
+    it(`costs it ${pays} of the worker's pay for a proven job, fee included, and the treasury the worker's share of ${rest}`, async () => {
+      const world = await withReserve(reserve);
+      const { escrow, client, worker } = world;
+      const job = await disputedProvenJob(world, { by: client });
+      const before = await books(world);
+      const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
+      await ruling;
+      if (pays === 0) await expect(ruling).not.to.emit(escrow, "OperatorCharged");
+      else {
+        await expect(ruling)
+          .to.emit(escrow, "OperatorCharged")
+          .withArgs(job.id, client.address, worker.payout, pays, CLIENT_CREDITS, 0);
+      }
+      const change = moved(before, await books(world));
+      const treasury = charged * 1_000n - rest * 9_000n;
+      expect(change).to.deep.equal({
+        free: 180n,
+        escrowed: -180n,
+        worker: 540_000n,
+        treasury,
+        ...(pays === 0 ? {} : { escrow: -charged * 10_000n }),
+      });
+      expect(await escrow.compensationOf(job.id)).to.deep.equal([rest * 9_000n, rest * 9_000n, rest !== 0n]);
+      expect(await reserveOf(world, OPERATOR)).to.deep.equal([BigInt(reserve - pays), 0n]);
+      expect(await reserveOf(world, OTHER_OPERATOR)).to.deep.equal([1_000n, 0n]);
+    });
+  });
+}
+
+describe("A reserve that is held for other disputes", () => {
+  it("does not pay: what is at hand does, then the treasury", async () => {
+    const world = await withReserve(70);
+    const { escrow, client } = world;
+    await disputedProvenJob(world);
+    const job = await disputedJob(world, { by: client });
+    await sendRuling(world, job, Ruling.GatewayAtFault);
+    expect(await reserveOf(world, OPERATOR)).to.deep.equal([0n, 60n]);
+    expect((await escrow.compensationOf(job.id)).paid).to.equal(500_000);
+  });
+
+  it("for the dispute itself pays once that is lost: the bond is back before the worker is paid", async () => {
+    const world = await withReserve(60);
+    const { escrow, worker, token } = world;
+    const job = await disputedProvenJob(world);
+    expect(await reserveOf(world, OPERATOR)).to.deep.equal([0n, 60n]);
+    const ruling = await sendRuling(world, job, Ruling.GatewayAtFault);
+    await expect(ruling).not.to.emit(escrow, "Compensated");
+    expect(await reserveOf(world, OPERATOR)).to.deep.equal([0n, 0n]);
+    expect(await token.balanceOf(worker.payout)).to.equal(CHARGE_UNITS - FEE_UNITS);
+  });
+});

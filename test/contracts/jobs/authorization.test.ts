@@ -1,0 +1,419 @@
+/** Wallets with an authorization key: each lock needs that key's signature, so that operator and worker together take what was signed. */
+import { expect } from "chai";
+import { getAddress, type Hex } from "viem";
+import type { Authorization } from "../../../protocol/messages.ts";
+import { jobId, signingKey } from "../support/actors.ts";
+import {
+  AUTHORIZATION_KEY,
+  authorizationOf,
+  lockAuthorizedJob,
+  REQUEST_HASH,
+  requireAuthorization,
+  sendLockAuthorized,
+} from "../support/authorizations.ts";
+import { executeBatch } from "../support/batch.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
+import { answerAtOnce } from "../support/collusion.ts";
+import { accountWith, jobWith } from "../support/events.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
+import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";
+import {
+  buyCredits,
+  CLIENT_CREDITS,
+  deployWorld,
+  MODEL,
+  OPERATOR,
+  OTHER_MODEL,
+  OTHER_OPERATOR,
+  type World,
+} from "../support/world.ts";
+
+/** A world whose client signs each job. */
+async function freshAuthorizedWorld(): Promise<World> {
+  const world = await freshWorld();
+  await requireAuthorization(world);
+  return world;
+}
+
+/** The lock is refused because the wallet's key did not sign it. */
+async function expectNotAuthorized(world: World, sending: Promise<unknown>) {
+  const another = (recovered: string) => recovered !== AUTHORIZATION_KEY.address;
+  await expect(sending)
+    .to.be.revertedWithCustomError(world.escrow, "Job_NotAuthorized")
+    .withArgs(world.client.address, AUTHORIZATION_KEY.address, another);
+}
+
+/** A UUIDv7 of this time, with other bits where named: the version's digit, and the one with the variant's two bits. */
+const idAt = (milliseconds: number, { version = "7", variant = "8" } = {}): Hex =>
+  `0x${milliseconds.toString(16).padStart(12, "0")}${version}000${variant}${"0".repeat(14)}1`;
+
+describe("setAuthorizationKey", () => {
+  it("is the wallet's own call, tells the key and counts", async () => {
+    const world = await freshWorld();
+    const { escrow, client, stranger, gateway, owner } = world;
+    await expect(escrow.connect(client).setAuthorizationKey(AUTHORIZATION_KEY.address))
+      .to.emit(escrow, "AuthorizationKeySet")
+      .withArgs(1, client.address, AUTHORIZATION_KEY.address, 2);
+    const account = await escrow.accountOf(client.address);
+    expect([account.flags, account.sequence, account.free]).to.deep.equal([4n, 2n, BigInt(CLIENT_CREDITS)]);
+    expect(await escrow.authorizationKeyOf(client.address)).to.equal(AUTHORIZATION_KEY.address);
+    for (const caller of [stranger, gateway, owner]) {
+      await expect(escrow.connect(caller).setAuthorizationKey(AUTHORIZATION_KEY.address))
+        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
+        .withArgs(caller.address);
+    }
+  });
+
+  it("holds from the next lock on: a plain one is refused", async () => {
+    const world = await freshWorld();
+    await sendLock(world);
+    await requireAuthorization(world);
+    await expect(sendLock(world))
+      .to.be.revertedWithCustomError(world.escrow, "Job_AuthorizationRequired")
+      .withArgs(world.client.address);
+    await sendLockAuthorized(world);
+  });
+
+  it("with zero ends that: plain locks work again, and no authorization does", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, client } = world;
+    await expect(escrow.connect(client).setAuthorizationKey(`0x${"0".repeat(40)}`))
+      .to.emit(escrow, "AuthorizationKeySet")
+      .withArgs(1, client.address, `0x${"0".repeat(40)}`, 3);
+    expect((await escrow.accountOf(client.address)).flags).to.equal(0);
+    await expect(sendLockAuthorized(world))
+      .to.be.revertedWithCustomError(escrow, "Job_NotAuthorized")
+      .withArgs(client.address, `0x${"0".repeat(40)}`, AUTHORIZATION_KEY.address);
+    await sendLock(world);
+  });
+
+  it("with another key leaves nothing to what the old one signed", async () => {
+    const world = await freshAuthorizedWorld();
+    const key = signingKey("a new key");
+    const authorization = await authorizationOf(world);
+    const byOld = await signAuthorization(world.escrow, AUTHORIZATION_KEY, authorization);
+    await requireAuthorization(world, key);
+    await expect(sendLockAuthorized(world, { ...authorization, signature: byOld }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_NotAuthorized")
+      .withArgs(world.client.address, key.address, AUTHORIZATION_KEY.address);
+    await sendLockAuthorized(world, { key });
+  });
+
+  it("keeps limit and freeze switch, and setLimits keeps the key", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    const mine = escrow.connect(client);
+    const flags = async () => Number((await escrow.accountOf(client.address)).flags);
+    await mine.setLimits(true, 500, true);
+    await requireAuthorization(world);
+    expect(await flags()).to.equal(7);
+    await mine.setLimits(false, 0, false);
+    expect(await flags()).to.equal(4);
+    await mine.setLimits(true, 500, true);
+    await mine.setAuthorizationKey(`0x${"0".repeat(40)}`);
+    expect(await flags()).to.equal(3);
+    expect((await escrow.accountOf(client.address)).dailyLimit).to.equal(500);
+  });
+
+  it("leaves open jobs as they are", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    await requireAuthorization(world);
+    await sendComplete(world, job);
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
+  });
+});
+
+describe("lockAuthorized", () => {
+  it("locks like `lock`, and tells key and request beside it", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, client } = world;
+    const id = jobId(await now());
+    const locking = sendLockAuthorized(world, { jobId: id });
+    await expect(locking)
+      .to.emit(escrow, "JobLocked")
+      .withArgs(
+        id,
+        client.address,
+        3,
+        80,
+        jobWith({ model: MODEL, operator: OPERATOR, creditsPerRequest: 40, creditsPer1kTokens: 20 }),
+        accountWith({ free: CLIENT_CREDITS - 80, escrowed: 80, flags: 4 }),
+      );
+    await expect(locking).to.emit(escrow, "JobAuthorized").withArgs(id, AUTHORIZATION_KEY.address, REQUEST_HASH);
+    const lockedAt = await now();
+    await escrow.connect(client).setAuthorizationKey(`0x${"0".repeat(40)}`);
+    const plain = await lockJob(world);
+    expect(await storedJob(world, id)).to.deep.equal({
+      ...(await storedJob(world, plain.id)),
+      lockedAt: BigInt(lockedAt),
+    });
+  });
+
+  it("is any signer's of the operator, and nobody else's", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, secondGateway, client, stranger, operatorAdmin } = world;
+    for (const gateway of [client, stranger, operatorAdmin]) {
+      await expect(sendLockAuthorized(world, { gateway }))
+        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
+        .withArgs(gateway.address);
+    }
+    await sendLockAuthorized(world, { gateway: secondGateway });
+  });
+
+  const changes: [string, (time: number) => Partial<Authorization>][] = [
+    ["job id", (time) => ({ jobId: jobId(time) })],
+    ["operator", () => ({ operator: OTHER_OPERATOR })],
+    ["model", () => ({ model: OTHER_MODEL })],
+    ["maximum of tokens", () => ({ maxTokens: 3_999 })],
+    ["maximum of credits", () => ({ maxCredits: 81 })],
+    ["request", () => ({ requestHash: `0x${"11".repeat(32)}` })],
+  ];
+  for (const [field, change] of changes) {
+    it(`is refused with another ${field} than was signed`, async () => {
+      const world = await freshAuthorizedWorld();
+      const authorization = await authorizationOf(world);
+      const signature = await signAuthorization(world.escrow, AUTHORIZATION_KEY, authorization);
+      const changed = { ...authorization, ...change(await now()) };
+      await expectNotAuthorized(world, sendLockAuthorized(world, { ...changed, signature }));
+      await sendLockAuthorized(world, { ...authorization, signature });
+    });
+  }
+
+  it("is refused with another expiry than was signed, sooner or later", async () => {
+    const world = await freshAuthorizedWorld();
+    const authorization = await authorizationOf(world);
+    const signature = await signAuthorization(world.escrow, AUTHORIZATION_KEY, authorization);
+    for (const expiresAt of [authorization.expiresAt - 1, authorization.expiresAt + 1]) {
+      await expectNotAuthorized(world, sendLockAuthorized(world, { ...authorization, expiresAt, signature }));
+    }
+    await sendLockAuthorized(world, { ...authorization, signature });
+  });
+
+  it("takes nothing of another wallet, with or without the same key", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, stranger } = world;
+    await buyCredits(world, stranger, 1_000);
+    const wallet = getAddress(stranger.address);
+    // Without a key, nothing that was signed counts; a wallet with the key of the client's has signed for itself alone.
+    await expect(sendLockAuthorized(world, { wallet }))
+      .to.be.revertedWithCustomError(escrow, "Job_NotAuthorized")
+      .withArgs(wallet, `0x${"0".repeat(40)}`, AUTHORIZATION_KEY.address);
+    await escrow.connect(stranger).setAuthorizationKey(AUTHORIZATION_KEY.address);
+    const authorization = await authorizationOf(world);
+    const signature = await signAuthorization(escrow, AUTHORIZATION_KEY, authorization);
+    await expect(sendLockAuthorized(world, { ...authorization, wallet, signature })).to.be.revertedWithCustomError(
+      escrow,
+      "Job_NotAuthorized",
+    );
+    expect((await escrow.accountOf(wallet)).free).to.equal(1_000);
+  });
+
+  it("is refused to a wallet without an account", async () => {
+    const world = await freshWorld();
+    const wallet = getAddress(world.stranger.address);
+    await expect(sendLockAuthorized(world, { wallet }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_NotAuthorized")
+      .withArgs(wallet, `0x${"0".repeat(40)}`, AUTHORIZATION_KEY.address);
+  });
+
+  it("needs the wallet's key: no other key, no signature of another escrow, none that is malformed", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, worker } = world;
+    const key = signingKey("not the client's");
+    await expect(sendLockAuthorized(world, { key }))
+      .to.be.revertedWithCustomError(escrow, "Job_NotAuthorized")
+      .withArgs(world.client.address, AUTHORIZATION_KEY.address, key.address);
+    await expectNotAuthorized(world, sendLockAuthorized(world, { key: worker.key }));
+    await expect(sendLockAuthorized(world, { signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
+      escrow,
+      "ECDSAInvalidSignature",
+    );
+    const second = await deployWorld();
+    const authorization = await authorizationOf(world);
+    const elsewhere = await signAuthorization(second.escrow, AUTHORIZATION_KEY, authorization);
+    await expectNotAuthorized(world, sendLockAuthorized(world, { ...authorization, signature: elsewhere }));
+  });
+
+  it("needs the operator that was signed for and chosen: one of the two is not enough", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, client, gateway, otherGateway } = world;
+    const both = { client: client.address, chosen: OPERATOR };
+    // Signed for the other operator, sent by the chosen one.
+    await expect(sendLockAuthorized(world, { operator: OTHER_OPERATOR, gateway }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(both.client, OTHER_OPERATOR, OPERATOR);
+    // Signed for the other operator and sent by it, but not chosen.
+    await expect(sendLockAuthorized(world, { operator: OTHER_OPERATOR, gateway: otherGateway }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(both.client, both.chosen, OTHER_OPERATOR);
+    // Chosen since, but signed for the first one.
+    const authorization = await authorizationOf(world);
+    await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
+    await expect(sendLockAuthorized(world, { ...authorization, gateway: otherGateway }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(both.client, OPERATOR, OTHER_OPERATOR);
+    await expect(sendLockAuthorized(world, { ...authorization, gateway }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(both.client, OTHER_OPERATOR, OPERATOR);
+    await sendLockAuthorized(world, { operator: OTHER_OPERATOR, gateway: otherGateway });
+  });
+
+  it("is mined before expiresAt, not at it", async () => {
+    const world = await freshAuthorizedWorld();
+    const expiresAt = (await now()) + 30;
+    await nextBlockAt(expiresAt - 1);
+    await sendLockAuthorized(world, { expiresAt });
+    await nextBlockAt(expiresAt);
+    await expect(sendLockAuthorized(world, { expiresAt }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_LockExpired")
+      .withArgs(expiresAt, expiresAt);
+  });
+
+  it("takes an authorization for 600 s ahead, and none for 601: nobody hoards them", async () => {
+    const world = await freshAuthorizedWorld();
+    const time = (await now()) + 10;
+    await nextBlockAt(time);
+    await expect(sendLockAuthorized(world, { expiresAt: time + 601 }))
+      .to.be.revertedWithCustomError(world.escrow, "Job_AuthorizationTooLong")
+      .withArgs(time + 601, time + 600);
+    await nextBlockAt(time + 1);
+    await sendLockAuthorized(world, { expiresAt: time + 601 });
+  });
+
+  for (const [name, milliseconds, accepted] of [
+    ["300 s old", -300_000, true],
+    ["300 s and a millisecond old", -300_001, false],
+    ["300.999 s ahead", 300_999, true],
+    ["301 s ahead", 301_000, false],
+  ] as const) {
+    it(`${accepted ? "takes" : "refuses"} an id that is ${name}`, async () => {
+      const world = await freshAuthorizedWorld();
+      const time = (await now()) + 10;
+      const id = idAt(time * 1_000 + milliseconds);
+      await nextBlockAt(time);
+      const locking = sendLockAuthorized(world, { jobId: id });
+      if (accepted) await locking;
+      else await expect(locking).to.be.revertedWithCustomError(world.escrow, "Job_InvalidId").withArgs(id);
+      expect((await world.escrow.jobOf(id)).status).to.equal(accepted ? 1 : 0);
+    });
+  }
+
+  it("refuses an id that is no UUIDv7: another version, another variant, none", async () => {
+    const world = await freshAuthorizedWorld();
+    const milliseconds = (await now()) * 1_000;
+    const others = ["0", "1", "4", "6", "8", "f"].map((version) => idAt(milliseconds, { version }));
+    const variants = ["0", "4", "7", "c", "f"].map((variant) => idAt(milliseconds, { variant }));
+    for (const id of [...others, ...variants, `0x${"0".repeat(32)}` as const]) {
+      await expect(sendLockAuthorized(world, { jobId: id }))
+        .to.be.revertedWithCustomError(world.escrow, "Job_InvalidId")
+        .withArgs(id);
+    }
+    for (const variant of ["8", "9", "a", "b"]) {
+      await sendLockAuthorized(world, { jobId: idAt(milliseconds, { variant }) });
+    }
+  });
+
+  it("is used once: the id is taken, however the job ended", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, gateway } = world;
+    const authorization = await authorizationOf(world);
+    const again = () =>
+      expect(sendLockAuthorized(world, authorization))
+        .to.be.revertedWithCustomError(escrow, "Job_AlreadyExists")
+        .withArgs(authorization.jobId);
+    await sendLockAuthorized(world, authorization);
+    await again();
+    await escrow.connect(gateway).fail(authorization.jobId, 0);
+    await again();
+    const settled = await lockAuthorizedJob(world);
+    await sendComplete(world, settled);
+    await expect(sendLockAuthorized(world, { jobId: settled.id })).to.be.revertedWithCustomError(
+      escrow,
+      "Job_AlreadyExists",
+    );
+  });
+
+  it("is not for an id that another wallet's job has: whoever comes first has it", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, stranger } = world;
+    await buyCredits(world, stranger, 1_000);
+    const authorization = await authorizationOf(world);
+    await sendLock(world, { id: authorization.jobId, wallet: stranger.address });
+    await expect(sendLockAuthorized(world, authorization))
+      .to.be.revertedWithCustomError(escrow, "Job_AlreadyExists")
+      .withArgs(authorization.jobId);
+  });
+
+  it("locks at most what was signed, when the price has risen since", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow } = world;
+    await expect(sendLockAuthorized(world, { maxCredits: 79 }))
+      .to.be.revertedWithCustomError(escrow, "Job_PriceExceedsLimit")
+      .withArgs(80, 79);
+    const job = await lockAuthorizedJob(world, { maxCredits: 81 });
+    expect((await escrow.jobOf(job.id)).credits).to.equal(80);
+  });
+
+  it("keeps the rules of every lock: limits, freeze, balance, job limit, pause, stop, model", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, client, guardian, catalog } = world;
+    const mine = escrow.connect(client);
+    await mine.setLimits(true, 79, false);
+    await expect(sendLockAuthorized(world))
+      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
+      .withArgs(client.address, 0, 79, 80);
+    await mine.setLimits(false, 0, true);
+    await expect(sendLockAuthorized(world)).to.be.revertedWithCustomError(escrow, "Limits_Frozen");
+    await mine.setLimits(false, 0, false);
+    await expect(sendLockAuthorized(world, { maxTokens: 250_001, maxCredits: 2 ** 32 - 1 }))
+      .to.be.revertedWithCustomError(escrow, "Job_TooLarge")
+      .withArgs(5_001, 5_000);
+    await mine.withdraw(CLIENT_CREDITS - 79, client.address);
+    await expect(sendLockAuthorized(world))
+      .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
+      .withArgs(client.address, 79, 80);
+    await expect(sendLockAuthorized(world, { model: 200 }))
+      .to.be.revertedWithCustomError(escrow, "Job_ModelNotActive")
+      .withArgs(200);
+    await escrow.connect(guardian).setPaused(true);
+    await expect(sendLockAuthorized(world, { maxTokens: 1 })).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await escrow.connect(guardian).setPaused(false);
+    await sendLockAuthorized(world, { maxTokens: 1 });
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
+    await expect(sendLockAuthorized(world, { maxTokens: 1 })).to.be.revertedWithCustomError(escrow, "Job_MayNotLock");
+    expect(await catalog.modelCount()).to.equal(8);
+  });
+});
+
+describe("Operator and worker together", () => {
+  it("take at most the credits that were signed for, whatever they claim and however often they try", async () => {
+    const world = await freshAuthorizedWorld();
+    const { escrow, client, gateway, worker } = world;
+    const code = escrow.interface;
+    const plain = await answerAtOnce(world, 1);
+    const time = (await now()) + 5;
+    const authorization = await authorizationOf(world, { maxCredits: 80, expiresAt: time + 60 });
+    const byKey = await signAuthorization(escrow, AUTHORIZATION_KEY, authorization);
+    const lock = code.encodeFunctionData("lockAuthorized", [authorization, byKey]);
+    const completion = {
+      jobId: authorization.jobId,
+      proofHash: REQUEST_HASH,
+      promptTokens: 0,
+      completionTokens: 2 ** 32 - 1,
+      completedAt: time,
+    };
+    const byWorker = await signCompletion(escrow, worker.key, completion);
+    const complete = code.encodeFunctionData("complete", [completion, 2 ** 32 - 1, byWorker, client.address]);
+    const { failures } = await executeBatch(world, gateway, [lock, complete, lock, complete, ...plain]);
+    // The second lock, the plain one and its settlement; the second settlement is a repetition without effect.
+    expect(failures.map(({ index, reason }) => [index, code.parseError(reason)?.name])).to.deep.equal([
+      [2, "Job_AlreadyExists"],
+      [4, "Job_AuthorizationRequired"],
+      [5, "Job_WrongState"],
+    ]);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 0n]);
+  });
+});

@@ -1,0 +1,215 @@
+/** A wallet chooses the one operator that may lock its credits: by its deposit or by a call, and as often as it likes. */
+import { expect } from "chai";
+import { executeBatch } from "../support/batch.ts";
+import { ethers, nextBlockAt } from "../support/chain.ts";
+import { answerAtOnce } from "../support/collusion.ts";
+import { sendDispute, settledJob } from "../support/disputes.ts";
+import { fieldsOf } from "../support/fields.ts";
+import { freshBare, freshWorld } from "../support/fresh.ts";
+import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize, sendLock } from "../support/jobs.ts";
+import { addSigners, buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+
+const chosenBy = async ({ escrow }: Pick<World, "escrow">, wallet: { address: string }) =>
+  Number((await escrow.accountOf(wallet.address)).operator);
+
+/** The signers of an operator cannot lock the client's credits; `chosen` is whom it chose. */
+async function expectNotChosen(world: World, gateway: World["gateway"], chosen: number, operator: number) {
+  await expect(sendLock(world, { gateway }))
+    .to.be.revertedWithCustomError(world.escrow, "Job_OperatorNotChosen")
+    .withArgs(world.client.address, chosen, operator);
+}
+
+describe("A deposit", () => {
+  it("chooses the operator that it names", async () => {
+    const world = await freshBare();
+    await buyCredits(world, world.client, 100, OTHER_OPERATOR);
+    expect(await chosenBy(world, world.client)).to.equal(OTHER_OPERATOR);
+    await buyCredits(world, world.client, 100, OPERATOR);
+    expect(await chosenBy(world, world.client)).to.equal(OPERATOR);
+  });
+
+  it("that names none changes nothing, and a first one leaves the wallet without an operator", async () => {
+    const world = await freshWorld();
+    const { escrow, token, client, stranger } = world;
+    for (const [wallet, chosen] of [
+      [client, OPERATOR],
+      [stranger, 0],
+    ] as const) {
+      await token.mint(wallet.address, 1_000_000n);
+      await token.connect(wallet).approve(escrow, 1_000_000n);
+      await expect(escrow.connect(wallet).deposit(100, 0)).to.emit(escrow, "Deposited");
+      expect(await chosenBy(world, wallet)).to.equal(chosen);
+    }
+    await expect(sendLock(world, { wallet: stranger.address }))
+      .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
+      .withArgs(stranger.address, 0, OPERATOR);
+  });
+
+  it("names an operator that there is: the last one, and not the next", async () => {
+    const { escrow, token, client } = await freshBare();
+    await token.mint(client.address, 2_000_000n);
+    await token.connect(client).approve(escrow, 2_000_000n);
+    const none = [ethers.ZeroHash, ethers.ZeroHash] as const;
+    for (const operator of [OTHER_OPERATOR + 1, 255]) {
+      await expect(escrow.connect(client).deposit(100, operator))
+        .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
+        .withArgs(operator);
+      await expect(escrow.connect(client).depositWithPermit(100, operator, 0, 27, ...none))
+        .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
+        .withArgs(operator);
+    }
+    await escrow.connect(client).deposit(100, OTHER_OPERATOR);
+  });
+});
+
+describe("chooseOperator", () => {
+  it("holds from the next lock on, tells what it chose and counts", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway, otherGateway } = world;
+    await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR))
+      .to.emit(escrow, "OperatorChosen")
+      .withArgs(1, client.address, OTHER_OPERATOR, 2);
+    await expectNotChosen(world, gateway, OTHER_OPERATOR, OPERATOR);
+    const job = await lockJob(world, { gateway: otherGateway });
+    expect((await escrow.jobOf(job.id)).operator).to.equal(OTHER_OPERATOR);
+    await expect(escrow.connect(client).chooseOperator(OPERATOR))
+      .to.emit(escrow, "OperatorChosen")
+      .withArgs(1, client.address, OPERATOR, 3);
+    await sendLock(world);
+  });
+
+  it("with 0 lets nobody lock any more", async () => {
+    const world = await freshWorld();
+    await expect(world.escrow.connect(world.client).chooseOperator(0))
+      .to.emit(world.escrow, "OperatorChosen")
+      .withArgs(1, world.client.address, 0, 2);
+    await expectNotChosen(world, world.gateway, 0, OPERATOR);
+    await expectNotChosen(world, world.otherGateway, 0, OTHER_OPERATOR);
+  });
+
+  it("is the wallet's own call, and names an operator that there is", async () => {
+    const world = await freshWorld();
+    const { escrow, client, stranger, operatorAdmin, owner } = world;
+    for (const caller of [stranger, operatorAdmin, owner]) {
+      await expect(escrow.connect(caller).chooseOperator(OPERATOR))
+        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
+        .withArgs(caller.address);
+    }
+    await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR + 1))
+      .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
+      .withArgs(OTHER_OPERATOR + 1);
+    expect(await chosenBy(world, client)).to.equal(OPERATOR);
+  });
+
+  it("keeps everything else of the account", async () => {
+    const world = await freshWorld();
+    const { escrow, client } = world;
+    await lockJob(world);
+    await escrow.connect(client).setLimits(true, 500, true);
+    const before = fieldsOf(await escrow.accountOf(client.address));
+    await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
+    expect(fieldsOf(await escrow.accountOf(client.address))).to.deep.equal({
+      ...before,
+      operator: BigInt(OTHER_OPERATOR),
+      sequence: (before["sequence"] ?? 0n) + 1n,
+    });
+  });
+
+  it("works while paused: a wallet can always leave", async () => {
+    const world = await freshWorld();
+    await world.escrow.connect(world.guardian).setPaused(true);
+    await world.escrow.connect(world.client).chooseOperator(0);
+    expect(await chosenBy(world, world.client)).to.equal(0);
+  });
+
+  it("leaves open jobs to the operator that locked them", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway, secondGateway, otherGateway } = world;
+    const [settled, failed, refunded] = [await lockJob(world), await acknowledgedJob(world), await lockJob(world)];
+    const proven = await provenJob(world);
+    await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
+    for (const job of [settled, failed, refunded]) {
+      await expect(escrow.connect(otherGateway).fail(job.id, 0))
+        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
+        .withArgs(job.id, otherGateway.address);
+    }
+    await sendComplete(world, settled);
+    await escrow.connect(secondGateway).fail(failed.id, 0);
+    await nextBlockAt(refunded.lockedAt + 120);
+    await escrow.connect(gateway).refund(refunded.id);
+    await nextBlockAt(proven.finalizeFrom);
+    await sendFinalize(world, proven);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 120), 0n]);
+  });
+});
+
+describe("A gateway and a worker that empty any wallet in one transaction", () => {
+  it("get nothing from a wallet that did not choose the operator", async () => {
+    const world = await freshWorld();
+    const { escrow, client, otherGateway, token, worker } = world;
+    const before = fieldsOf(await escrow.accountOf(client.address));
+    const { failures } = await executeBatch(world, otherGateway, await answerAtOnce(world, 2));
+    const refused = (index: number) => failures[index]?.reason;
+    expect(failures).to.have.length(4);
+    const notChosen = escrow.interface.encodeErrorResult("Job_OperatorNotChosen", [
+      client.address,
+      OPERATOR,
+      OTHER_OPERATOR,
+    ]);
+    expect([refused(0), refused(2)]).to.deep.equal([notChosen, notChosen]);
+    expect(fieldsOf(await escrow.accountOf(client.address))).to.deep.equal(before);
+    expect(await token.balanceOf(worker.payout)).to.equal(0);
+  });
+
+  it("get nothing from a wallet that cleared its choice, or never made one", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway, token, worker } = world;
+    await escrow.connect(client).chooseOperator(0);
+    const { failures } = await executeBatch(world, gateway, await answerAtOnce(world, 2));
+    expect(failures).to.have.length(4);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
+    expect(await token.balanceOf(worker.payout)).to.equal(0);
+  });
+
+  it("get nothing by an operator that governance admits later", async () => {
+    const world = await freshWorld();
+    const { escrow, client, stranger, others } = world;
+    const [key] = others;
+    if (key === undefined) throw new Error("too few accounts");
+    await escrow.admitOperator(stranger.address);
+    await addSigners(world, 3, stranger, [key]);
+    const { failures } = await executeBatch(world, key, await answerAtOnce(world, 2));
+    expect(failures).to.have.length(4);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
+  });
+
+  it("get the day's limit, and no more, from a wallet that chose the operator and set one", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway } = world;
+    await escrow.connect(client).setLimits(true, 5_000, false);
+    await executeBatch(world, gateway, await answerAtOnce(world, 3));
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 5_000);
+  });
+
+  it("get all that a wallet holds that chose the operator and set no limit: whom it trusts, it trusts whole", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway } = world;
+    const { failures } = await executeBatch(world, gateway, await answerAtOnce(world, 2));
+    expect(failures).to.deep.equal([]);
+    expect((await escrow.accountOf(client.address)).free).to.equal(0);
+  });
+
+  it("can still be disputed by the emptied wallet, pause or not: the bond comes from its stablecoin", async () => {
+    const world = await freshWorld();
+    const { escrow, client, gateway, guardian, token } = world;
+    const job = await settledJob(world);
+    await executeBatch(world, gateway, await answerAtOnce(world, 2, 4_970));
+    await escrow.connect(guardian).setPaused(true);
+    expect((await escrow.accountOf(client.address)).free).to.equal(0);
+    await token.mint(client.address, 1_000_000n);
+    await token.connect(client).approve(escrow, 1_000_000n);
+    await expect(sendDispute(world, job, { by: client })).to.emit(escrow, "JobDisputed");
+    expect(await token.balanceOf(client.address)).to.equal(0);
+  });
+});

@@ -1,0 +1,490 @@
+/** Who may lock and end jobs: operators that governance admits, and the signers that their admins name. */
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import { expect } from "chai";
+import { executeBatch } from "../support/batch.ts";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { sendDispute, settledJob } from "../support/disputes.ts";
+import { fieldsOf } from "../support/fields.ts";
+import { freshBare, freshWorld } from "../support/fresh.ts";
+import { inOneBlock } from "../support/front-running.ts";
+import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, sendComplete, sendLock } from "../support/jobs.ts";
+import { NO_SIGNATURE } from "../support/sign.ts";
+import { addSigners, consent, deployBare, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+
+const [first, second, third] = [0, 1, 2] as const;
+const other = (world: Pick<World, "others">, index: 0 | 1 | 2): HardhatEthersSigner =>
+  world.others[index] as HardhatEthersSigner;
+
+/** The operator's admin removes signers. */
+const remove = ({ escrow, operatorAdmin }: Pick<World, "escrow" | "operatorAdmin">, ...keys: HardhatEthersSigner[]) =>
+  escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [], [], [...keys]);
+
+/** Operator and second of the removal of a key. */
+const signer = async ({ escrow }: Pick<World, "escrow">, key: { address: string }) =>
+  (await escrow.signerOf(key.address)).map(Number);
+
+describe("admitOperator", () => {
+  it("is governance's: ids in order, for ever the admin's own", async () => {
+    const world = await freshBare();
+    const { escrow, owner, guardian, operatorAdmin, otherAdmin, stranger } = world;
+    expect(await escrow.operatorCount()).to.equal(2);
+    const admins = [(await escrow.operatorOf(1)).admin, (await escrow.operatorOf(2)).admin];
+    expect(admins).to.deep.equal([operatorAdmin.address, otherAdmin.address]);
+    for (const caller of [guardian, operatorAdmin, stranger]) {
+      await expect(escrow.connect(caller).admitOperator(stranger.address))
+        .to.be.revertedWithCustomError(escrow, "OwnableUnauthorizedAccount")
+        .withArgs(caller.address);
+    }
+    await expect(escrow.connect(owner).admitOperator(stranger.address))
+      .to.emit(escrow, "OperatorAdmitted")
+      .withArgs(3, stranger.address, 7);
+    expect(fieldsOf(await escrow.operatorOf(3))).to.deep.equal({
+      admin: stranger.address,
+      reserve: 0n,
+      held: 0n,
+      leaving: 0n,
+      leavesAt: 0n,
+      sequence: 0n,
+    });
+  });
+
+  it("needs an admin, who may run two operators", async () => {
+    const { escrow, operatorAdmin } = await freshBare();
+    await expect(escrow.admitOperator(ethers.ZeroAddress))
+      .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
+      .withArgs(ethers.ZeroAddress);
+    await escrow.admitOperator(operatorAdmin.address);
+    expect((await escrow.operatorOf(3)).admin).to.equal(operatorAdmin.address);
+  });
+
+  it("admits 160 operators and no more: each has its bit among the stopped ones", async () => {
+    const world = await freshBare();
+    const { escrow, owner, guardian, stranger } = world;
+    const admit = escrow.interface.encodeFunctionData("admitOperator", [stranger.address]);
+    expect(await escrow.MOST_OPERATORS()).to.equal(160);
+    const { failures } = await executeBatch(world as World, owner, Array<string>(158).fill(admit));
+    expect(failures).to.deep.equal([]);
+    expect(await escrow.operatorCount()).to.equal(160);
+    await escrow.connect(guardian).stopOperator(160, true);
+    expect(await escrow.stoppedOperators()).to.equal(1n << 159n);
+    await expect(escrow.admitOperator(stranger.address)).to.be.revertedWithCustomError(escrow, "Operator_TooMany");
+  });
+});
+
+describe("stopOperator", () => {
+  it("lets guardian and governance stop an operator, and governance alone lift that", async () => {
+    const { escrow, owner, guardian, stranger, operatorAdmin } = await freshBare();
+    await expect(escrow.connect(guardian).stopOperator(OPERATOR, true))
+      .to.emit(escrow, "OperatorStopped")
+      .withArgs(OPERATOR, 7, true);
+    expect(await escrow.stoppedOperators()).to.equal(1n);
+    await escrow.connect(guardian).stopOperator(OTHER_OPERATOR, true);
+    expect(await escrow.stoppedOperators()).to.equal(3n);
+    for (const caller of [guardian, operatorAdmin, stranger]) {
+      await expect(escrow.connect(caller).stopOperator(OPERATOR, false))
+        .to.be.revertedWithCustomError(escrow, "OwnableUnauthorizedAccount")
+        .withArgs(caller.address);
+    }
+    await expect(escrow.connect(owner).stopOperator(OPERATOR, false))
+      .to.emit(escrow, "OperatorStopped")
+      .withArgs(OPERATOR, 9, false);
+    expect(await escrow.stoppedOperators()).to.equal(2n);
+    await expect(escrow.connect(owner).stopOperator(OPERATOR, true))
+      .to.emit(escrow, "OperatorStopped")
+      .withArgs(OPERATOR, 10, true);
+    // A second stop of the same one changes nothing.
+    await escrow.connect(owner).stopOperator(OPERATOR, true);
+    expect(await escrow.stoppedOperators()).to.equal(3n);
+    for (const caller of [operatorAdmin, stranger]) {
+      await expect(escrow.connect(caller).stopOperator(OPERATOR, true))
+        .to.be.revertedWithCustomError(escrow, "Admin_NotGuardian")
+        .withArgs(caller.address);
+    }
+  });
+
+  it("knows the operators there are", async () => {
+    const { escrow, guardian, owner } = await freshBare();
+    for (const operator of [0, OTHER_OPERATOR + 1]) {
+      for (const [caller, stopped] of [
+        [guardian, true],
+        [owner, false],
+      ] as const) {
+        await expect(escrow.connect(caller).stopOperator(operator, stopped))
+          .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
+          .withArgs(operator);
+      }
+    }
+    await escrow.connect(guardian).stopOperator(OTHER_OPERATOR, true);
+  });
+
+  it("refuses the locks of all its signers and of no other operator", async () => {
+    const world = await freshWorld();
+    const { escrow, guardian, gateway, secondGateway, otherGateway, client } = world;
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
+    for (const stopped of [gateway, secondGateway]) {
+      await expect(sendLock(world, { gateway: stopped }))
+        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
+        .withArgs(stopped.address);
+    }
+    await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
+    await sendLock(world, { gateway: otherGateway });
+    await escrow.connect(client).chooseOperator(OPERATOR);
+    await escrow.stopOperator(OPERATOR, false);
+    await sendLock(world);
+  });
+
+  it("never keeps it from ending its jobs: acknowledge, complete, fail, refund, dispute", async () => {
+    const world = await freshWorld();
+    const { escrow, guardian, gateway } = world;
+    const settled = await settledJob(world);
+    const [completed, failed, refunded] = [await lockJob(world), await lockJob(world), await lockJob(world)];
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
+    await sendAcknowledge(world, completed, { sender: gateway });
+    await sendComplete(world, completed);
+    await escrow.connect(gateway).fail(failed.id, 0);
+    await sendDispute(world, settled);
+    await nextBlockAt(refunded.lockedAt + 120);
+    await escrow.connect(gateway).refund(refunded.id);
+    const jobs = [completed, failed, settled, refunded];
+    const states = await Promise.all(jobs.map(async ({ id }) => (await escrow.jobOf(id)).status));
+    expect(states).to.deep.equal([4n, 5n, 7n, 6n]);
+  });
+
+  it("does not keep its admin from its signers and its reserve", async () => {
+    const world = await freshWorld();
+    const { escrow, guardian, operatorAdmin } = world;
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
+    await addSigners(world, OPERATOR, operatorAdmin, [other(world, first)]);
+    await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 1);
+  });
+});
+
+describe("setOperatorAdmin", () => {
+  it("hands the operator over, by its admin and nobody else", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, otherAdmin, owner, guardian, gateway, stranger } = world;
+    for (const caller of [owner, guardian, otherAdmin, gateway, stranger]) {
+      await expect(escrow.connect(caller).setOperatorAdmin(OPERATOR, stranger.address))
+        .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
+        .withArgs(OPERATOR, caller.address);
+    }
+    await expect(escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger.address))
+      .to.emit(escrow, "OperatorAdminSet")
+      .withArgs(OPERATOR, stranger.address, 3);
+    await expect(remove(world, gateway)).to.be.revertedWithCustomError(escrow, "Operator_NotAdmin");
+    await escrow.connect(stranger).rotateSigners(OPERATOR, [], [], [gateway.address]);
+    // The signers of before stay until they are removed.
+    expect(await signer(world, world.secondGateway)).to.deep.equal([OPERATOR, 0]);
+  });
+
+  it("needs an admin, and an operator that there is", async () => {
+    const { escrow, operatorAdmin } = await freshBare();
+    await expect(escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, ethers.ZeroAddress))
+      .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
+      .withArgs(ethers.ZeroAddress);
+    for (const operator of [0, OTHER_OPERATOR + 1]) {
+      await expect(escrow.connect(operatorAdmin).setOperatorAdmin(operator, operatorAdmin.address))
+        .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
+        .withArgs(operator, operatorAdmin.address);
+    }
+  });
+
+  it("leaves a key's consent to the admin that it named", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, stranger } = world;
+    const key = other(world, first);
+    const consents = [await consent(world, key, OPERATOR, operatorAdmin.address)];
+    await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger.address);
+    await expect(
+      escrow.connect(stranger).rotateSigners(OPERATOR, [key.address], consents, []),
+    ).to.be.revertedWithCustomError(escrow, "Operator_NoConsent");
+    await addSigners(world, OPERATOR, stranger, [key]);
+  });
+});
+
+describe("rotateSigners", () => {
+  it("adds and removes several keys at once, with an event each", async () => {
+    const world = await freshWorld();
+    const { escrow, operatorAdmin, gateway, secondGateway } = world;
+    const added = [other(world, first), other(world, second), other(world, third)];
+    const consents = await Promise.all(added.map((key) => consent(world, key, OPERATOR, operatorAdmin.address)));
+    const removed = [gateway.address, secondGateway.address];
+    const rotating = escrow.connect(operatorAdmin).rotateSigners(
+      OPERATOR,
+      added.map(({ address }) => address),
+      consents,
+      removed,
+    );
+    // Two signers and the reserve had the first three numbers.
+    for (const [i, key] of removed.entries()) {
+      await expect(rotating)
+        .to.emit(escrow, "SignerRemoved")
+        .withArgs(OPERATOR, key, 4 + i);
+    }
+    for (const [i, key] of added.entries()) {
+      await expect(rotating)
+        .to.emit(escrow, "SignerAdded")
+        .withArgs(OPERATOR, key.address, 6 + i);
+    }
+    const time = await now();
+    expect(await signer(world, gateway)).to.deep.equal([OPERATOR, time]);
+    expect(await signer(world, other(world, third))).to.deep.equal([OPERATOR, 0]);
+    expect((await escrow.operatorOf(OPERATOR)).sequence).to.equal(8);
+    await sendLock(world, { gateway: other(world, second) });
+  });
+
+  it("is its operator's admin's call alone", async () => {
+    const world = await freshBare();
+    const { escrow, owner, guardian, otherAdmin, gateway, stranger } = world;
+    for (const caller of [owner, guardian, otherAdmin, gateway, stranger]) {
+      await expect(escrow.connect(caller).rotateSigners(OPERATOR, [], [], [gateway.address]))
+        .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
+        .withArgs(OPERATOR, caller.address);
+    }
+    for (const operator of [0, OTHER_OPERATOR + 1]) {
+      await expect(escrow.connect(stranger).rotateSigners(operator, [], [], []))
+        .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
+        .withArgs(operator, stranger.address);
+    }
+  });
+
+  it("needs the consent of each added key to this operator under this admin", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, otherAdmin } = world;
+    const key = other(world, first);
+    const wrong = [
+      await consent(world, other(world, second), OPERATOR, operatorAdmin.address),
+      await consent(world, key, OTHER_OPERATOR, operatorAdmin.address),
+      await consent(world, key, OPERATOR, otherAdmin.address),
+      // Of another deployment.
+      await consent(await deployBare(), key, OPERATOR, operatorAdmin.address),
+    ];
+    for (const byKey of wrong) {
+      await expect(
+        escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [key.address], [byKey], []),
+      ).to.be.revertedWithCustomError(escrow, "Operator_NoConsent");
+    }
+    await expect(escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [key.address], [wrong[0] ?? NO_SIGNATURE], []))
+      .to.be.revertedWithCustomError(escrow, "Operator_NoConsent")
+      .withArgs(key.address, other(world, second).address);
+    await expect(
+      escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [key.address], [NO_SIGNATURE], []),
+    ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+    expect(await signer(world, key)).to.deep.equal([0, 0]);
+  });
+
+  it("needs as many consents as keys", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin } = world;
+    const key = other(world, first);
+    const byKey = await consent(world, key, OPERATOR, operatorAdmin.address);
+    for (const [added, consents] of [
+      [[key.address], []],
+      [[key.address], [byKey, byKey]],
+      [[], [byKey]],
+    ] as const) {
+      await expect(escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [...added], [...consents], []))
+        .to.be.revertedWithCustomError(escrow, "Operator_ConsentsMissing")
+        .withArgs(added.length, consents.length);
+    }
+  });
+
+  it("adds all keys or none", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, gateway } = world;
+    const keys = [other(world, first), gateway];
+    await expect(addSigners(world, OPERATOR, operatorAdmin, keys)).to.be.revertedWithCustomError(
+      escrow,
+      "Operator_SignerTaken",
+    );
+    expect(await signer(world, other(world, first))).to.deep.equal([0, 0]);
+  });
+
+  it("binds a key to one operator for ever", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, otherAdmin, gateway } = world;
+    // In office: neither again for its own operator nor for another one.
+    await expect(addSigners(world, OPERATOR, operatorAdmin, [gateway]))
+      .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
+      .withArgs(gateway.address, OPERATOR);
+    await expect(addSigners(world, OTHER_OPERATOR, otherAdmin, [gateway]))
+      .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
+      .withArgs(gateway.address, OPERATOR);
+    await remove(world, gateway);
+    await expect(addSigners(world, OTHER_OPERATOR, otherAdmin, [gateway]))
+      .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
+      .withArgs(gateway.address, OPERATOR);
+  });
+
+  it("does not take a key twice in one call", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin } = world;
+    const key = other(world, first);
+    await expect(addSigners(world, OPERATOR, operatorAdmin, [key, key]))
+      .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
+      .withArgs(key.address, OPERATOR);
+  });
+
+  it("removes signers in office of this operator only, each once", async () => {
+    const world = await freshBare();
+    const { escrow, gateway, otherGateway, stranger } = world;
+    for (const key of [otherGateway, stranger]) {
+      await expect(remove(world, key))
+        .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
+        .withArgs(OPERATOR, key.address);
+    }
+    await expect(remove(world, gateway, gateway))
+      .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
+      .withArgs(OPERATOR, gateway.address);
+    await remove(world, gateway);
+    await expect(remove(world, gateway))
+      .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
+      .withArgs(OPERATOR, gateway.address);
+  });
+
+  it("takes a removed key back, with all its rights", async () => {
+    const world = await freshWorld();
+    const { escrow, operatorAdmin, gateway } = world;
+    const job = await lockJob(world);
+    await remove(world, gateway);
+    await expect(escrow.connect(gateway).fail(job.id, 0)).to.be.revertedWithCustomError(escrow, "Job_NotItsOperator");
+    await addSigners(world, OPERATOR, operatorAdmin, [gateway]);
+    expect(await signer(world, gateway)).to.deep.equal([OPERATOR, 0]);
+    await escrow.connect(gateway).fail(job.id, 0);
+    await sendLock(world);
+  });
+
+  it("removes before it adds: the same key can be renewed in one call", async () => {
+    const world = await freshBare();
+    const { escrow, operatorAdmin, gateway } = world;
+    const consents = [await consent(world, gateway, OPERATOR, operatorAdmin.address)];
+    await escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [gateway.address], consents, [gateway.address]);
+    expect(await signer(world, gateway)).to.deep.equal([OPERATOR, 0]);
+  });
+});
+
+describe("A removed signer", () => {
+  it("can lock, complete, fail and dispute no more, and refunds as a stranger", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const [settled, job] = [await settledJob(world), await lockJob(world)];
+    await remove(world, gateway);
+    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_MayNotLock").withArgs(gateway.address);
+    await expect(sendComplete(world, job))
+      .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
+      .withArgs(job.id, gateway.address);
+    await expect(escrow.connect(gateway).fail(job.id, 0))
+      .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
+      .withArgs(job.id, gateway.address);
+    await expect(sendDispute(world, settled))
+      .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
+      .withArgs(settled.id, gateway.address);
+    await nextBlockAt(job.lockedAt + 149);
+    await expect(escrow.connect(gateway).refund(job.id))
+      .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
+      .withArgs(job.id, job.lockedAt + 150, job.lockedAt + 149);
+    await nextBlockAt(job.lockedAt + 150);
+    await escrow.connect(gateway).refund(job.id);
+  });
+
+  it("leaves its Assignments valid for jobs locked up to the second of its removal", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway, secondGateway, operatorAdmin, client } = world;
+    const before = await lockJob(world);
+    const target = await escrow.getAddress();
+    const time = before.lockedAt + 5;
+    const same = { id: "0x00000000000070008000000000000abc", lockedAt: time } as const;
+    const code = escrow.interface;
+    const locking = code.encodeFunctionData("lock", [client.address, 1, same.id, 4_000, 80, 2 ** 40 - 1]);
+    const removing = code.encodeFunctionData("rotateSigners", [OPERATOR, [], [], [gateway.address]]);
+    const mined = await inOneBlock(time, [
+      { from: operatorAdmin, to: target, data: removing },
+      { from: secondGateway, to: target, data: locking },
+    ]);
+    expect(mined).to.deep.equal([true, true]);
+    await nextBlockAt(time + 1);
+    const after = await lockJob(world, { gateway: secondGateway });
+    expect([after.lockedAt, await signer(world, gateway)]).to.deep.equal([time + 1, [OPERATOR, time]]);
+
+    await sendAcknowledge(world, before);
+    await sendAcknowledge(world, same);
+    await expect(sendAcknowledge(world, after))
+      .to.be.revertedWithCustomError(escrow, "Job_NotAssigned")
+      .withArgs(after.id, gateway.address);
+    await sendAcknowledge(world, after, { assignedBy: secondGateway });
+  });
+
+  it("acknowledges with its Assignment like anyone, not by its call alone", async () => {
+    const world = await freshWorld();
+    const { escrow, gateway } = world;
+    const job = await lockJob(world);
+    await remove(world, gateway);
+    const [assignment, , byWorker] = await acknowledgement(world, job);
+    await expect(escrow.connect(gateway).acknowledge(assignment, NO_SIGNATURE, byWorker)).to.be.revertedWithCustomError(
+      escrow,
+      "ECDSAInvalidSignature",
+    );
+    await sendAcknowledge(world, job, { sender: gateway });
+  });
+
+  it("that returned assigns jobs of every time", async () => {
+    const world = await freshWorld();
+    const { operatorAdmin, gateway, secondGateway } = world;
+    await remove(world, gateway);
+    const job = await lockJob(world, { gateway: secondGateway });
+    await addSigners(world, OPERATOR, operatorAdmin, [gateway]);
+    await sendAcknowledge(world, job);
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
+  });
+});
+
+describe("The jobs of an operator", () => {
+  it("are ended by any of its signers: a second gateway takes over a dead one's", async () => {
+    const world = await freshWorld();
+    const { escrow, secondGateway, gateway } = world;
+    const settled = await settledJob(world);
+    const [locked, acknowledged, failed] = [await lockJob(world), await acknowledgedJob(world), await lockJob(world)];
+    const refunded = await lockJob(world);
+    await remove(world, gateway);
+    await sendComplete(world, locked, { gateway: secondGateway });
+    await sendComplete(world, acknowledged, { gateway: secondGateway });
+    await escrow.connect(secondGateway).fail(failed.id, 3);
+    await sendDispute(world, settled, { by: secondGateway });
+    await nextBlockAt(refunded.lockedAt + 120);
+    await escrow.connect(secondGateway).refund(refunded.id);
+    const jobs = [locked, acknowledged, failed, settled, refunded];
+    const states = await Promise.all(jobs.map(async ({ id }) => (await escrow.jobOf(id)).status));
+    expect(states).to.deep.equal([4n, 4n, 5n, 7n, 6n]);
+  });
+
+  it("are ended by a signer that was added after their lock", async () => {
+    const world = await freshWorld();
+    const job = await lockJob(world);
+    const key = other(world, first);
+    await addSigners(world, OPERATOR, world.operatorAdmin, [key]);
+    await sendAcknowledge(world, job, { assignedBy: key });
+    await sendComplete(world, job, { gateway: key });
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
+  });
+
+  it("are ended by no signer of another operator, and by no admin", async () => {
+    const world = await freshWorld();
+    const { escrow, otherGateway, otherAdmin, operatorAdmin } = world;
+    const [settled, job] = [await settledJob(world), await lockJob(world)];
+    for (const caller of [otherGateway, otherAdmin, operatorAdmin]) {
+      await expect(escrow.connect(caller).fail(job.id, 0))
+        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
+        .withArgs(job.id, caller.address);
+      await expect(sendComplete(world, job, { gateway: caller }))
+        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
+        .withArgs(job.id, caller.address);
+      await expect(sendDispute(world, settled, { by: caller }))
+        .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
+        .withArgs(settled.id, caller.address);
+    }
+    await nextBlockAt(job.lockedAt + 120);
+    await expect(escrow.connect(otherGateway).refund(job.id))
+      .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
+      .withArgs(job.id, job.lockedAt + 150, job.lockedAt + 120);
+  });
+});
