@@ -8,7 +8,7 @@
  *   event: error          {code, message}                        instead of `completed`; nothing is owed
  *
  * Silence is filled with comments. After a lost connection, POST `{endpoint}/jobs/output` with the same assignment and
- * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason}` of a finished job; 409
+ * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason, acknowledgement}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
  *
  * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So an output request
@@ -100,8 +100,11 @@ export const outputRequestSchema = dispatchSchema
   .extend({ access: outputAccessSchema });
 export type OutputRequest = z.infer<typeof outputRequestSchema>;
 
-/** Body of an answered output request. */
-export const outputSchema = completedEvent.extend({ text: z.string() });
+/** Body of an answered output request. `acknowledgement`: the attempt in which the worker took the job, and its signature of that. */
+export const outputSchema = completedEvent.extend({
+  text: z.string(),
+  acknowledgement: z.object({ attempt: assignmentSchema.shape.attempt, signature: hex(65) }),
+});
 export type WorkerOutput = z.infer<typeof outputSchema>;
 
 /** Body of a refusal and codes that workers use. */

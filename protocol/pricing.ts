@@ -1,4 +1,4 @@
-/** The price formula of `libraries/Pricing.sol`, for quotes ahead of the chain and for verification after it. */
+/** The price formula of `contracts/Pricing.sol`, for quotes ahead of the chain and for verification after it. */
 
 /** Completions up to this many output tokens cost the flat price. */
 export const FLAT_TOKENS = 500;

@@ -33,15 +33,15 @@ export async function auditJob(evidence: JobEvidence): Promise<JobAudit> {
   const story = jobStory(evidence.jobId, evidence.events);
   if (story === null) throw new Error(`the events hold no lock of job ${evidence.jobId}`);
   const checks = new Checks();
-  checkLock(checks, story, evidence);
+  await checkLock(checks, story, evidence);
   if (story.settled !== null) await checkSettlement(checks, story, evidence);
   else await checkProof(checks, story, evidence);
   if (evidence.text !== null && story.settled === null && story.proven === null) {
     checks.add("proof.text", false, "", "the job has no proof to compare the text with");
   }
   checkReturn(checks, story, evidence);
-  checkDispute(checks, story, evidence);
-  checkBalances(checks, story, evidence);
+  await checkDispute(checks, story, evidence);
+  checks.presuming("balance.after", () => checkBalances(checks, story, evidence));
   checkStored(checks, story, evidence);
   const subject = story.settled ?? story.proven;
   return {

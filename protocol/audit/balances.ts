@@ -1,68 +1,158 @@
-/** Credits of wallets, replayed event by event: each event states the balance after it, and each must follow from the one before. Pure. */
+/** Accounts of wallets, replayed event by event: what each event states must follow from the events before it. Pure. */
 import type { Address, Hex } from "viem";
 import { UNITS_PER_CREDIT } from "../money.ts";
+import {
+  ACCOUNT_AUTHORIZED,
+  ACCOUNT_FROZEN,
+  ACCOUNT_LIMITED,
+  type AccountWord,
+  decodeAccountWord,
+  decodeJobWord,
+} from "../words.ts";
 import { type AnyEvent, type EscrowEvent, isEvent } from "./event-log.ts";
+import { wrongFields } from "./evidence.ts";
 
-/** Whole credits. */
-export type Balance = { free: number; escrowed: number };
-
-/** Events that state a balance after them. */
-export const BALANCE_EVENTS = [
-  "Deposited",
-  "Withdrawn",
+/** A wallet's own events; they have a sequence without a gap. */
+export const ACCOUNT_EVENTS = ["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet"] as const;
+/** Events of its jobs that change its account. */
+export const JOB_BALANCE_EVENTS = [
   "JobLocked",
   "JobFailed",
   "JobRefunded",
   "JobSettled",
   "JobDisputed",
   "DisputeResolved",
+  "OperatorCharged",
   "Compensated",
 ] as const;
+/** Everything that changes an account. All have the wallet as their second topic. */
+export const BALANCE_EVENTS = [...ACCOUNT_EVENTS, ...JOB_BALANCE_EVENTS] as const;
 export type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
 
 export const RULINGS = ["None", "WorkerAtFault", "GatewayAtFault", "Rejected"] as const;
 export const REJECTED = 3;
+const DAY = 86_400;
+const MOST_SPENT = 2 ** 32 - 1;
 
 /** What a single event does not say and the job's other events do. */
 export type JobContext = {
-  /** Credits that the wallet put up for the job's dispute. */
-  bondOf: (jobId: Hex) => number;
-  /** Whether this compensation went to the job's worker as tokens. */
-  isForWorker: (event: EscrowEvent<"Compensated">) => boolean;
+  /** The lock of a job. */
+  lockOf: (jobId: Hex) => EscrowEvent<"JobLocked">;
+  /** The dispute that a DisputeResolved ends. */
+  disputeOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"JobDisputed">;
+  /** Whether this was paid to the job's worker as tokens, instead of to its wallet as credits. */
+  isForWorker: (event: EscrowEvent<"Compensated" | "OperatorCharged">) => boolean;
+};
+
+/** A wallet that never deposited. */
+export const NO_ACCOUNT: AccountWord = {
+  id: 0,
+  free: 0,
+  escrowed: 0,
+  sequence: 0,
+  dailyLimit: 0,
+  spentToday: 0,
+  spentDay: 0,
+  flags: 0,
+  openDisputes: 0,
+  operator: 0,
 };
 
 export function isBalanceEvent(event: AnyEvent): event is AnyEvent & BalanceEvent {
   return isEvent(event, "escrow", ...BALANCE_EVENTS);
 }
 
-/** The balance that the event itself states. */
-export const statedBalance = ({ args }: BalanceEvent): Balance => ({ free: args.free, escrowed: args.escrowed });
-
 /** Wallet of the event. */
 export const walletOf = ({ args }: BalanceEvent): Address => args.wallet;
 
+/** The whole account, as a lock or a settlement states it; null for another event. */
+export function statedAccount(event: AnyEvent): AccountWord | null {
+  return isEvent(event, "escrow", "JobLocked", "JobSettled") ? decodeAccountWord(event.args.account) : null;
+}
+
+/** Credits of the escrow of an uncharged job that came back when its dispute ended. */
+export function escrowReturned(resolved: EscrowEvent<"DisputeResolved">, context: JobContext): number {
+  const { ruling, returned } = resolved.args;
+  return ruling === REJECTED ? returned : returned - walletBond(context.disputeOf(resolved));
+}
+
+/** Bond that the wallet put up; an operator's is held in its reserve. */
+const walletBond = ({ args }: EscrowEvent<"JobDisputed">): number => (args.byOperator ? 0 : args.bond);
+
+/** A settled job that its operator disputes without a bond counts for its limit. */
+const countsAsOpen = ({ args }: EscrowEvent<"JobDisputed">): boolean => args.byOperator && args.bond === 0;
+
+/** The account after an event. */
+export function accountAfter(before: AccountWord, event: BalanceEvent, context: JobContext): AccountWord {
+  const e = event as AnyEvent;
+  const { free, escrowed } = balanceChange(event, context);
+  const account = { ...before, free: before.free + free, escrowed: before.escrowed + escrowed };
+  if (isEvent(e, "escrow", ...ACCOUNT_EVENTS)) {
+    account.id = before.id || e.args.account;
+    account.sequence += 1;
+  }
+  const authorized = account.flags & ACCOUNT_AUTHORIZED;
+  if (isEvent(e, "escrow", "Deposited", "OperatorChosen")) account.operator = e.args.operator;
+  else if (isEvent(e, "escrow", "LimitsSet")) {
+    const { limited, frozen, dailyLimit } = e.args;
+    account.flags = authorized | (frozen ? ACCOUNT_FROZEN : 0) | (limited ? ACCOUNT_LIMITED : 0);
+    account.dailyLimit = limited ? dailyLimit : 0;
+  } else if (isEvent(e, "escrow", "AuthorizationKeySet")) {
+    const none = BigInt(e.args.key) === 0n;
+    account.flags = (account.flags - authorized) | (none ? 0 : ACCOUNT_AUTHORIZED);
+  } else if (isEvent(e, "escrow", "JobLocked")) {
+    const today = dayOf(decodeJobWord(e.args.job).lockedAt);
+    const spent = before.spentDay === today ? before.spentToday : 0;
+    account.spentDay = today;
+    account.spentToday = Math.min(spent + e.args.credits, MOST_SPENT);
+  } else if (isEvent(e, "escrow", "JobFailed", "JobRefunded")) {
+    giveLimitBack(account, e.args.credits, context.lockOf(e.args.jobId));
+  } else if (isEvent(e, "escrow", "JobSettled")) {
+    giveLimitBack(account, free, context.lockOf(e.args.jobId));
+  } else if (isEvent(e, "escrow", "JobDisputed")) {
+    if (countsAsOpen(e)) account.openDisputes += 1;
+  } else if (isEvent(e, "escrow", "DisputeResolved")) {
+    giveLimitBack(account, escrowReturned(e, context), context.lockOf(e.args.jobId));
+    if (countsAsOpen(context.disputeOf(e))) account.openDisputes -= 1;
+  }
+  return account;
+}
+
+/** Credits that come back from a job give the daily limit back on the day of its lock. */
+function giveLimitBack(account: AccountWord, credits: number, lock: EscrowEvent<"JobLocked">): void {
+  if (account.spentDay !== dayOf(decodeJobWord(lock.args.job).lockedAt)) return;
+  account.spentToday = Math.max(account.spentToday - credits, 0);
+}
+
+/** UTC day of a time. */
+export const dayOf = (time: number): number => Math.floor(time / DAY);
+
 /** How an event changes its wallet's free and escrowed credits. */
-function balanceChange(event: BalanceEvent, context: JobContext): Balance {
+function balanceChange(event: BalanceEvent, context: JobContext): { free: number; escrowed: number } {
   const e = event as AnyEvent;
   if (isEvent(e, "escrow", "Deposited")) return { free: e.args.credits, escrowed: 0 };
   if (isEvent(e, "escrow", "Withdrawn")) return { free: -e.args.credits, escrowed: 0 };
   if (isEvent(e, "escrow", "JobLocked")) return { free: -e.args.credits, escrowed: e.args.credits };
   if (isEvent(e, "escrow", "JobFailed", "JobRefunded")) return { free: e.args.credits, escrowed: -e.args.credits };
   if (isEvent(e, "escrow", "JobSettled")) {
-    return { free: e.args.returned, escrowed: -(e.args.credits + e.args.returned) };
+    const locked = context.lockOf(e.args.jobId).args.credits;
+    return { free: locked - e.args.credits, escrowed: -locked };
   }
-  if (isEvent(e, "escrow", "JobDisputed")) return { free: -e.args.bond, escrowed: e.args.bond };
+  if (isEvent(e, "escrow", "JobDisputed")) return { free: -walletBond(e), escrowed: walletBond(e) };
   if (isEvent(e, "escrow", "DisputeResolved")) {
-    const forfeited = e.args.ruling === REJECTED ? context.bondOf(e.args.jobId) : 0;
+    const forfeited = e.args.ruling === REJECTED ? walletBond(context.disputeOf(e)) : 0;
     return { free: e.args.returned, escrowed: -(e.args.returned + forfeited) };
+  }
+  if (isEvent(e, "escrow", "OperatorCharged")) {
+    return { free: context.isForWorker(e) ? 0 : e.args.credits, escrowed: 0 };
   }
   if (isEvent(e, "escrow", "Compensated")) {
     return { free: context.isForWorker(e) ? 0 : Number(e.args.paid / UNITS_PER_CREDIT), escrowed: 0 };
   }
-  throw new RangeError(`${event.name} states no balance`);
+  return { free: 0, escrowed: 0 };
 }
 
-/** How an event changes what the escrow owes: credits of all accounts, and deferred token units. */
+/** How an event changes what the escrow owes: credits of all accounts, and deferred token units. Reserves are told apart. */
 export function liabilityChange(event: AnyEvent, context: JobContext): { credits: number; units: bigint } {
   if (isBalanceEvent(event)) {
     const { free, escrowed } = balanceChange(event, context);
@@ -73,23 +163,54 @@ export function liabilityChange(event: AnyEvent, context: JobContext): { credits
   return { credits: 0, units: 0n };
 }
 
-/** An event whose stated balance does not follow from the one before it. */
-export type BalanceGap = { event: BalanceEvent; stated: Balance; expected: Balance };
+/** An event that states something else than what follows from the events before it. */
+export type BalanceGap = { event: BalanceEvent; says: string };
 
 /**
  * Replays the events of one wallet, in chain order.
- * @param opening Balance before the first event.
+ * @param opening The account before the first event.
  */
-export function replayBalances(opening: Balance, events: readonly BalanceEvent[], context: JobContext): BalanceGap[] {
+export function replayBalances(
+  opening: AccountWord,
+  events: readonly BalanceEvent[],
+  context: JobContext,
+): BalanceGap[] {
   const gaps: BalanceGap[] = [];
   let before = opening;
   for (const event of events) {
-    const change = balanceChange(event, context);
-    const expected = { free: before.free + change.free, escrowed: before.escrowed + change.escrowed };
-    const stated = statedBalance(event);
-    if (stated.free !== expected.free || stated.escrowed !== expected.escrowed) gaps.push({ event, stated, expected });
+    const expected = accountAfter(before, event, context);
+    const [name, stated, field] = statementOf(event);
+    const wrong = wrongFields(
+      name,
+      stated,
+      Object.fromEntries(Object.keys(stated).map((key) => [key, field(expected, key)])),
+    );
+    if (wrong.length > 0) gaps.push({ event, says: wrong.join("; ") });
     // One wrong event is reported once: what follows is held against what it stated.
-    before = stated;
+    before = { ...expected, ...statedPart(event) };
   }
   return gaps;
+}
+
+type Statement = [name: string, stated: object, field: (account: AccountWord, key: string) => unknown];
+
+/** What an event states of its account, under the names of its arguments. */
+function statementOf(event: BalanceEvent): Statement {
+  const account = statedAccount(event as AnyEvent);
+  if (account !== null) return [`${event.name}.account`, account, (word, key) => word[key as keyof AccountWord]];
+  const args = event.args as Record<string, unknown>;
+  const names = ["account", "sequence", "free", "escrowed"].filter((name) => name in args);
+  const stated = Object.fromEntries(names.map((name) => [name, args[name]]));
+  return [event.name, stated, (word, key) => word[(key === "account" ? "id" : key) as keyof AccountWord]];
+}
+
+function statedPart(event: BalanceEvent): Partial<AccountWord> {
+  const account = statedAccount(event as AnyEvent);
+  if (account !== null) return account;
+  const { sequence, free, escrowed } = event.args as Partial<AccountWord>;
+  return {
+    ...(sequence !== undefined && { sequence }),
+    ...(free !== undefined && { free }),
+    ...(escrowed !== undefined && { escrowed }),
+  };
 }

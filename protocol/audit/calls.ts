@@ -35,6 +35,29 @@ export function escrowCalls(transaction: AuditTransaction, escrow: Address, logs
   });
 }
 
+/** The escrow's calls in one of the evidence's transactions. */
+export function callsIn({ transactions, events, addresses }: CallEvidence, tx: Hex): EscrowCall[] {
+  const transaction = transactions.get(tx);
+  if (transaction === undefined) return [];
+  return escrowCalls(
+    transaction,
+    addresses.escrow,
+    events.filter((event) => event.tx === tx),
+  );
+}
+type CallEvidence = {
+  transactions: ReadonlyMap<Hex, AuditTransaction>;
+  events: readonly AnyEvent[];
+  addresses: { escrow: Address };
+};
+
+/** Who called the escrow in a transaction; null when another contract did, on somebody's behalf. */
+export function callerOf({ transactions, addresses }: Omit<CallEvidence, "events">, tx: Hex): Address | null {
+  const transaction = transactions.get(tx);
+  if (!transaction?.to || !isAddressEqual(transaction.to, addresses.escrow)) return null;
+  return transaction.from;
+}
+
 /** The successful calls of one function. */
 export function callsOf<N extends CallName>(calls: readonly EscrowCall[], name: N): CallOf<N>[] {
   return calls.filter((call) => call.succeeded && call.functionName === name) as CallOf<N>[];

@@ -1,9 +1,9 @@
-import { isAddressEqual } from "viem";
 import { ChainStatus, jobState } from "../job-status.ts";
+import { callsIn, callsOf } from "./calls.ts";
 import { isEvent } from "./event-log.ts";
-import type { Checks, JobEvidence } from "./evidence.ts";
-import type { JobStory } from "./story.ts";
-import { gatewayOf } from "./terms.ts";
+import { type Checks, type JobEvidence, wrongFields } from "./evidence.ts";
+import { type JobStory, transitionsOf } from "./story.ts";
+import { isInOffice } from "./terms.ts";
 
 const REASONS = [
   "no worker took it",
@@ -14,50 +14,48 @@ const REASONS = [
 ];
 
 /** A job that ended without a charge: everything locked came back, and not too early. */
-export function checkReturn(checks: Checks, { locked, returned }: JobStory, evidence: JobEvidence): void {
+export function checkReturn(checks: Checks, story: JobStory, evidence: JobEvidence): void {
+  const { locked, returned, word, equivocated, jobId } = story;
   if (returned === null) return;
   const { timeOf, windows, transactions, configuration } = evidence;
-  checks.add(
-    "return.credits",
-    returned.args.credits === locked.args.credits,
-    `all ${locked.args.credits} locked credits came back`,
-    `${returned.args.credits} of ${locked.args.credits} locked credits came back`,
-  );
-  const gateway = gatewayOf(configuration, locked.args.gateway);
+  const { credits, wallet } = locked.args;
+  const name = returned.name as string;
+  checks.fields("return.credits", name, returned.args, { credits, wallet }, `all ${credits} locked credits came back`);
   const sender = transactions.get(returned.tx)?.from;
-  const byGateway = gateway !== null && sender !== undefined && isAddressEqual(gateway, sender);
-  if (isEvent({ ...returned, contract: "escrow" }, "escrow", "JobFailed")) {
-    const reason = REASONS[(returned.args as { reason: number }).reason] ?? "unknown reason";
-    checks.add(
-      "return.caller",
-      byGateway,
-      `its own gateway ended it: ${reason}`,
-      `${sender ?? "an unknown sender"} ended it, but only gateway ${gateway} may`,
-    );
+  const byOperator = sender !== undefined && isInOffice(configuration, sender, word.operator, returned);
+  const event = { ...returned, contract: "escrow" } as const;
+  if (isEvent(event, "escrow", "JobFailed")) {
+    const { reason } = event.args;
+    const call = callsOf(callsIn(evidence, returned.tx), "fail").find(({ args }) => args[0].toLowerCase() === jobId);
+    const wrong = call === undefined ? [] : wrongFields("JobFailed", { reason }, { reason: call.args[1] });
+    if (!byOperator)
+      wrong.push(`${sender ?? "an unknown sender"} ended it, who is no signer of operator ${word.operator}`);
+    const good = `its own operator ended it: ${REASONS[reason] ?? "unknown reason"}`;
+    checks.add("return.caller", wrong.length === 0, good, wrong.join("; "));
     return;
   }
   const waited = timeOf(returned.block) - timeOf(locked.block);
-  const needed = windows.completion + (byGateway ? 0 : windows.inclusion);
-  // Equivocation returns a proven job at any time.
-  const early = waited < needed;
+  const needed = windows.completion + (byOperator ? 0 : windows.inclusion);
+  // An equivocation returns a held escrow at any time.
+  const punished = equivocated !== null && equivocated.tx === returned.tx;
   checks.add(
     "return.time",
-    !early || returnedByEquivocation(evidence, returned.tx),
-    `the refund came ${waited} s after the lock`,
+    punished || waited >= needed,
+    punished ? "the refund came with the equivocation of its worker" : `the refund came ${waited} s after the lock`,
     `the refund came ${waited} s after the lock; its caller had to wait ${needed} s`,
   );
 }
 
-function returnedByEquivocation({ events, jobId }: JobEvidence, tx: string): boolean {
-  return events.some(
-    (event) =>
-      event.tx === tx && isEvent(event, "escrow", "WorkerEquivocated") && event.args.jobId.toLowerCase() === jobId,
-  );
-}
-
-/** What the escrow has stored must be what the events lead to; an open job is told apart from a finished one. */
+/** The events are in an order that the contract allows, and lead to what it has stored. */
 export function checkStored(checks: Checks, story: JobStory, { stored }: JobEvidence): void {
   const name = (status: number) => jobState(status) ?? "unknown";
+  const wrong = transitionsOf(story.events).find(({ legal }) => !legal);
+  checks.add(
+    "state.order",
+    wrong === undefined,
+    "each of its events is possible after the one before",
+    wrong ? `${wrong.event.name} cannot follow while the job is ${name(wrong.before)}` : "",
+  );
   checks.add(
     "state.status",
     stored.status === story.status,
@@ -77,6 +75,12 @@ export function checkStored(checks: Checks, story: JobStory, { stored }: JobEvid
     (stored.worker?.toLowerCase() ?? null) === held,
     held === null ? "no worker holds it" : `the stored worker is ${story.worker}`,
     `the stored worker is ${stored.worker ?? "none"}, its events say ${story.worker ?? "none"}`,
+  );
+  checks.add(
+    "state.operator",
+    stored.operator === story.word.operator,
+    `operator ${stored.operator} runs it`,
+    `operator ${stored.operator} is stored, JobLocked.job.operator is ${story.word.operator}`,
   );
 }
 

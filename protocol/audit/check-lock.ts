@@ -1,84 +1,201 @@
 import { isAddressEqual } from "viem";
+import { ChainStatus } from "../job-status.ts";
+import type { Authorization } from "../messages.ts";
 import { quote } from "../pricing.ts";
 import { tierName } from "../tiers.ts";
-import { callsOf, escrowCalls } from "./calls.ts";
-import type { Checks, JobEvidence } from "./evidence.ts";
+import { ACCOUNT_FROZEN, ACCOUNT_LIMITED, decodeAccountWord } from "../words.ts";
+import { type CallOf, callsIn, callsOf } from "./calls.ts";
+import { type Checks, type JobEvidence, wrongFields } from "./evidence.ts";
+import { type CompactSignature, messageSigner } from "./signatures.ts";
 import type { JobStory } from "./story.ts";
-import { feeAt, gatewayOf, modelTermsAt } from "./terms.ts";
+import { authorizationKeyAt, chosenOperatorAt, feeAt, isInOffice, isPaused, isStopped, modelTermsAt } from "./terms.ts";
 
-/** The lock: who made it, at whose price, and how much it holds. */
-export function checkLock(checks: Checks, { locked, jobId }: JobStory, evidence: JobEvidence): void {
-  const { args } = locked;
-  const time = evidence.timeOf(locked.block);
-  checkPrices(checks, { locked, time }, evidence);
+/** Longest time an Authorization is signed ahead (`AUTHORIZATION_SPAN`), and how far its id's time may be from the block's (`ID_SPAN`). */
+const AUTHORIZATION_SPAN = 600;
+const ID_SPAN = 300;
 
+/** The lock: who made it, with whose consent, at whose price, and how much it holds. */
+export async function checkLock(checks: Checks, story: JobStory, evidence: JobEvidence): Promise<void> {
+  checkWord(checks, story, evidence);
+  checkPrices(checks, story, evidence);
+  checkConsent(checks, story, evidence);
+
+  const { locked, jobId } = story;
+  const calls = callsIn(evidence, locked.tx);
+  const authorized = callsOf(calls, "lockAuthorized").find(({ args }) => args[0].jobId.toLowerCase() === jobId);
+  const plain = callsOf(calls, "lock").find(({ args }) => args[2].toLowerCase() === jobId);
+  const asked = authorized ? termsOfAuthorized(authorized) : plain ? termsOfPlain(plain) : null;
   const transaction = evidence.transactions.get(locked.tx);
-  const logs = evidence.events.filter(({ tx }) => tx === locked.tx);
-  const calls = transaction ? callsOf(escrowCalls(transaction, evidence.addresses.escrow, logs), "lock") : [];
-  const call = calls.find((one) => one.args[2].toLowerCase() === jobId);
-  if (transaction === undefined || call === undefined) {
+  if (transaction === undefined || asked === null) {
+    const says = `the lock's call is not in the calldata of ${locked.tx}: its price cannot be recomputed`;
+    checks.add("lock.calldata", false, "", says);
+  } else {
+    checkCall(checks, story, evidence, asked);
+    const { operator } = story.word;
+    const sender = transaction.from;
+    const inOffice = isInOffice(evidence.configuration, sender, operator, locked);
     checks.add(
-      "lock.calldata",
-      false,
-      "",
-      `the lock's call is not in the calldata of ${locked.tx}: its price cannot be recomputed`,
+      "lock.operator",
+      inOffice && !isStopped(evidence.configuration, operator, locked),
+      `${sender}, a signer of operator ${operator}, locked it`,
+      `JobLocked.job.operator is ${operator}, but ${sender}, who locked it, ${inOffice ? "was stopped with its operator" : "was no signer of it then"}`,
     );
-    return;
   }
-  const [wallet, model, , maxTokens, maxCredits, validUntil] = call.args;
-  const price = quote(maxTokens, args);
+  await checkAuthorization(checks, story, evidence, authorized ?? null);
+}
+
+/** What a lock was asked for; `before`: it must be mined before this time. */
+type Asked = { wallet: string; model: number; maxTokens: number; maxCredits: number; before: number };
+
+const termsOfPlain = ({ args }: CallOf<"lock">): Asked => {
+  const [wallet, model, , maxTokens, maxCredits, before] = args;
+  return { wallet, model, maxTokens, maxCredits, before };
+};
+const termsOfAuthorized = ({ args: [{ expiresAt, ...terms }] }: CallOf<"lockAuthorized">): Asked => ({
+  ...terms,
+  before: expiresAt,
+});
+
+function checkCall(
+  checks: Checks,
+  { locked, word }: JobStory,
+  { timeOf }: JobEvidence,
+  { wallet, model, maxTokens, maxCredits, before }: Asked,
+): void {
+  const { args } = locked;
+  const price = quote(maxTokens, word);
   checks.add(
     "lock.credits",
     price === args.credits && args.credits <= maxCredits,
     `${args.credits} credits were locked: the price of ${maxTokens} output tokens, within the limit of ${maxCredits}`,
-    `${args.credits} credits were locked, but ${maxTokens} output tokens cost ${price} and the limit was ${maxCredits}`,
+    `JobLocked.credits is ${args.credits}, but ${maxTokens} output tokens cost ${price} and the limit was ${maxCredits}`,
   );
-  checks.add(
-    "lock.call",
-    isAddressEqual(wallet, args.wallet) && model === args.model && time < validUntil,
-    "wallet, model and time are those the gateway asked for",
-    `the gateway asked for wallet ${wallet}, model ${model}, before ${validUntil}; recorded are ${args.wallet}, model ${args.model}, at ${time}`,
-  );
-  const signer = gatewayOf(evidence.configuration, args.gateway);
-  checks.add(
-    "lock.gateway",
-    signer !== null && isAddressEqual(signer, transaction.from),
-    `gateway ${args.gateway} (${transaction.from}) locked it`,
-    `${transaction.from} locked it as gateway ${args.gateway}, which is ${signer ?? "unknown"}`,
+  const wrong = [...wrongFields("JobLocked", args, { wallet }), ...wrongFields("JobLocked.job", word, { model })];
+  if (timeOf(locked.block) >= before) wrong.push(`it was mined at ${timeOf(locked.block)}, valid before ${before}`);
+  checks.add("lock.call", wrong.length === 0, "wallet, model and time are those that were asked for", wrong.join("; "));
+}
+
+/** The job's word is that of a new job, with what the event says beside it. */
+function checkWord(checks: Checks, { locked, word }: JobStory, { timeOf }: JobEvidence): void {
+  const { credits, account } = locked.args;
+  checks.fields(
+    "lock.word",
+    "JobLocked.job",
+    word,
+    {
+      account: decodeAccountWord(account).id,
+      worker: 0,
+      credits,
+      lockedAt: timeOf(locked.block),
+      deadline: 0,
+      attempt: 0,
+      status: ChainStatus.Locked,
+    },
+    "the job was stored as a new one, with the block's time",
   );
 }
 
-function checkPrices(
-  checks: Checks,
-  { locked, time }: { locked: JobStory["locked"]; time: number },
-  { configuration, timeOf }: JobEvidence,
-): void {
-  const { args } = locked;
-  const terms = modelTermsAt(configuration, args.model, locked, time, timeOf);
+function checkPrices(checks: Checks, { locked, word }: JobStory, { configuration, timeOf }: JobEvidence): void {
+  const time = timeOf(locked.block);
+  const { tier } = locked.args;
+  const terms = modelTermsAt(configuration, word.model, locked, time, timeOf);
   if (terms === null) {
-    checks.add("lock.prices", false, "", `model ${args.model} was not in the catalog when the job was locked`);
+    const says = `JobLocked.job.model is ${word.model}, which was not in the catalog when the job was locked`;
+    checks.add("lock.prices", false, "", says);
   } else {
-    const snapshot = `${args.creditsPerRequest} a request, ${args.creditsPer1kTokens} per 1,000 tokens, tier ${tierName(args.tier)}`;
+    const { creditsPerRequest, creditsPer1kTokens } = terms;
+    const wrong = [
+      ...wrongFields("JobLocked.job", word, { creditsPerRequest, creditsPer1kTokens }),
+      ...wrongFields("JobLocked", { tier }, { tier: terms.tier }),
+    ];
     checks.add(
       "lock.prices",
-      terms.creditsPerRequest === args.creditsPerRequest &&
-        terms.creditsPer1kTokens === args.creditsPer1kTokens &&
-        terms.tier === args.tier,
-      `the price snapshot (${snapshot}) is the catalog's for ${terms.id} at that time`,
-      `the price snapshot (${snapshot}) is not the catalog's for ${terms.id}: ${terms.creditsPerRequest}, ${terms.creditsPer1kTokens}, ${tierName(terms.tier)}`,
+      wrong.length === 0,
+      `the price snapshot (${creditsPerRequest} a request, ${creditsPer1kTokens} per 1,000 tokens, tier ${tierName(terms.tier)}) is the catalog's for ${terms.id} at that time`,
+      `the price snapshot is not the catalog's for ${terms.id}: ${wrong.join("; ")}`,
     );
     checks.add(
       "lock.model",
       terms.retiresAt === 0 || time < terms.retiresAt,
       `${terms.id} was not retired`,
-      `${terms.id} was retired at ${terms.retiresAt}, before the lock at ${time}`,
+      `JobLocked.job.model is ${word.model}: ${terms.id} was retired at ${terms.retiresAt}, before the lock at ${time}`,
     );
   }
-  const fee = feeAt(configuration, locked, time, timeOf);
+  const feeBps = feeAt(configuration, locked, time, timeOf);
+  const good = `the fee snapshot (${word.feeBps / 100} %) is the one in force at that time`;
+  checks.fields("lock.fee", "JobLocked.job", word, { feeBps }, good);
+}
+
+/** The wallet had chosen this operator, and its limits allowed the lock. */
+function checkConsent(checks: Checks, { locked, word }: JobStory, evidence: JobEvidence): void {
+  const { walletHistory, configuration } = evidence;
+  const operator = chosenOperatorAt(ownEvents(evidence, locked.args.wallet), locked);
+  const good = `the wallet had chosen operator ${operator}`;
+  checks.fields("lock.choice", "JobLocked.job", word, { operator }, good);
+
+  // The account's word follows from the wallet's history (balance.after); here: that it allowed this lock.
+  const { flags, spentToday, dailyLimit } = decodeAccountWord(locked.args.account);
+  const frozen = (flags & ACCOUNT_FROZEN) !== 0;
+  const beyond = (flags & ACCOUNT_LIMITED) !== 0 && spentToday > dailyLimit;
+  const paused = isPaused(configuration, locked);
   checks.add(
-    "lock.fee",
-    fee === args.feeBps,
-    `the fee snapshot (${args.feeBps / 100} %) is the one in force at that time`,
-    `the fee snapshot is ${args.feeBps / 100} %, in force was ${fee === null ? "none" : `${fee / 100} %`}`,
+    "lock.limits",
+    !frozen && !beyond && !paused && walletHistory.length > 0,
+    "the wallet's limits allowed it",
+    paused
+      ? "locks were paused"
+      : frozen
+        ? "the wallet had frozen its spending"
+        : `JobLocked.account.spentToday is ${spentToday}, above the wallet's limit of ${dailyLimit} a day`,
   );
 }
+
+/** A wallet with an authorization key has each of its locks signed by that key. */
+async function checkAuthorization(
+  checks: Checks,
+  { locked, authorized, word, jobId }: JobStory,
+  evidence: JobEvidence,
+  call: CallOf<"lockAuthorized"> | null,
+): Promise<void> {
+  const key = authorizationKeyAt(ownEvents(evidence, locked.args.wallet), locked);
+  if (key === null && authorized === null) return;
+  if (key === null || authorized === null || authorized.tx !== locked.tx) {
+    const says =
+      key === null
+        ? `JobAuthorized.key is ${authorized?.args.key}, but the wallet had no authorization key`
+        : `the wallet's authorization key ${key} had to sign the lock, but no JobAuthorized says that it did`;
+    checks.add("lock.authorization", false, "", says);
+    return;
+  }
+  const good = `the wallet's authorization key ${key} signed for it`;
+  if (!checks.fields("lock.authorization", "JobAuthorized", authorized.args, { key }, good)) return;
+  if (call === null) return;
+  const [authorization, byKey]: readonly [Authorization, CompactSignature] = call.args;
+  const { requestHash, operator, expiresAt } = authorization;
+  const signer = await messageSigner(
+    [evidence.chainId, evidence.addresses.escrow],
+    "Authorization",
+    authorization,
+    byKey,
+  );
+  const time = evidence.timeOf(locked.block);
+  const idTime = Math.floor(Number(BigInt(jobId) >> 80n) / 1_000);
+  const wrong = [
+    ...wrongFields("JobAuthorized", authorized.args, { requestHash }),
+    ...wrongFields("JobLocked.job", word, { operator }),
+  ];
+  if (signer === null || !isAddressEqual(signer, key))
+    wrong.push(`the authorization is signed by ${signer}, not by ${key}`);
+  if (expiresAt > time + AUTHORIZATION_SPAN) wrong.push(`it expires at ${expiresAt}, too long after ${time}`);
+  if (Math.abs(idTime - time) > ID_SPAN) wrong.push(`its id is of ${idTime}, too far from ${time}`);
+  checks.add(
+    "lock.signature",
+    wrong.length === 0,
+    `what it signed allows this lock and this request`,
+    wrong.join("; "),
+  );
+}
+
+/** Events of the wallet's own account. */
+const ownEvents = ({ walletHistory }: JobEvidence, wallet: string) =>
+  walletHistory.filter(({ args }) => (args as { wallet?: string }).wallet?.toLowerCase() === wallet.toLowerCase());

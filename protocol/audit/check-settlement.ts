@@ -1,87 +1,102 @@
-import { isAddressEqual } from "viem";
+import type { Hex } from "viem";
 import { charge, payouts as splitCharge } from "../pricing.ts";
+import { decodeJobWord, decodeUsageWord } from "../words.ts";
 import { checkProof } from "./check-proof.ts";
-import type { Checks, JobEvidence } from "./evidence.ts";
-import { type Payout, payoutsAfter } from "./payouts.ts";
+import { type EscrowEvent, eventsOf } from "./event-log.ts";
+import { type Checks, type JobEvidence, MissingEvent } from "./evidence.ts";
+import { type FeePayout, feePayouts, payoutsAfter, type SplitOf, showPayouts, takePayout } from "./payouts.ts";
 import type { JobStory } from "./story.ts";
-import { payoutAt, treasuryAt } from "./terms.ts";
+import { treasuryAt, workerAt } from "./terms.ts";
 
 /** The settlement: proof, charge, return and payouts, each recomputed. */
 export async function checkSettlement(checks: Checks, story: JobStory, evidence: JobEvidence): Promise<void> {
   const { settled } = story;
   if (settled === null) return;
   checkCharge(checks, story, settled);
-  checkPayouts(checks, settled, evidence, story);
+  checks.presuming("payout.fee", () => checkPayouts(checks, settled, evidence));
   await checkProof(checks, story, evidence);
 }
 
-function checkCharge(checks: Checks, { locked }: JobStory, settled: NonNullable<JobStory["settled"]>): void {
-  const { credits, returned, billedTokens, workerUnits, feeUnits } = settled.args;
-  const price = charge(billedTokens, locked.args, locked.args.credits);
+function checkCharge(checks: Checks, { locked, word }: JobStory, settled: EscrowEvent<"JobSettled">): void {
+  const { credits, usage } = settled.args;
+  const { billedTokens } = decodeUsageWord(usage);
+  const price = charge(billedTokens, word, word.credits);
   checks.add(
     "settlement.charge",
     credits === price,
     `${credits} credits were charged: the price of ${billedTokens} output tokens, at most the lock`,
-    `${credits} credits were charged, but ${billedTokens} output tokens cost ${price}`,
+    `JobSettled.credits is ${credits}, but ${billedTokens} output tokens cost ${price}`,
   );
+  const returned = locked.args.credits - credits;
   checks.add(
     "settlement.return",
-    credits + returned === locked.args.credits,
+    returned >= 0,
     `${returned} credits came back: charge and return sum to the ${locked.args.credits} locked`,
-    `${credits} charged and ${returned} returned do not sum to the ${locked.args.credits} locked`,
+    `JobSettled.credits is ${credits}, more than the ${locked.args.credits} locked`,
   );
-  const split = splitCharge(credits, locked.args.feeBps);
-  checks.add(
-    "settlement.split",
-    workerUnits === split.workerUnits && feeUnits === split.feeUnits,
-    `the charge was split into ${workerUnits} token units for the worker and ${feeUnits} for the treasury (${locked.args.feeBps / 100} % fee)`,
-    `the split should be ${split.workerUnits} for the worker and ${split.feeUnits} for the treasury; it was ${workerUnits} and ${feeUnits}`,
+  const { wallet } = locked.args;
+  checks.fields(
+    "settlement.wallet",
+    "JobSettled",
+    settled.args,
+    { wallet },
+    "the wallet that locked the job paid for it",
   );
 }
 
-function checkPayouts(
-  checks: Checks,
-  settled: NonNullable<JobStory["settled"]>,
-  { addresses, events, configuration }: JobEvidence,
-  { locked }: JobStory,
-): void {
+/** What a settlement pays whom, by the fee that its lock fixed. */
+export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
+  const fees = new Map<Hex, number>(
+    locks.map(({ args }) => [args.jobId.toLowerCase() as Hex, decodeJobWord(args.job).feeBps]),
+  );
+  return ({ args }) => {
+    const feeBps = fees.get(args.jobId.toLowerCase() as Hex);
+    if (feeBps === undefined) throw new MissingEvent(`the lock of job ${args.jobId} is not among the events`);
+    return splitCharge(args.credits, feeBps);
+  };
+}
+
+function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, evidence: JobEvidence): void {
+  const { addresses, events, related, configuration } = evidence;
+  const { escrow } = addresses;
   const logs = events.filter(({ tx }) => tx === settled.tx);
-  const left = payoutsAfter(settled, logs, addresses.escrow);
-  // What must have left follows from the charge, not from what the event claims.
-  const split = splitCharge(settled.args.credits, locked.args.feeBps);
-  const wanted = [
-    {
-      id: "worker",
-      who: "worker",
-      payee: payoutAt(configuration, settled.args.worker, settled),
-      units: split.workerUnits,
-    },
-    { id: "fee", who: "treasury", payee: treasuryAt(configuration, settled), units: split.feeUnits },
-  ];
-  for (const { id, who, payee, units } of wanted) {
-    if (units === 0n) continue;
-    const index = left.findIndex((one) => payee !== null && isAddressEqual(one.payee, payee) && one.units === units);
-    const [found] = index < 0 ? [] : left.splice(index, 1);
-    checks.add(
-      `payout.${id}`,
-      found !== undefined,
-      found?.deferred
-        ? `${units} token units wait for the ${who} ${payee}: the token refused the transfer`
-        : `${units} token units went to the ${who} at ${payee}`,
-      `${units} token units should have gone to the ${who} at ${payee ?? "an unknown address"}; ${shown(left)}`,
-    );
-  }
+  const left = payoutsAfter(settled, logs, escrow);
+  // What must have left follows from the charge and the fee at the lock.
+  const split = splitOf(eventsOf([...events, ...related], "escrow", "JobLocked"));
+  const { workerUnits, feeUnits } = split(settled);
+  const payee = workerAt(configuration, settled.args.worker, settled)?.payout ?? null;
+  const paid = takePayout(left, payee, workerUnits);
+  checks.add(
+    "payout.worker",
+    paid !== null,
+    paid?.deferred
+      ? `${workerUnits} token units wait for the worker ${payee}: the token refused the transfer`
+      : `${workerUnits} token units went to the worker at ${payee}`,
+    `${workerUnits} token units should have gone to the worker at ${payee ?? "an unknown address"}; ${showPayouts(left)}`,
+  );
+
+  const treasury = treasuryAt(configuration, settled);
+  const fees = treasury === null ? [] : feePayouts(logs, { escrow, treasury, splitOf: split });
+  const own = fees.find((one) => one.settled.some(({ logIndex }) => logIndex === settled.logIndex)) ?? null;
+  checks.add(
+    "payout.fee",
+    own !== null && (own.payout !== null || own.units === 0n),
+    feeInWords(own, feeUnits, treasury),
+    `${own?.units ?? feeUnits} token units should have gone to the treasury at ${treasury ?? "an unknown address"} for ${own?.settled.length ?? 1} jobs; ${showPayouts(left)}`,
+  );
+  const others = left.filter(({ logIndex }) => !fees.some(({ payout }) => payout?.logIndex === logIndex));
   checks.add(
     "payout.nothing_else",
-    left.length === 0,
+    others.length === 0,
     "nothing else left the escrow for this job",
-    `besides, the escrow paid out: ${shown(left)}`,
+    `besides, the escrow paid out: ${showPayouts(others)}`,
   );
 }
 
-const shown = (payouts: readonly Payout[]) =>
-  payouts.length === 0
-    ? "no other payout was seen"
-    : payouts
-        .map(({ units, payee, deferred }) => `${units} units ${deferred ? "deferred for" : "to"} ${payee}`)
-        .join(", ");
+function feeInWords(fee: FeePayout | null, own: bigint, treasury: string | null): string {
+  const { units = own, settled = [], payout = null } = fee ?? {};
+  const part = settled.length > 1 ? `${own} of ${units} token units for ${settled.length} jobs` : `${own} token units`;
+  return payout?.deferred
+    ? `${part} wait for the treasury ${treasury}: the token refused the transfer`
+    : `${part} went to the treasury at ${treasury}`;
+}

@@ -1,72 +1,64 @@
 import { isAddressEqual } from "viem";
-import { eventsOf } from "./event-log.ts";
-import type { Checks, JobEvidence } from "./evidence.ts";
+import { Ruling } from "../ruling.ts";
+import { eventsOf, isBefore } from "./event-log.ts";
+import { type Checks, type JobEvidence, wrongFields } from "./evidence.ts";
 import type { JobStory } from "./story.ts";
-import { slashAmountAt, treasuryAt } from "./terms.ts";
+import { stakeTermsAt, treasuryAt, workerAt } from "./terms.ts";
 
 /** Base units of SVC in one unit of stake. */
 const STAKE_UNIT = 10n ** 12n;
-/** Number of the ruling (`Ruling`). */
-const WORKER_AT_FAULT = 1;
 
-/** What the treasury paid arrived, and what it owes goes down by it. */
-export function checkCompensations(
-  checks: Checks,
-  list: JobStory["compensated"],
-  { events, addresses, configuration }: JobEvidence,
-) {
-  let owed: bigint | null = null;
-  for (const event of list) {
-    const { paid, owed: left } = event.args;
-    const treasury = treasuryAt(configuration, event);
-    const arrived = eventsOf(events, "stablecoin", "Transfer")
-      .filter(({ tx, args }) => tx === event.tx && isAddressEqual(args.to, addresses.escrow))
-      .filter(({ args }) => treasury !== null && isAddressEqual(args.from, treasury));
-    checks.add(
-      "compensation.tokens",
-      paid === 0n || arrived.some(({ args }) => args.value === paid),
-      `${paid} token units arrived from the treasury`,
-      `${paid} token units are said to have arrived from the treasury ${treasury}, but no such transfer is there`,
-    );
-    if (owed !== null) {
-      checks.add(
-        "compensation.debt",
-        paid + left === owed,
-        `${left} token units of the debt remain`,
-        `the debt was ${owed} token units; ${paid} paid and ${left} left do not sum to it`,
-      );
-    }
-    owed = left;
-  }
+/** Whether the slash of the job's worker took its full amount before this; false when there was none. */
+export function wasPunished({ slashed }: JobStory, place: { block: bigint; logIndex: number }, evidence: JobEvidence) {
+  if (slashed === null || !isBefore(slashed, place)) return false;
+  return slashed.args.amount === dueOf(slashed, evidence);
 }
 
-/** What the worker lost, and that a ruling against it took something. */
-export function checkSlash(checks: Checks, { slashed, resolved, equivocated }: JobStory, evidence: JobEvidence): void {
+/** What a slash at this place takes of a sufficient stake. */
+function dueOf(slashed: NonNullable<JobStory["slashed"]>, { configuration, timeOf }: JobEvidence): bigint | null {
+  return stakeTermsAt(configuration, slashed, timeOf(slashed.block), timeOf)?.slashAmount ?? null;
+}
+
+/** What the worker lost, and that a ruling against it, or an equivocation, took something. */
+export function checkSlash(checks: Checks, story: JobStory, evidence: JobEvidence): void {
+  const { slashed, equivocated, disputes } = story;
+  const convicted = disputes.find(({ resolved }) => resolved?.args.ruling === Ruling.WorkerAtFault)?.resolved ?? null;
+  const cause = equivocated ?? convicted;
   if (slashed === null) {
-    if (resolved?.args.ruling === WORKER_AT_FAULT && equivocated.length === 0) {
+    if (cause !== null) {
       checks.add("slash.exists", false, "", "the worker was ruled at fault, but no slash is recorded for this job");
     }
     return;
   }
-  const { amount, stake, signer } = slashed.args;
-  const asked = slashAmountAt(evidence.configuration, slashed, evidence.timeOf(slashed.block), evidence.timeOf);
-  const had = amount + stake;
-  const short = asked !== null && had < asked;
-  const due = short ? had : asked;
+  const { args } = slashed;
+  const due = dueOf(slashed, evidence);
+  const worker = workerAt(evidence.configuration, args.signer, slashed);
+  const had = worker?.stake ?? 0n;
+  const amount = due !== null && had >= due ? due : had;
+  const wrong = wrongFields("WorkerSlashed", args, {
+    worker: worker?.id ?? null,
+    signer: story.worker,
+    sequence: (worker?.sequence ?? 0) + 1,
+    amount,
+    stake: had - amount,
+    equivocation: equivocated !== null && equivocated.tx === slashed.tx,
+  });
+  if (cause === null || cause.tx !== slashed.tx) wrong.push("nothing in its transaction convicts the worker");
   const treasury = treasuryAt(evidence.configuration, slashed);
   const moved = eventsOf(evidence.events, "serviceToken", "Transfer").some(
-    ({ tx, args }) =>
+    ({ tx, args: { from, to, value } }) =>
       tx === slashed.tx &&
-      isAddressEqual(args.from, evidence.addresses.registry) &&
+      isAddressEqual(from, evidence.addresses.registry) &&
       treasury !== null &&
-      isAddressEqual(args.to, treasury) &&
-      args.value === amount * STAKE_UNIT,
+      isAddressEqual(to, treasury) &&
+      value === amount * STAKE_UNIT,
   );
   const svc = (units: bigint) => `${Number(units) / 1e6} SVC`;
+  if (!moved && amount !== 0n) wrong.push(`no transfer of ${svc(amount)} from the registry to the treasury is there`);
   checks.add(
     "slash.amount",
-    due === amount && (moved || amount === 0n),
-    `worker ${signer} lost ${svc(amount)} to the treasury; ${svc(stake)} are left`,
-    `worker ${signer} should have lost ${due === null ? "an unknown amount" : svc(due)} to the treasury; recorded are ${svc(amount)}, ${moved ? "and they moved" : "and no such transfer is there"}`,
+    wrong.length === 0,
+    `worker ${args.signer} lost ${svc(amount)} to the treasury; ${svc(had - amount)} are left`,
+    wrong.join("; "),
   );
 }

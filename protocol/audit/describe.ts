@@ -2,6 +2,7 @@
 import type { AbiEvent } from "viem";
 import { FailureReason, jobState } from "../job-status.ts";
 import { TIERS } from "../tiers.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../words.ts";
 import { RULINGS } from "./balances.ts";
 import { type AnyEvent, type ContractName, EVENT_ABIS } from "./event-log.ts";
 
@@ -21,7 +22,8 @@ export type Unit =
   | "number"
   | "text"
   | "yes or no"
-  | "word"; // a number that stands for a word; `text` is the word
+  | "word" // a number that stands for a word; `text` is the word
+  | "packed word"; // several numbers in 256 bits; `text` names each
 
 export type Field = { name: string; value: unknown; unit: Unit; text: string };
 export type DescribedEvent = { title: string; fields: Field[] };
@@ -29,26 +31,37 @@ export type DescribedEvent = { title: string; fields: Field[] };
 const TITLES: Record<string, string> = {
   "escrow.Deposited": "Credits bought",
   "escrow.Withdrawn": "Credits paid out to their wallet's receiver",
+  "escrow.OperatorChosen": "Wallet chose its operator",
   "escrow.LimitsSet": "Wallet set its spending limits",
+  "escrow.AuthorizationKeySet": "Wallet set the key that signs each of its jobs",
   "escrow.JobLocked": "Credits locked in escrow for a job",
+  "escrow.JobAuthorized": "Wallet's authorization key signed for the job",
   "escrow.JobAcknowledged": "Worker took the job",
   "escrow.JobProven": "Worker proved its answer without its gateway",
   "escrow.JobSettled": "Escrow released: proof verified, job charged",
   "escrow.JobFailed": "Job failed: escrow returned",
-  "escrow.JobRefunded": "Job not completed in time: escrow returned",
+  "escrow.JobRefunded": "Job not completed in time, or its worker punished: escrow returned",
   "escrow.JobDisputed": "Dispute opened",
+  "escrow.DisputeJoined": "Wallet added its own hash to the dispute",
   "escrow.DisputeResolved": "Dispute ended",
+  "escrow.OperatorCharged": "Operator's reserve paid for a job",
   "escrow.Compensated": "Treasury charged for a job",
   "escrow.WorkerEquivocated": "Worker signed two different answers",
   "escrow.PayoutDeferred": "Payout waits for its payee",
   "escrow.PayoutClaimed": "Waiting payout claimed",
   "escrow.BatchItemFailed": "Item of a batch reverted",
-  "escrow.GatewayAdded": "Gateway added",
-  "escrow.GatewayLockingSet": "Gateway's right to lock changed",
+  "escrow.OperatorAdmitted": "Operator admitted",
+  "escrow.OperatorStopped": "Operator's right to lock changed",
+  "escrow.OperatorAdminSet": "Operator handed over",
+  "escrow.SignerAdded": "Key signs for its operator from now on",
+  "escrow.SignerRemoved": "Key left its operator",
+  "escrow.ReserveChanged": "Operator's reserve changed",
+  "escrow.ReserveLeaving": "Operator announced a withdrawal of reserve",
   "escrow.FeeScheduled": "Protocol fee announced",
   "escrow.TreasurySet": "Treasury changed",
   "escrow.GuardianSet": "Guardian changed",
   "escrow.PausedSet": "Deposits and locks paused or resumed",
+  "escrow.CompensationCapSet": "Cap of the treasury's compensations changed",
   "catalog.ModelListed": "Model listed",
   "catalog.PricesScheduled": "Prices announced",
   "catalog.RetirementScheduled": "End of a model announced",
@@ -75,16 +88,21 @@ const TITLES: Record<string, string> = {
   EIP712DomainChanged: "Signing domain changed",
 };
 
-const UNITS: Record<Exclude<Unit, "address" | "hash" | "job" | "text" | "yes or no" | "word">, string> = {
-  credits: "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit",
+const UNITS: Record<
+  Exclude<Unit, "address" | "hash" | "job" | "text" | "yes or no" | "word" | "packed word">,
+  string
+> = {
+  credits:
+    "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit spentToday reserve held",
   "stablecoin units": "units workerUnits feeUnits paid owed",
   "SVC base units": "",
   "SVC millionths": "stake added amount minimumStake slashAmount",
   "hundredths of a percent": "feeBps",
-  "Unix seconds": "completedAt finalizeFrom ruleBefore effectiveAt retiresAt unbondsAt",
+  "Unix seconds":
+    "lockedAt completedAt finalizeFrom ruleFrom ruleBefore disputeBefore effectiveAt retiresAt unbondsAt leavesAt",
   "output tokens": "completionTokens billedTokens",
   "prompt tokens": "promptTokens",
-  number: "account sequence model gateway attempt worker arbiterSet set quorum votes index",
+  number: "account sequence model operator attempt worker arbiterSet set quorum votes index",
 };
 const unitByName = new Map<string, Unit>(
   Object.entries(UNITS).flatMap(([unit, names]) => names.split(" ").map((name) => [name, unit as Unit] as const)),
@@ -96,6 +114,13 @@ const WORDS: Record<string, (value: number) => string | undefined> = {
   status: (value) => jobState(value) ?? undefined,
   ruling: (value) => RULINGS[value],
   reason: (value) => FAILURES.find(([, number]) => number === value)?.[0],
+};
+
+/** Arguments that are packed words (`contracts/Words.sol`), and how they are read. */
+const PACKED: Record<string, (word: bigint) => object> = {
+  account: decodeAccountWord,
+  job: decodeJobWord,
+  usage: decodeUsageWord,
 };
 
 /** An event in words. A name that is not known here still comes out, by its Solidity name. */
@@ -121,6 +146,7 @@ export function argumentUnit(contract: ContractName, type: string, name: string)
   if (name === "jobId") return "job";
   if (type === "address" || type === "address[]") return "address";
   if (type === "bytes32") return "hash";
+  if (type === "uint256" && name in PACKED) return "packed word";
   if (type === "bool") return "yes or no";
   if (type === "string" || type.startsWith("bytes") || type.startsWith("tuple") || type === "uint16[]") return "text";
   if (type.startsWith("uint8") && name in WORDS) return "word";
@@ -130,6 +156,7 @@ export function argumentUnit(contract: ContractName, type: string, name: string)
 
 function textOf(value: unknown, name: string, unit: Unit): string {
   if (unit === "word") return WORDS[name]?.(Number(value)) ?? String(value);
+  if (unit === "packed word") return packedText(PACKED[name]?.(value as bigint) ?? {});
   if (unit === "yes or no") return value === true ? "yes" : "no";
   if (unit === "credits") return `${value} credits`;
   if (unit === "stablecoin units") return decimal(BigInt(value as bigint), 6);
@@ -140,6 +167,12 @@ function textOf(value: unknown, name: string, unit: Unit): string {
   if (typeof value === "object") return JSON.stringify(value, (_, v) => (typeof v === "bigint" ? String(v) : v));
   return String(value);
 }
+
+/** `free 5, escrowed 8, …` */
+const packedText = (fields: object): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
 
 /** An integer of base units as a decimal number, without rounding. */
 export function decimal(units: bigint, decimals: number): string {

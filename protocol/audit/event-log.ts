@@ -132,10 +132,13 @@ export function isBefore(a: Pick<AnyEvent, "block" | "logIndex">, b: Pick<AnyEve
   return a.block < b.block || (a.block === b.block && a.logIndex < b.logIndex);
 }
 
+/** The zero job id: a payout for a whole batch, a change of a reserve without a dispute. */
+export const isNoJob = (jobId: Hex): boolean => /^0x0+$/.test(jobId);
+
 /** Job id of an event that concerns one, lower case; null otherwise. */
 export function jobOfEvent({ args }: AnyEvent): Hex | null {
   const jobId = (args as { jobId?: Hex } | undefined)?.jobId;
-  return typeof jobId === "string" ? (jobId.toLowerCase() as Hex) : null;
+  return typeof jobId === "string" && !isNoJob(jobId) ? (jobId.toLowerCase() as Hex) : null;
 }
 
 function contractAt(address: Address, addresses: AuditAddresses): ContractName | null {

@@ -1,5 +1,6 @@
-/** What an audit of a job looks at. Gathered from a node by scripts/verify, or by any other reader of the chain. */
+/** What an audit of a job, or of a range of blocks, looks at. Gathered from a node by scripts/verify, or by any other reader of the chain. */
 import type { Address, Hex } from "viem";
+import type { AccountWord } from "../words.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AnyEvent, AuditAddresses } from "./event-log.ts";
 
@@ -13,6 +14,25 @@ export type AuditWindows = {
   equivocation: number;
 };
 
+/** Events of the escrow and the panel that decide what is in force. With all events of catalog and registry: the configuration. */
+export const CONFIGURATION_EVENTS = {
+  escrow: [
+    "FeeScheduled",
+    "TreasurySet",
+    "GuardianSet",
+    "PausedSet",
+    "CompensationCapSet",
+    "OperatorAdmitted",
+    "OperatorStopped",
+    "OperatorAdminSet",
+    "SignerAdded",
+    "SignerRemoved",
+    "ReserveChanged",
+    "ReserveLeaving",
+  ],
+  panel: ["ArbitersSet"],
+} as const;
+
 export type JobEvidence = {
   jobId: Hex;
   chainId: number;
@@ -24,18 +44,48 @@ export type JobEvidence = {
   events: readonly AnyEvent[];
   /** Those transactions. */
   transactions: ReadonlyMap<Hex, AuditTransaction>;
-  /** Catalog, registry, panel and administration, from the deployment to the job's last event. */
+  /** All events of catalog and registry and CONFIGURATION_EVENTS, from the deployment to the job's last event. */
   configuration: readonly AnyEvent[];
-  /** Every event that states a balance of the job's wallet, from the last one before the lock (if any) to the job's last event. */
+  /**
+   * Events of the job's wallet up to the job's last event: ACCOUNT_EVENTS since its first deposit; JOB_BALANCE_EVENTS from its last
+   * JobLocked or JobSettled before the job's lock, from the beginning if there is none.
+   */
   walletHistory: readonly AnyEvent[];
-  /** What that history needs to be read: disputes that its rulings end, logs of transactions that compensated it. */
-  walletContext: readonly AnyEvent[];
+  /**
+   * What these have to do with other jobs: JobLocked of every job in `walletHistory` and of every JobSettled in `events`; JobDisputed of every
+   * DisputeResolved in `walletHistory`; all logs of the transactions of its Compensated and OperatorCharged; and every Compensated of the UTC
+   * days on which the job was compensated, each with its job's JobLocked.
+   */
+  related: readonly AnyEvent[];
   /** Block time of every block with an event above. */
   timeOf: (block: bigint) => number;
   /** The job as the escrow has it stored now. */
-  stored: { status: number; credits: number; worker: Address | null };
+  stored: { status: number; credits: number; worker: Address | null; operator: number };
+  /** `proofOf` now; null for a job without JobProven. */
+  storedProof: { digest: Hex; credits: number } | null;
   /** Text whose hash is to be the proof; null without one. */
   text: Uint8Array | null;
+};
+
+/** What the escrow owes and holds at a block. */
+export type Ledger = { credits: bigint; claimableUnits: bigint; tokenUnits: bigint };
+
+export type RangeEvidence = {
+  from: bigint;
+  to: bigint;
+  escrow: Address;
+  /** All events of the escrow in the range, and all transfers of the stablecoin from or to it. */
+  events: readonly AnyEvent[];
+  /** Earlier events of the jobs that the range continues. */
+  earlier: readonly AnyEvent[];
+  /** As of a job (`JobEvidence`), up to the end of the range. */
+  configuration: readonly AnyEvent[];
+  opening: Ledger;
+  closing: Ledger;
+  /** Account of a wallet before the range (`accountOf`). */
+  openingOf: (wallet: Address) => AccountWord;
+  /** Block time of every block with a Compensated event in the range. */
+  timeOf: (block: bigint) => number;
 };
 
 /** One statement about a job, and whether it holds. */
@@ -47,13 +97,47 @@ export type Check = {
   says: string;
 };
 
+/** An event that others presuppose is not there: the chain, or the reader of it, left it out. */
+export class MissingEvent extends Error {
+  override name = "MissingEvent";
+}
+
 /** Collects checks. */
 export class Checks {
   readonly list: Check[] = [];
+
+  /** Runs checks that presuppose events of other jobs; one that is not there fails as `id`. */
+  presuming(id: string, check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof MissingEvent)) throw error;
+      this.add(id, false, "", error.message);
+    }
+  }
 
   /** Notes a check; `good` and `bad` say in words what was found. */
   add(id: string, holds: boolean, good: string, bad: string): boolean {
     this.list.push({ id, holds, says: holds ? good : bad });
     return holds;
   }
+
+  /** Notes that fields of `name` are what they must be; each that is not is named. */
+  fields(id: string, name: string, stated: object, expected: object, good: string): boolean {
+    const wrong = wrongFields(name, stated, expected);
+    return this.add(id, wrong.length === 0, good, wrong.join("; "));
+  }
 }
+
+/** `JobSettled.credits is 9, it should be 8`, for each field of `expected`. */
+export function wrongFields(name: string, stated: object, expected: object): string[] {
+  const values = stated as Record<string, unknown>;
+  return Object.entries(expected).flatMap(([field, value]) =>
+    shown(values[field]) === shown(value)
+      ? []
+      : [`${name}.${field} is ${shown(values[field])}, it should be ${shown(value)}`],
+  );
+}
+
+/** Addresses and hashes are equal in any case, numbers in any type. */
+const shown = (value: unknown): string => (value === null ? "nothing" : String(value).toLowerCase());

@@ -1,6 +1,6 @@
 /** The money flow of a transaction: who gave what to whom, and why. Pure; for drawing. */
 import { type Address, type Hex, isAddressEqual } from "viem";
-import { type AnyEvent, type AuditAddresses, isEvent } from "./event-log.ts";
+import { type AnyEvent, type AuditAddresses, eventsOf, isEvent } from "./event-log.ts";
 
 /** Where money is. `free` and `escrow` are the two parts of a wallet's balance in the ledger; `address` is a token holder. */
 export type Place =
@@ -19,13 +19,21 @@ export type Flow = {
   logIndex: number;
 };
 
-/** All movements of credits in the ledger and of tokens, in the order of the logs. Nothing of amount zero. */
-export function moneyFlow(logs: readonly AnyEvent[], addresses: AuditAddresses): Flow[] {
-  const flows = logs.flatMap((event) => [...ledgerFlows(event, addresses), ...tokenFlows(event, addresses)]);
+/**
+ * All movements of credits in the ledger and of tokens, in the order of the logs. Nothing of amount zero.
+ * @param known Events among which the locks of settled jobs are looked for: what comes back is what they held less the charge.
+ */
+export function moneyFlow(
+  logs: readonly AnyEvent[],
+  addresses: AuditAddresses,
+  known: readonly AnyEvent[] = logs,
+): Flow[] {
+  const locked = new Map(eventsOf(known, "escrow", "JobLocked").map(({ args }) => [args.jobId, args.credits]));
+  const flows = logs.flatMap((event) => [...ledgerFlows(event, addresses, locked), ...tokenFlows(event, addresses)]);
   return flows.filter(({ amount }) => amount > 0n);
 }
 
-function ledgerFlows(event: AnyEvent, addresses: AuditAddresses): Flow[] {
+function ledgerFlows(event: AnyEvent, addresses: AuditAddresses, locked: ReadonlyMap<Hex, number>): Flow[] {
   const { logIndex } = event;
   const ledger = holder(addresses.escrow, addresses);
   const flow = (from: Place, to: Place, credits: number, why: string, jobId: Hex | null = null): Flow => ({
@@ -52,19 +60,27 @@ function ledgerFlows(event: AnyEvent, addresses: AuditAddresses): Flow[] {
     return [flow(escrow(wallet, jobId), free(wallet), credits, "returned: no answer", jobId)];
   }
   if (isEvent(event, "escrow", "JobSettled")) {
-    const { wallet, jobId, credits, returned } = event.args;
+    const { wallet, jobId, credits } = event.args;
+    const returned = (locked.get(jobId) ?? credits) - credits;
     return [
       flow(escrow(wallet, jobId), ledger, credits, "charged", jobId),
       flow(escrow(wallet, jobId), free(wallet), returned, "returned: cheaper than the lock", jobId),
     ];
   }
   if (isEvent(event, "escrow", "JobDisputed")) {
-    const { wallet, jobId, bond } = event.args;
+    const { wallet, jobId, byOperator } = event.args;
+    // An operator's bond stays in its reserve.
+    const bond = byOperator ? 0 : event.args.bond;
     return [flow(free(wallet), escrow(wallet, jobId), bond, "bond of the dispute", jobId)];
   }
   if (isEvent(event, "escrow", "DisputeResolved")) {
     const { wallet, jobId, returned } = event.args;
     return [flow(escrow(wallet, jobId), free(wallet), returned, "returned after the dispute", jobId)];
+  }
+  if (isEvent(event, "escrow", "OperatorCharged")) {
+    const { wallet, jobId, payee, credits } = event.args;
+    const back = isAddressEqual(wallet, payee) ? credits : 0;
+    return [flow(ledger, free(wallet), back, "paid from the operator's reserve", jobId)];
   }
   if (isEvent(event, "escrow", "Compensated")) {
     const { wallet, jobId, payee, paid } = event.args;

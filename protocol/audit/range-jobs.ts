@@ -1,10 +1,12 @@
 import type { Hex } from "viem";
-import { UNITS_PER_CREDIT } from "../money.ts";
-import { charge, payouts as splitCharge } from "../pricing.ts";
-import type { RangeEvidence } from "./audit-range.ts";
+import { charge } from "../pricing.ts";
+import { decodeUsageWord } from "../words.ts";
+import { splitOf } from "./check-settlement.ts";
 import { type AnyEvent, eventsOf, jobOfEvent } from "./event-log.ts";
-import { payoutsAfter } from "./payouts.ts";
+import type { RangeEvidence } from "./evidence.ts";
+import { feePayouts, payoutsAfter, takePayout } from "./payouts.ts";
 import { type JobStory, jobStory } from "./story.ts";
+import { treasuryAt, workerAt } from "./terms.ts";
 
 /** The jobs that the range touches. */
 export function storiesOf({ events, earlier }: RangeEvidence): JobStory[] {
@@ -14,8 +16,9 @@ export function storiesOf({ events, earlier }: RangeEvidence): JobStory[] {
 }
 
 /** What is wrong with the money of one job; empty when nothing is. */
-export function jobProblems(story: JobStory, { events, escrow }: RangeEvidence): string[] {
-  const { locked, settled, returned } = story;
+export function jobProblems(story: JobStory, evidence: RangeEvidence, byTransaction: Map<Hex, AnyEvent[]>): string[] {
+  const { locked, settled, returned, word } = story;
+  const { events, escrow, configuration } = evidence;
   const problems: string[] = [];
   const ends = eventsOf(story.events, "escrow", "JobSettled", "JobFailed", "JobRefunded").length;
   if (ends > 1) problems.push(`it was paid or returned ${ends} times`);
@@ -24,26 +27,31 @@ export function jobProblems(story: JobStory, { events, escrow }: RangeEvidence):
   }
   // What a settlement before the range paid out is not among the events.
   if (settled === null || !events.includes(settled as AnyEvent)) return problems;
-  const { credits, billedTokens, workerUnits, feeUnits } = settled.args;
-  if (credits + settled.args.returned !== locked.args.credits) {
-    problems.push(
-      `${credits} charged and ${settled.args.returned} returned do not sum to the ${locked.args.credits} locked`,
-    );
-  }
-  const price = charge(billedTokens, locked.args, locked.args.credits);
+  const { credits, usage, worker } = settled.args;
+  const { billedTokens } = decodeUsageWord(usage);
+  const price = charge(billedTokens, word, word.credits);
   if (price !== credits) problems.push(`${credits} credits were charged; ${billedTokens} tokens cost ${price}`);
-  const split = splitCharge(credits, locked.args.feeBps);
-  if (workerUnits !== split.workerUnits || feeUnits !== split.feeUnits) {
-    problems.push(`the fee should be ${split.feeUnits} token units, the event says ${feeUnits}`);
-  }
-  const left = payoutsAfter(
-    settled as AnyEvent,
-    events.filter(({ tx }) => tx === settled.tx),
-    escrow,
-  );
-  const paid = left.reduce((sum, { units }) => sum + units, 0n);
-  if (paid !== BigInt(credits) * UNITS_PER_CREDIT) {
-    problems.push(`${BigInt(credits) * UNITS_PER_CREDIT} token units were charged, ${paid} paid out or deferred`);
+  const { workerUnits } = splitOf([locked])(settled);
+  const payee = workerAt(configuration, worker, settled)?.payout ?? null;
+  const left = payoutsAfter(settled as AnyEvent, byTransaction.get(settled.tx) ?? [], escrow);
+  if (takePayout(left, payee, workerUnits) === null) {
+    problems.push(`${workerUnits} token units for its worker were neither paid to ${payee} nor deferred`);
   }
   return problems;
+}
+
+/** Transactions whose settlements' fees did not reach the treasury, in words. */
+export function feeProblems(
+  { events, earlier, escrow, configuration }: RangeEvidence,
+  byTransaction: Map<Hex, AnyEvent[]>,
+): string[] {
+  const split = splitOf(eventsOf([...earlier, ...events], "escrow", "JobLocked"));
+  return [...byTransaction].flatMap(([tx, logs]) => {
+    const [first] = eventsOf(logs, "escrow", "JobSettled");
+    const treasury = first === undefined ? null : treasuryAt(configuration, first);
+    if (treasury === null) return first === undefined ? [] : [`in ${tx} there was no treasury`];
+    return feePayouts(logs, { escrow, treasury, splitOf: split })
+      .filter(({ payout, units }) => payout === null && units > 0n)
+      .map(({ units, settled }) => `in ${tx} the treasury did not get ${units} token units for ${settled.length} jobs`);
+  });
 }

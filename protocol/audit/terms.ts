@@ -1,9 +1,11 @@
 /** What was in force at a place of the chain, from configuration events alone. Pure. All functions take events in chain order. */
-import type { Address } from "viem";
+import { type Address, zeroAddress } from "viem";
+import { toUnits } from "../money.ts";
 import type { Prices } from "../pricing.ts";
 import { type AnyEvent, eventsOf, isBefore, isEvent } from "./event-log.ts";
 
-type Place = Pick<AnyEvent, "block" | "logIndex">;
+/** Where an event stands. */
+export type Place = Pick<AnyEvent, "block" | "logIndex">;
 
 /** A value that changes after a notice: an announcement replaces an earlier one that is not in force yet. */
 class Announced<T> {
@@ -80,33 +82,138 @@ export function treasuryAt(events: readonly AnyEvent[], place: Place): Address |
   return lastBefore(eventsOf(events, "escrow", "TreasurySet"), place)?.args.treasury ?? null;
 }
 
-/** Signing address of a gateway id. Ids are permanent. */
-export function gatewayOf(events: readonly AnyEvent[], gateway: number): Address | null {
-  return eventsOf(events, "escrow", "GatewayAdded").find(({ args }) => args.gateway === gateway)?.args.signer ?? null;
+/** The operator that a key signs for at `place`, and since when it does not any more; null for a key that never did. */
+export function signerAt(
+  events: readonly AnyEvent[],
+  key: Address,
+  place: Place,
+): { operator: number; removed: Place | null } | null {
+  const own = eventsOf(events, "escrow", "SignerAdded", "SignerRemoved").filter(({ args }) => same(args.signer, key));
+  const last = lastBefore(own, place);
+  if (last === null) return null;
+  return { operator: last.args.operator, removed: last.name === "SignerRemoved" ? last : null };
 }
 
-/** Payout address of a worker at `place`; null if it was not registered. */
-export function payoutAt(events: readonly AnyEvent[], signer: Address, place: Place): Address | null {
-  const own = eventsOf(events, "registry", "WorkerRegistered", "PayoutSet").filter(
-    ({ args }) => args.signer.toLowerCase() === signer.toLowerCase(),
-  );
-  return lastBefore(own, place)?.args.payout ?? null;
+/** Whether a key signs for the operator at `place`. */
+export function isInOffice(events: readonly AnyEvent[], key: Address, operator: number, place: Place): boolean {
+  const signer = signerAt(events, key, place);
+  return signer !== null && signer.operator === operator && signer.removed === null;
 }
 
-/** What a slash took at `place`, millionths of an SVC. */
-export function slashAmountAt(
+/** Whether an operator may lock no job at `place`. */
+export function isStopped(events: readonly AnyEvent[], operator: number, place: Place): boolean {
+  const own = eventsOf(events, "escrow", "OperatorStopped").filter(({ args }) => args.operator === operator);
+  return lastBefore(own, place)?.args.stopped ?? false;
+}
+
+/** Whether deposits and locks are paused at `place`. */
+export function isPaused(events: readonly AnyEvent[], place: Place): boolean {
+  const args = lastBefore(eventsOf(events, "escrow", "PausedSet"), place)?.args;
+  return args !== undefined && (args.byGuardian || args.byGovernance);
+}
+
+/** What the treasury can be charged on a UTC day, token units. */
+export function compensationCapAt(events: readonly AnyEvent[], place: Place): bigint {
+  return toUnits(lastBefore(eventsOf(events, "escrow", "CompensationCapSet"), place)?.args.credits ?? 0);
+}
+
+/** An operator's reserve and held bonds before `place`. */
+export function reserveBefore(events: readonly AnyEvent[], operator: number, place: Place): Reserve {
+  const own = eventsOf(events, "escrow", "ReserveChanged").filter(({ args }) => args.operator === operator);
+  const { reserve, held } = lastBefore(own, place)?.args ?? { reserve: 0, held: 0 };
+  return { reserve, held };
+}
+export type Reserve = { reserve: number; held: number };
+
+/** Number of the operator's last own event before `place`. */
+export function operatorSequenceBefore(events: readonly AnyEvent[], operator: number, place: Place): number {
+  const own = eventsOf(events, "escrow", ...OPERATOR_EVENTS).filter(({ args }) => args.operator === operator);
+  return lastBefore(own, place)?.args.sequence ?? 0;
+}
+const OPERATOR_EVENTS = [
+  "OperatorAdminSet",
+  "SignerAdded",
+  "SignerRemoved",
+  "ReserveChanged",
+  "ReserveLeaving",
+] as const;
+
+/** A worker as the registry has it at `place`. Stake in millionths of an SVC. */
+export type WorkerTerms = {
+  id: number;
+  payout: Address;
+  stake: bigint;
+  unbonding: boolean;
+  models: ReadonlySet<number>;
+  sequence: number;
+};
+
+/** A worker by its signing key; null if it was not registered before `place`. */
+export function workerAt(events: readonly AnyEvent[], signer: Address, place: Place): WorkerTerms | null {
+  let worker: (WorkerTerms & { models: Set<number> }) | null = null;
+  for (const event of events) {
+    if (!isBefore(event, place)) break;
+    if (event.contract !== "registry" || !same((event.args as { signer?: Address }).signer, signer)) continue;
+    if (isEvent(event, "registry", "WorkerRegistered")) {
+      const { worker: id, payout } = event.args;
+      worker = { id, payout, stake: 0n, unbonding: false, models: new Set(), sequence: 0 };
+    }
+    if (worker === null) continue;
+    worker.sequence = (event.args as { sequence: number }).sequence;
+    if (isEvent(event, "registry", "PayoutSet")) worker.payout = event.args.payout;
+    else if (isEvent(event, "registry", "StakeAdded", "WorkerSlashed")) worker.stake = event.args.stake;
+    else if (isEvent(event, "registry", "UnbondingStarted")) worker.unbonding = true;
+    else if (isEvent(event, "registry", "UnbondingCancelled")) worker.unbonding = false;
+    else if (isEvent(event, "registry", "StakeWithdrawn")) Object.assign(worker, { stake: 0n, unbonding: false });
+    else if (isEvent(event, "registry", "HostingSet")) {
+      const { models, hosted } = event.args;
+      for (const model of models) {
+        if (hosted) worker.models.add(model);
+        else worker.models.delete(model);
+      }
+    }
+  }
+  return worker;
+}
+
+const same = (a: Address | undefined, b: Address) => a?.toLowerCase() === b.toLowerCase();
+
+/** Minimum stake and what a slash takes at `place`, millionths of an SVC; null before they were first set. */
+export function stakeTermsAt(
   events: readonly AnyEvent[],
   place: Place,
   time: number,
   timeOf: (block: bigint) => number,
-): bigint | null {
-  let amount: Announced<bigint> | null = null;
+): { minimumStake: bigint; slashAmount: bigint } | null {
+  let terms: Announced<{ minimumStake: bigint; slashAmount: bigint }> | null = null;
   for (const { args, block, logIndex } of eventsOf(events, "registry", "StakeTermsScheduled")) {
     if (!isBefore({ block, logIndex }, place)) break;
-    if (amount === null) amount = new Announced(args.slashAmount);
-    else amount.announce(args.slashAmount, args.effectiveAt, timeOf(block));
+    if (terms === null) terms = new Announced(args);
+    else terms.announce(args, args.effectiveAt, timeOf(block));
   }
-  return amount?.at(time) ?? null;
+  return terms?.at(time) ?? null;
+}
+
+/** The set of arbiters that rules on disputes opened at `place`. */
+export function currentSetAt(events: readonly AnyEvent[], place: Place): number | null {
+  return lastBefore(eventsOf(events, "panel", "ArbitersSet"), place)?.args.set ?? null;
+}
+
+/** The operator that a wallet has chosen at `place`, 0 for none. `events`: the wallet's own. */
+export function chosenOperatorAt(events: readonly AnyEvent[], place: Place): number {
+  return lastBefore(eventsOf(events, "escrow", "Deposited", "OperatorChosen"), place)?.args.operator ?? 0;
+}
+
+/** The key that must sign a wallet's locks at `place`; null for none. `events`: the wallet's own. */
+export function authorizationKeyAt(events: readonly AnyEvent[], place: Place): Address | null {
+  const key = lastBefore(eventsOf(events, "escrow", "AuthorizationKeySet"), place)?.args.key;
+  return key === undefined || key === zeroAddress ? null : key;
+}
+
+/** A wallet's limits at `place`. `events`: the wallet's own. */
+export function limitsAt(events: readonly AnyEvent[], place: Place): { dailyLimit: number | null; frozen: boolean } {
+  const args = lastBefore(eventsOf(events, "escrow", "LimitsSet"), place)?.args;
+  return { dailyLimit: args?.limited ? args.dailyLimit : null, frozen: args?.frozen ?? false };
 }
 
 /** Arbiters and quorum of a set. */

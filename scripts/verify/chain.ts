@@ -174,6 +174,18 @@ export class Chain {
     return { ...job, worker: isAddressEqual(worker, zeroAddress) ? null : worker };
   }
 
+  /** Digest and charge of a proven job, as the escrow stores them. */
+  async storedProof(jobId: Hex): Promise<{ digest: Hex; credits: number }> {
+    const [digest, credits] = await this.client.readContract({
+      address: this.addresses.escrow,
+      abi: inferenceEscrowAbi,
+      functionName: "proofOf",
+      args: [jobId],
+      blockNumber: this.head,
+    });
+    return { digest, credits };
+  }
+
   decode(logs: readonly ChainLog[]) {
     return decodeLogs(logs, this.addresses);
   }

@@ -1,38 +1,42 @@
 import type { Address, Hex } from "viem";
-import { BALANCE_EVENTS } from "../../protocol/audit/balances.ts";
+import { ACCOUNT_EVENTS, dayOf, JOB_BALANCE_EVENTS } from "../../protocol/audit/balances.ts";
 import type { AuditTransaction } from "../../protocol/audit/calls.ts";
 import { isOpen } from "../../protocol/audit/check-end.ts";
 import {
   type AnyEvent,
   type AuditAddresses,
   addressTopic,
+  type ChainLog,
   decodeLogs,
+  type EscrowEventName,
   eventsOf,
   eventTopic,
   inChainOrder,
   jobOfEvent,
   jobTopic,
 } from "../../protocol/audit/event-log.ts";
-import type { JobEvidence } from "../../protocol/audit/evidence.ts";
+import { CONFIGURATION_EVENTS, type JobEvidence } from "../../protocol/audit/evidence.ts";
 import { jobStory } from "../../protocol/audit/story.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Chain } from "./chain.ts";
 import { VerifyError } from "./errors.ts";
 import type { LogFilter } from "./log-reader.ts";
 
+/** Job topics asked for at once; nodes bound the size of a filter. */
+const TOPICS = 100;
+const DAY = 86_400;
+
+const topicsOf = (...names: EscrowEventName[]): Hex[] => names.map((name) => eventTopic("escrow", name));
 const CONFIGURATION = [
-  ...(["FeeScheduled", "TreasurySet", "GatewayAdded"] as const).map((name) => eventTopic("escrow", name)),
-  ...(["ModelListed", "PricesScheduled", "RetirementScheduled"] as const).map((name) => eventTopic("catalog", name)),
-  ...(["WorkerRegistered", "PayoutSet", "StakeTermsScheduled"] as const).map((name) => eventTopic("registry", name)),
-  eventTopic("panel", "ArbitersSet"),
+  ...topicsOf(...CONFIGURATION_EVENTS.escrow),
+  ...CONFIGURATION_EVENTS.panel.map((name) => eventTopic("panel", name)),
 ];
-const BALANCES = BALANCE_EVENTS.map((name) => eventTopic("escrow", name));
 
 /** Reads what an audit looks at, from one node. */
 export class EvidenceReader {
   readonly chain: Chain;
   readonly addresses: AuditAddresses;
-  /** Catalog, registry, panel and administration since the deployment. */
+  /** What decides what is in force, since the deployment: catalog, registry, arbiters, operators and administration. */
   readonly configuration: readonly AnyEvent[];
   /** Block of the deployment: the escrow's first event. */
   readonly birth: bigint;
@@ -47,11 +51,12 @@ export class EvidenceReader {
 
   static async begin(chain: Chain): Promise<EvidenceReader> {
     const { escrow, catalog, registry, panel } = chain.addresses;
-    const logs = await chain.logs.read(
-      { address: [escrow, catalog, registry, panel], topics: [CONFIGURATION] },
-      chain.startBlock,
-      chain.head,
-    );
+    const filters: LogFilter[] = [
+      { address: [escrow, panel], topics: [CONFIGURATION] },
+      { address: [catalog, registry] },
+    ];
+    const logs: ChainLog[] = [];
+    for (const filter of filters) logs.push(...(await chain.logs.read(filter, chain.startBlock, chain.head)));
     const configuration = decodeLogs(logs, chain.addresses);
     const treasury = eventsOf(configuration, "escrow", "TreasurySet").map(({ args }) => args.treasury);
     if (treasury.length === 0) {
@@ -89,8 +94,9 @@ export class EvidenceReader {
         `the node has no JobLocked event of ${toApiJobId(jobId)}, which the escrow has stored: its logs are incomplete`,
       );
     }
-    const { walletHistory, walletContext } = await this.#walletHistory(wallet, first, last);
-    await chain.readTimes([...events, ...walletHistory].map(({ block }) => block));
+    const walletHistory = await this.#walletHistory(wallet, first, last);
+    const related = await this.#related(events, walletHistory, last);
+    await chain.readTimes([...events, ...walletHistory, ...related].map(({ block }) => block));
     return {
       jobId,
       chainId: chain.chainId,
@@ -101,9 +107,10 @@ export class EvidenceReader {
       transactions: new Map(found.map(({ transaction }) => [transaction.hash, transaction])),
       configuration: this.configuration,
       walletHistory,
-      walletContext,
+      related,
       timeOf: chain.timeOf,
       stored,
+      storedProof: own.some(({ name }) => name === "JobProven") ? await chain.storedProof(jobId) : null,
       text,
     };
   }
@@ -113,15 +120,25 @@ export class EvidenceReader {
     return decodeLogs(await this.chain.logs.read(filter, from, to), this.addresses);
   }
 
+  /** Events of the escrow about these jobs, from the deployment on. */
+  async ofJobs(jobs: Iterable<Hex>, names: Hex[] | null, to: bigint): Promise<AnyEvent[]> {
+    const topics = [...new Set(jobs)].map(jobTopic);
+    const found: AnyEvent[] = [];
+    for (let i = 0; i < topics.length; i += TOPICS) {
+      const filter = { address: this.addresses.escrow, topics: [names, topics.slice(i, i + TOPICS)] };
+      found.push(...(await this.events(filter, this.chain.startBlock, to)));
+    }
+    return inChainOrder(found);
+  }
+
   /** The job's events: from its lock until nothing more can happen to it. */
   async #jobEvents(jobId: Hex, lockedAt: number): Promise<AnyEvent[]> {
     const { chain } = this;
     const { escrow, registry, panel } = this.addresses;
     const { completion, inclusion, finalization, dispute, arbitration, equivocation } = chain.windows;
-    const longest = Math.max(
-      completion + inclusion + Math.max(finalization, dispute + inclusion) + arbitration,
-      equivocation,
-    );
+    // A worker that signed two answers brings its client another window to dispute.
+    const disputed = Math.max(completion + inclusion + Math.max(finalization, dispute + inclusion), 2 * equivocation);
+    const longest = disputed + arbitration;
     const from = await chain.firstBlockAt(lockedAt);
     const end = (await chain.firstBlockAt(lockedAt + longest + 1)) - 1n;
     const topic = jobTopic(jobId);
@@ -140,22 +157,52 @@ export class EvidenceReader {
     return mayFollow ? inChainOrder([...events, ...(await read(end + 1n, chain.head))]) : events;
   }
 
-  /** The wallet's events from the last one before the lock, and what its other jobs' events mean. */
-  async #walletHistory(wallet: Address, first: bigint, last: bigint) {
+  /** The wallet's own events from the beginning, and those of its jobs since one that states its whole account. */
+  async #walletHistory(wallet: Address, first: bigint, last: bigint): Promise<AnyEvent[]> {
     const { escrow } = this.addresses;
     const { logs, startBlock } = this.chain;
-    const filter: LogFilter = { address: escrow, topics: [BALANCES, null, addressTopic(wallet)] };
-    const events = await this.events(filter, first, last);
-    const before = await logs.lastBefore(filter, first, startBlock);
-    const walletHistory = before === null ? events : inChainOrder([...decodeLogs([before], this.addresses), ...events]);
-    const resolved = eventsOf(events, "escrow", "DisputeResolved").map(({ args }) => jobTopic(args.jobId));
-    const disputes = { address: escrow, topics: [eventTopic("escrow", "JobDisputed"), resolved] };
-    const paid = eventsOf(events, "escrow", "Compensated").map(({ tx }) => this.#transaction(tx));
-    const walletContext = [
-      ...(resolved.length === 0 ? [] : await this.events(disputes, startBlock, last)),
-      ...(await Promise.all(paid)).flatMap((one) => one.events),
-    ];
-    return { walletHistory, walletContext };
+    const ofWallet = (names: Hex[]): LogFilter => ({ address: escrow, topics: [names, null, addressTopic(wallet)] });
+    const before = await logs.lastBefore(ofWallet(topicsOf("JobLocked", "JobSettled")), first, startBlock);
+    return inChainOrder([
+      ...(await this.events(ofWallet(topicsOf(...ACCOUNT_EVENTS)), startBlock, last)),
+      ...(await this.events(ofWallet(topicsOf(...JOB_BALANCE_EVENTS)), before?.blockNumber ?? startBlock, last)),
+    ]);
+  }
+
+  /** What the job's events and its wallet's have to do with other jobs. */
+  async #related(events: readonly AnyEvent[], history: readonly AnyEvent[], last: bigint): Promise<AnyEvent[]> {
+    const paid = eventsOf(history, "escrow", "Compensated", "OperatorCharged");
+    const transactions = await Promise.all([...new Set(paid.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)));
+    const compensated = await this.#compensatedOnDaysOf(eventsOf(events, "escrow", "Compensated"));
+    const known = [...events, ...history, ...transactions.flatMap((one) => one.events), ...compensated];
+    const locked = new Set(known.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
+    const settled = eventsOf(events, "escrow", "JobSettled").map(({ args }) => args.jobId);
+    const jobs = [...settled, ...[...history, ...compensated].flatMap((event) => jobOfEvent(event) ?? [])];
+    const resolved = eventsOf(history, "escrow", "DisputeResolved").map(({ args }) => args.jobId);
+    return inChainOrder([
+      ...known.slice(events.length + history.length),
+      ...(await this.ofJobs(
+        jobs.filter((id) => !locked.has(id)),
+        topicsOf("JobLocked"),
+        last,
+      )),
+      ...(await this.ofJobs(resolved, topicsOf("JobDisputed"), last)),
+    ]);
+  }
+
+  /** What the treasury paid on the UTC days of these events: the day's cap is for all jobs together. */
+  async #compensatedOnDaysOf(events: readonly Pick<AnyEvent, "block">[]): Promise<AnyEvent[]> {
+    const { chain } = this;
+    await chain.readTimes(events.map(({ block }) => block));
+    const days = new Set(events.map(({ block }) => dayOf(chain.timeOf(block))));
+    const found: AnyEvent[] = [];
+    for (const day of days) {
+      const from = await chain.firstBlockAt(day * DAY);
+      const to = (await chain.firstBlockAt((day + 1) * DAY)) - 1n;
+      const filter = { address: this.addresses.escrow, topics: [topicsOf("Compensated")] };
+      found.push(...(await this.events(filter, from, to)));
+    }
+    return found;
   }
 
   #transaction(hash: Hex) {

@@ -1,21 +1,19 @@
-import { type Address, erc20Abi, type Hex } from "viem";
+import { type Address, erc20Abi } from "viem";
 import { auditRange, type Ledger, type RangeAudit } from "../../protocol/audit/audit-range.ts";
-import { type Balance, isBalanceEvent, walletOf } from "../../protocol/audit/balances.ts";
+import { isBalanceEvent, NO_ACCOUNT, walletOf } from "../../protocol/audit/balances.ts";
 import {
   type AnyEvent,
   addressTopic,
+  eventsOf,
   eventTopic,
   inChainOrder,
   jobOfEvent,
-  jobTopic,
 } from "../../protocol/audit/event-log.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import type { AccountWord } from "../../protocol/words.ts";
 import type { Chain } from "./chain.ts";
 import { firstLine, VerifyError } from "./errors.ts";
 import type { EvidenceReader } from "./evidence-reader.ts";
-
-/** Job topics asked for at once; nodes bound the size of a filter. */
-const TOPICS = 100;
 
 /** Reads and audits the blocks `from` to `to`, both inclusive. */
 export async function verifyRange(reader: EvidenceReader, from: bigint, to: bigint): Promise<RangeAudit> {
@@ -32,10 +30,11 @@ export async function verifyRange(reader: EvidenceReader, from: bigint, to: bigi
   const events = inChainOrder([...own, ...incoming, ...outgoing]);
   const earlier = await earlierEvents(reader, events, from);
   const wallets = [...new Set(events.filter(isBalanceEvent).map((event) => walletOf(event).toLowerCase() as Address))];
-  const [opening, closing, balances] = await Promise.all([
+  const [opening, closing, accounts] = await Promise.all([
     ledgerAt(reader, from - 1n),
     ledgerAt(reader, to),
-    openingBalances(reader, wallets, from - 1n),
+    openingAccounts(reader, wallets, from - 1n),
+    chain.readTimes(eventsOf(events, "escrow", "Compensated").map(({ block }) => block)),
   ]);
   return auditRange({
     from,
@@ -43,9 +42,11 @@ export async function verifyRange(reader: EvidenceReader, from: bigint, to: bigi
     escrow,
     events,
     earlier,
+    configuration: reader.configuration,
     opening,
     closing,
-    openingOf: (wallet) => balances.get(wallet) ?? { free: 0, escrowed: 0 },
+    openingOf: (wallet) => accounts.get(wallet) ?? NO_ACCOUNT,
+    timeOf: chain.timeOf,
   });
 }
 
@@ -54,15 +55,11 @@ async function earlierEvents(reader: EvidenceReader, events: readonly AnyEvent[]
   if (from <= reader.chain.startBlock) return [];
   const jobs = [...new Set(events.flatMap((event) => jobOfEvent(event) ?? []))];
   const locked = new Set(events.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
-  const continued = jobs.filter((jobId) => !locked.has(jobId)).map(jobTopic);
-  const found: AnyEvent[] = [];
-  for (let i = 0; i < continued.length; i += TOPICS) {
-    const topics: (Hex[] | null)[] = [null, continued.slice(i, i + TOPICS)];
-    found.push(
-      ...(await reader.events({ address: reader.addresses.escrow, topics }, reader.chain.startBlock, from - 1n)),
-    );
-  }
-  return inChainOrder(found);
+  return await reader.ofJobs(
+    jobs.filter((jobId) => !locked.has(jobId)),
+    null,
+    from - 1n,
+  );
 }
 
 /** What the escrow owes and holds at a block; nothing before it existed. */
@@ -85,18 +82,17 @@ async function ledgerAt({ chain, birth }: EvidenceReader, block: bigint): Promis
   });
 }
 
-async function openingBalances(
+async function openingAccounts(
   { chain, addresses, birth }: EvidenceReader,
   wallets: readonly Address[],
   block: bigint,
 ) {
-  const found = new Map<Address, Balance>();
+  const found = new Map<Address, AccountWord>();
   if (block < birth) return found;
   const accounts = { address: addresses.escrow, abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
   await atBlock(chain, birth, block, async () => {
     for (const wallet of wallets) {
-      const { free, escrowed } = await chain.client.readContract({ ...accounts, args: [wallet], blockNumber: block });
-      found.set(wallet, { free, escrowed });
+      found.set(wallet, await chain.client.readContract({ ...accounts, args: [wallet], blockNumber: block }));
     }
   });
   return found;

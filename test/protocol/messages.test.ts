@@ -2,7 +2,13 @@ import { keccak256, toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { dispatchSchema, outputRequestSchema } from "../../protocol/dispatch.ts";
-import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import {
+  authorizationTypes,
+  compactSignature,
+  escrowDomain,
+  jobMessageTypes,
+  signerConsentTypes,
+} from "../../protocol/messages.ts";
 
 const account = mnemonicToAccount("test test test test test test test test test test test junk");
 const domain = escrowDomain(31337, "0x5FbDB2315678afecb367f032d93F642f64180aa3");
@@ -28,8 +34,14 @@ describe("job messages", () => {
       "Completion",
       "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)",
     ],
+    [
+      "Authorization",
+      "Authorization(bytes16 jobId,address wallet,uint8 operator,uint16 model,uint32 maxTokens,uint32 maxCredits,bytes32 requestHash,uint40 expiresAt)",
+    ],
+    ["SignerConsent", "SignerConsent(uint8 operator,address admin)"],
   ] as const)("%s has the type hash of JobMessages.sol", (name, encoded) => {
-    const fields = jobMessageTypes[name].map((field) => `${field.type} ${field.name}`).join(",");
+    const types = { ...jobMessageTypes, ...authorizationTypes, ...signerConsentTypes };
+    const fields = types[name].map((field) => `${field.type} ${field.name}`).join(",");
     expect(keccak256(toHex(`${name}(${fields})`))).toBe(keccak256(toHex(encoded)));
   });
 

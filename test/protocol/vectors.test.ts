@@ -3,13 +3,15 @@ import { readFileSync } from "node:fs";
 import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, sha256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { completionSigner } from "../../protocol/audit/signatures.ts";
+import { completionSigner, messageSigner } from "../../protocol/audit/signatures.ts";
 import {
+  authorizationTypes,
   compactSignature,
   enrollmentTypes,
   escrowDomain,
   jobMessageTypes,
   registryDomain,
+  signerConsentTypes,
 } from "../../protocol/messages.ts";
 
 const page = readFileSync(new URL("../../docs/contracts/messages.md", import.meta.url), "utf8");
@@ -23,6 +25,7 @@ const repeated = (digit: number): Address => `0x${String(digit).repeat(40)}`;
 
 const gateway = privateKeyToAccount(keccak256(toBytes("gateway of the test vectors")));
 const worker = privateKeyToAccount(keccak256(toBytes("worker of the test vectors")));
+const key = privateKeyToAccount(keccak256(toBytes("authorization key of the test vectors")));
 const escrow = escrowDomain(31_337, repeated(1));
 const registry = registryDomain(31_337, repeated(2));
 const jobId: Hex = "0x018f6b2c3d4e7a5b8c9d0e1f20314253";
@@ -32,6 +35,17 @@ const completion = {
   promptTokens: 12,
   completionTokens: 3_000,
   completedAt: 1_735_689_605,
+};
+
+const authorization = {
+  jobId,
+  wallet: repeated(5),
+  operator: 1,
+  model: 5,
+  maxTokens: 2_000,
+  maxCredits: 8,
+  requestHash: sha256(toBytes("{}")),
+  expiresAt: 1_735_689_900,
 };
 
 type Message = [string, PrivateKeyAccount, object, Record<string, readonly { name: string; type: string }[]>, object];
@@ -45,12 +59,18 @@ const MESSAGES: Message[] = [
   ],
   ["Acknowledgement", worker, escrow, jobMessageTypes, { jobId, attempt: 1 }],
   ["Completion", worker, escrow, jobMessageTypes, completion],
+  ["Authorization", key, escrow, authorizationTypes, authorization],
+  ["SignerConsent", gateway, escrow, signerConsentTypes, { operator: 1, admin: repeated(4) }],
   ["Enrollment", worker, registry, enrollmentTypes, { owner: repeated(3) }],
 ];
 
 describe("the test vectors in the documentation", () => {
   it("signers and domains", () => {
-    expect(table("signer")).toEqual({ gateway: gateway.address, worker: worker.address });
+    expect(table("signer")).toEqual({
+      gateway: gateway.address,
+      worker: worker.address,
+      "authorization key": key.address,
+    });
     expect(table("domain separator")).toEqual({
       escrow: domainSeparator({ domain: escrow }),
       registry: domainSeparator({ domain: registry }),
@@ -71,6 +91,12 @@ describe("the test vectors in the documentation", () => {
       r,
       vs,
     });
+  });
+
+  it("the verifier recovers the authorization key of the Authorization", async () => {
+    const { r, vs } = table("Authorization") as { r: Hex; vs: Hex };
+    const signer = messageSigner([31_337, repeated(1)], "Authorization", authorization, { r, vs });
+    expect(await signer).toBe(key.address);
   });
 
   it("the verifier recovers the worker of the Completion, and nobody from a high s", async () => {

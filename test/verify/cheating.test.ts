@@ -10,6 +10,7 @@ import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/
 import { startAnvil } from "../contracts/support/anvil.ts";
 import { mined } from "../support/mined.ts";
 import { testContract } from "../support/test-contract.ts";
+import { OPERATOR } from "../worker/support/chain.ts";
 import { failing, run, verifyJson } from "./support/cli.ts";
 import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await p.send(people.client, p.token, "approve", [fake.address, 100_000_000n]);
   const employed = [workerKey.address, workerKey.address, otherWorkerKey.address, otherWorkerKey.address];
   await p.send(people.stranger, fake, "employ", employed as never);
-  await p.send(people.client, fake, "deposit", [10_000] as never);
+  await p.send(people.client, fake, "deposit", [10_000, OPERATOR] as never);
 });
 afterAll(() => p?.stop());
 
@@ -48,6 +49,8 @@ const FAULTS = [
   "InflatedLock",
   "OtherPrice",
   "KeepRefund",
+  "HiddenSignature",
+  "OtherOperator",
 ];
 
 /** A job of 3,000 tokens (12 credits of 16 locked) on the escrow that cheats; its verdict. */
@@ -74,7 +77,7 @@ async function cheatedJob(fault: string) {
       primaryType: "Completion",
       message,
     });
-    const args = [message, 3_000, compactSignature(signed), 1, people.client.address] as const;
+    const args = [message, 3_000, compactSignature(signed), people.client.address] as const;
     await p.send(people.gateway, { address: fake.address, abi: inferenceEscrowAbi }, "complete", args);
   }
   return await verifyJson([toApiJobId(jobId), "--rpc", p.chain.rpcUrl, "--escrow", fake.address]);
@@ -88,10 +91,12 @@ describe("an escrow that cheats", () => {
     ["SkimFee", ["payout.fee", "payout.nothing_else"]],
     ["KeepReturn", ["balance.after"]],
     ["OtherWorker", ["proof.signature"]],
-    ["OtherHash", ["proof.statement"]],
+    ["OtherHash", ["proof.signature", "proof.statement"]],
     ["InflatedTokens", ["settlement.tokens"]],
     ["InflatedLock", ["lock.credits"]],
     ["OtherPrice", ["lock.prices"]],
+    ["HiddenSignature", ["proof.statement", "proof.statement"]],
+    ["OtherOperator", ["lock.choice", "lock.operator"]],
     ["KeepRefund", ["balance.after"]],
   ])("%s: %j", async (fault, expected) => {
     const { code, report } = await cheatedJob(fault);

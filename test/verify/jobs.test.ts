@@ -1,6 +1,8 @@
 /** What the verifier says about honest jobs of every kind, from one node alone. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { zeroAddress } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
@@ -104,8 +106,8 @@ describe("jobs of other kinds", () => {
   });
 
   it("disputed by the wallet and ruled: votes, slash, compensation and bond are recomputed", async () => {
-    const { jobId, completion } = await p.settle({ completionTokens: 3_000 }, 4_000);
-    await p.dispute(people.client, completion);
+    const { jobId } = await p.settle({ completionTokens: 3_000 }, 4_000);
+    await p.dispute(people.client, jobId);
     expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "disputed", open: true } });
     await p.settle();
     await p.vote(jobId, Ruling.WorkerAtFault);
@@ -116,18 +118,67 @@ describe("jobs of other kinds", () => {
     );
   });
 
-  it("equivocation: slashed without a vote, and the charge paid back", async () => {
+  it("disputed by the operator and joined by the wallet: its reserve pays", async () => {
+    const { jobId } = await p.settle();
+    await p.dispute(people.gateway, jobId);
+    await p.join(jobId);
+    await p.vote(jobId, Ruling.GatewayAtFault);
+    const ruled = await verify(jobId);
+    expect(ruled).toMatchObject({ code: 0, failing: [], job: { status: "refunded" } });
+    expect(ruled.ids).toEqual(expect.arrayContaining(["dispute.party", "dispute.quorum", "dispute.compensation"]));
+  });
+
+  it("proven through a contract that hides the calldata: the events suffice to verify and to dispute it", async () => {
+    const { jobId } = await p.prove(await p.forwarder(people.stranger));
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "settling", open: true } });
+    await p.dispute(people.client, jobId);
+    await p.vote(jobId, Ruling.GatewayAtFault);
+    expect(await verify(jobId)).toMatchObject({
+      code: 0,
+      failing: [],
+      job: { status: "refunded", credits_charged: 0 },
+    });
+  });
+
+  it("proven, doubted by the operator and found honest: its bond is the worker's, and the proof is finalized", async () => {
+    const { jobId, completion } = await p.prove();
+    await p.dispute(people.gateway, jobId);
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "disputed", open: true } });
+    await p.join(jobId, completion.proofHash);
+    await p.vote(jobId, Ruling.Rejected);
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "settling", open: true } });
+    await p.send(people.stranger, p.escrow, "finalize", [completion]);
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "settled", credits_charged: 8 } });
+  });
+
+  it("equivocation: slashed without a vote, the fee paid back, and the charge disputed without a bond", async () => {
     const { jobId, completion } = await p.settle();
     const other = { ...completion, proofHash: answerHash("another answer") };
+    const { signature } = await p.signedIn(jobId);
     await p.send(people.stranger, p.escrow, "proveEquivocation", [
       completion,
-      await p.sign(workerKey, "Completion", completion),
+      signature,
       other,
       await p.sign(workerKey, "Completion", other),
     ]);
     const found = await verify(jobId);
-    expect(found).toMatchObject({ code: 0, failing: [], job: { status: "refunded" } });
+    expect(found).toMatchObject({ code: 0, failing: [], job: { status: "settled" } });
     expect(found.ids).toContain("equivocation.slash");
+    await p.dispute(people.client, jobId);
+    await p.vote(jobId, Ruling.WorkerAtFault);
+    const ruled = await verify(jobId);
+    expect(ruled).toMatchObject({ code: 0, failing: [], job: { status: "refunded" } });
+    expect(ruled.ids).toContain("dispute.compensation");
+  });
+
+  it("locked with the authorization of the wallet's own key", async () => {
+    const key = privateKeyToAccount(generatePrivateKey());
+    await p.send(people.client, p.escrow, "setAuthorizationKey", [key.address]);
+    const jobId = await p.lockAuthorized(key);
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "pending" } });
+    await p.batch(people.gateway, [await p.completeCall(await p.completionOf(jobId))]);
+    expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "settled", credits_charged: 8 } });
+    await p.send(people.client, p.escrow, "setAuthorizationKey", [zeroAddress]);
   });
 
   // Moves the clock: after everything that needs a job's windows open.
@@ -135,7 +186,7 @@ describe("jobs of other kinds", () => {
     const refunded = await p.lock();
     const proven = await p.prove();
     const disputed = await p.settle();
-    await p.dispute(people.gateway, disputed.completion);
+    await p.dispute(people.gateway, disputed.jobId);
     await p.later(150);
     await p.send(people.stranger, p.escrow, "refund", [refunded]);
     expect(await verify(refunded)).toMatchObject({

@@ -40,15 +40,16 @@ describe("the compiler's layout", () => {
       const found = types[type];
       // The escrow keeps everything in one struct, and its configuration in a struct of that.
       if (found?.label !== "struct EscrowState") return [[slot, String(offset), label, found?.label]];
+      const at = (one: { slot: string }) => String(Number(slot) + Number(one.slot));
       return (found.members ?? []).flatMap((member) =>
         types[member.type]?.label === "struct Config"
           ? (types[member.type]?.members ?? []).map((one) => [
-              one.slot,
+              at(one),
               String(one.offset),
               `config.${one.label}`,
               types[one.type]?.label,
             ])
-          : [[member.slot, String(member.offset), member.label, types[member.type]?.label]],
+          : [[at(member), String(member.offset), member.label, types[member.type]?.label]],
       );
     });
     expect(rows(`## ${name}`, "slot")).toEqual(listed);
@@ -79,9 +80,10 @@ describe("real slots", () => {
   });
   afterAll(() => p?.stop());
 
-  /** The word of a mapping's value, decoded by a bit table of the page. */
-  const decode = async (heading: string, key: Hex, slot: bigint) => {
-    const at = keccak256(encodeAbiParameters([{ type: "bytes32" }, { type: "uint256" }], [key, slot]));
+  /** The word of a mapping's value, found by the page's slot and decoded by its bit table. */
+  const decode = async (heading: string, key: Hex, mapping: string) => {
+    const [slot = "0"] = rows("## InferenceEscrow", "slot").find(([, , field]) => field === mapping) ?? [];
+    const at = keccak256(encodeAbiParameters([{ type: "bytes32" }, { type: "uint256" }], [key, BigInt(slot)]));
     const word = BigInt((await p.rpc.getStorageAt({ address: p.escrow.address, slot: at })) ?? "0x0");
     const fields = rows(heading, "from bit").map(([from, bits, field]) => {
       const value = (word >> BigInt(from as string)) & ((1n << BigInt(bits as string)) - 1n);
@@ -92,12 +94,12 @@ describe("real slots", () => {
 
   it("an account's bits are where the page says", async () => {
     await p.send(people.client, p.escrow, "setLimits", [true, 5_000, false]);
-    const { completion } = await p.settle();
-    await p.dispute(people.gateway, completion);
+    const { jobId } = await p.settle();
+    await p.dispute(people.gateway, jobId);
     await p.lock();
     const account = await p.read({ ...p.escrow, functionName: "accountOf", args: [people.client.address] });
     expect(account).toMatchObject({ id: 1, escrowed: 8, dailyLimit: 5_000, flags: 2, openDisputes: 1, sequence: 2 });
-    expect(await decode("### AccountSlot", pad(people.client.address), 5n)).toEqual(account);
+    expect(await decode("### AccountSlot", pad(people.client.address), "accounts")).toEqual(account);
   });
 
   it("a job's bits are where the page says", async () => {
@@ -107,12 +109,12 @@ describe("real slots", () => {
       account: 1,
       worker: 1,
       credits: 8,
-      gateway: 1,
+      operator: 1,
       attempt: 1,
       status: 4,
       model: 5,
       feeBps: 1_000,
     });
-    expect(await decode("### JobSlot", pad(jobId, { dir: "right" }), 8n)).toEqual(job);
+    expect(await decode("### JobSlot", pad(jobId, { dir: "right" }), "jobs")).toEqual(job);
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import { catalog } from "./operator/catalog.ts";
 import { commandLine } from "./operator/command-line.ts";
 import { guardian } from "./operator/guardian.ts";
+import { operators } from "./operator/operators.ts";
 import { pool } from "./operator/pool.ts";
 import { treasury } from "./operator/treasury.ts";
 import { World } from "./operator/world.ts";
@@ -14,6 +15,7 @@ afterAll(() => world.close());
 
 commandLine(world);
 guardian(world);
+operators(world);
 treasury(world);
 pool(world);
 catalog(world);

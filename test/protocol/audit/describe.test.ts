@@ -31,7 +31,11 @@ function settledLog() {
   const inputs = (abi[0] as { inputs: readonly { indexed: boolean; type: string }[] }).inputs.filter(
     ({ indexed }) => !indexed,
   );
-  const data = encodeAbiParameters(inputs, [`0x${"cd".repeat(32)}`, 7, 3000, 3000, 12, 4, 108_000n, 12_000n, 988, 0]);
+  // 7 prompt tokens, 3,000 output tokens, all of them billed; 988 credits free.
+  const usage = 7n | (3_000n << 32n) | (3_000n << 64n) | (1_735_689_605n << 96n);
+  const account = 1n | (988n << 32n);
+  const [r, vs, proofHash] = ["01", "02", "cd"].map((byte) => `0x${byte.repeat(32)}`);
+  const data = encodeAbiParameters(inputs, [proofHash, 12, usage, r, vs, account]);
   return {
     address: addresses.escrow,
     topics: topics as Hex[],
@@ -63,10 +67,9 @@ describe("events in words", () => {
     const text = Object.fromEntries(fields.map((field) => [field.name, field.text]));
     expect(text).toMatchObject({
       credits: "12 credits",
-      returned: "4 credits",
-      workerUnits: "0.108",
-      feeUnits: "0.012",
+      usage: "promptTokens 7, completionTokens 3000, billedTokens 3000, completedAt 1735689605",
     });
+    expect(text["account"]).toMatch(/^id 1, free 988, escrowed 0, /);
     const failed = {
       ...event,
       name: "JobFailed",
@@ -83,8 +86,11 @@ describe("events in words", () => {
 });
 
 describe("the money flow of a transaction", () => {
-  it("splits a settlement into the charge and what comes back", () => {
-    const flows = moneyFlow(decodeLogs([settledLog()], addresses), addresses);
+  it("splits a settlement into the charge and what comes back of the lock", () => {
+    const logs = decodeLogs([settledLog()], addresses);
+    const locked = { ...(logs[0] as AnyEvent), name: "JobLocked", args: { jobId: JOB, wallet: WALLET, credits: 16 } };
+    expect(moneyFlow(logs, addresses)).toHaveLength(1);
+    const flows = moneyFlow(logs, addresses, [locked]);
     expect(flows).toMatchObject([
       {
         amount: 12n,

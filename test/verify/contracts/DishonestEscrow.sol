@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
 import {Account, Completion, Job, JobStatus, Signature, Windows} from "../../../contracts/Types.sol";
-import {AccountSlot, JobSlot} from "../../../contracts/Words.sol";
+import {AccountSlot, JobSlot, Usages} from "../../../contracts/Words.sol";
 
 /// @title An escrow that cheats in one chosen way
 /// @notice Looks like the real one from outside: same calls, same events, real catalog, registry and token. The verifier must say
@@ -21,7 +21,9 @@ contract DishonestEscrow {
         InflatedTokens, // bills more tokens than were counted
         InflatedLock, // locks more than the price
         OtherPrice, // a price snapshot that the catalog never had
-        KeepRefund // a refund gives nothing back
+        KeepRefund, // a refund gives nothing back
+        HiddenSignature, // shows no signature of the worker
+        OtherOperator // locks for an operator that the wallet did not choose
     }
 
     address public immutable CATALOG;
@@ -84,17 +86,21 @@ contract DishonestEscrow {
         if (fault == Fault.InflatedLock) credits += 5;
         _account.free -= credits;
         _account.escrowed += credits;
+        if (_account.spentDay != _today()) (_account.spentDay, _account.spentToday) = (_today(), 0);
+        _account.spentToday += credits;
         Job storage job = _jobs[jobId];
         (job.account, job.credits, job.model, job.feeBps) = (1, credits, model, FEE);
         (job.creditsPerRequest, job.creditsPer1kTokens) = (perRequest, 4);
-        (job.lockedAt, job.operator, job.status) = (uint40(block.timestamp), 1, JobStatus.Locked);
-        emit IInferenceEscrow.JobLocked(jobId, wallet, model, 1, credits, _jobWord(job), _accountWord());
+        (job.lockedAt, job.status) = (uint40(block.timestamp), JobStatus.Locked);
+        job.operator = fault == Fault.OtherOperator ? 2 : 1;
+        emit IInferenceEscrow.JobLocked(jobId, wallet, 1, credits, _jobWord(job), _accountWord());
     }
 
     function refund(bytes16 jobId) external {
         Job storage job = _jobs[jobId];
         job.status = JobStatus.Refunded;
         _account.escrowed -= job.credits;
+        _giveLimitBack(job.credits);
         if (fault != Fault.KeepRefund) _account.free += job.credits;
         emit IInferenceEscrow.JobRefunded(jobId, _wallet, job.credits, _account.free, _account.escrowed);
     }
@@ -121,22 +127,21 @@ contract DishonestEscrow {
         Job storage job = _jobs[c.jobId];
         uint32 returned = job.credits - price;
         _account.escrowed -= job.credits;
+        _giveLimitBack(returned);
         if (fault != Fault.KeepReturn) _account.free += returned;
         _owed -= price;
         (job.credits, job.status) = (price, JobStatus.Settled);
         uint256 fee = uint256(price) * FEE;
+        bool hidden = fault == Fault.HiddenSignature;
         emit IInferenceEscrow.JobSettled(
             c.jobId,
             wallet,
             worker,
             fault == Fault.OtherHash ? keccak256("forged") : c.proofHash,
-            c.promptTokens,
-            c.completionTokens,
-            c.completedAt,
-            billed,
             price,
-            byWorker.r,
-            byWorker.vs,
+            Usages.pack(c.promptTokens, c.completionTokens, billed, c.completedAt),
+            hidden ? bytes32(0) : byWorker.r,
+            hidden ? bytes32(0) : byWorker.vs,
             _accountWord()
         );
         uint256 pay = price * UNIT - fee;
@@ -170,8 +175,18 @@ contract DishonestEscrow {
 
     function _accountWord() private view returns (AccountSlot) {
         uint256 balance = uint256(_account.free) | (uint256(_account.escrowed) << 40);
-        uint256 word = uint256(_account.id) | (balance << 32) | (uint256(_account.sequence) << 112);
+        uint256 spent = uint256(_account.spentToday) | (uint256(_account.spentDay) << 32);
+        uint256 word = uint256(_account.id) | (balance << 32) | (uint256(_account.sequence) << 112) | (spent << 176);
         return AccountSlot.wrap(word | (uint256(_account.operator) << 240));
+    }
+
+    function _today() private view returns (uint16) {
+        return uint16(block.timestamp / 1 days);
+    }
+
+    /// @dev Jobs of the tests end on the day of their lock.
+    function _giveLimitBack(uint32 credits) private {
+        _account.spentToday -= credits;
     }
 
     function windows() external pure returns (Windows memory) {

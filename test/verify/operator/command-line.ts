@@ -16,11 +16,17 @@ export function commandLine(world: World): void {
     });
 
     it("refuses missing, superfluous and malformed arguments", async () => {
-      await expect(world.operator("gateways disable")).rejects.toThrow(
-        "usage: npm run operator -- gateways disable <address>",
+      await expect(world.operator("operators stop")).rejects.toThrow(
+        "usage: npm run operator -- operators stop <operator>",
       );
+      await expect(world.operator("disputes reject")).rejects.toThrow("usage: npm run operator -- disputes reject");
       await expect(world.operator("models list --tier max")).rejects.toThrow("usage: npm run operator -- models list");
-      await expect(world.operator("gateways disable 0x12", KEYS.guardian)).rejects.toThrow('"0x12" is not an address');
+      await expect(world.operator("operators propose-admit 0x12", KEYS.holder)).rejects.toThrow(
+        '"0x12" is not an address',
+      );
+      await expect(world.operator("operators stop 0", KEYS.guardian)).rejects.toThrow(
+        "<operator> 0 must be a whole number from 1 to 160",
+      );
       await expect(
         world.operator("models propose-prices qwen3-8b --per-request 0 --per-1k 4", KEYS.holder),
       ).rejects.toThrow("--per-request 0 must be a whole number from 1 to 65535");

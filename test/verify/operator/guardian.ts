@@ -24,18 +24,14 @@ export function guardian(world: World): void {
       expect(await world.locks()).toBe(true);
     });
 
-    it("disables a gateway's lock, and only a vote gives it back", async () => {
-      const { gateway } = people;
-      await world.operator(`gateways disable ${gateway.address} --yes`, KEYS.guardian);
+    it("stops an operator from locking, and only a vote lets it lock again", async () => {
+      await expect(world.operator("operators stop 1 --yes", KEYS.stranger)).rejects.toThrow(/Admin_NotGuardian/);
+      await world.operator("operators stop 1 --yes", KEYS.guardian);
       expect(await world.locks()).toBe(false);
-      expect(await world.json("gateways list")).toMatchObject([
-        { id: 1, signer: gateway.address, may_lock: false },
-        { id: 2, may_lock: true },
-      ]);
-      await expect(world.operator(`gateways propose-add ${gateway.address} --yes`, KEYS.holder)).rejects.toThrow(
-        /Admin_GatewayExists/,
-      );
-      await world.decide(`gateways propose-enable ${gateway.address}`);
+      const [first] = await world.json("operators list");
+      expect(first).toMatchObject({ operator: 1, stopped: true });
+      expect(first.signers.map(({ address }: { address: string }) => address)).toContain(people.gateway.address);
+      await world.decide("operators propose-start 1");
       expect(await world.locks()).toBe(true);
     });
   });

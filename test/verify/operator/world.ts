@@ -41,7 +41,7 @@ export class World {
     return JSON.parse(await this.operator(`${command} --json`, key));
   }
 
-  /** Whether a gateway can lock credits now. */
+  /** Whether the first operator can lock credits now. */
   async locks(): Promise<boolean> {
     const jobId = newJobId();
     await this.p.batch(people.gateway, [this.p.lockCall(jobId)]);

@@ -10,9 +10,9 @@ import { FEE, refused, SLASH, type World } from "./world.ts";
 export function deadlines(world: World): void {
   describe("arbiters that stay silent", () => {
     it("cost the protocol its fee: after 24 h, not a second before, anyone expires the dispute", async () => {
-      const { jobId, completion } = await world.p.settle();
+      const { jobId } = await world.p.settle();
       const [before, deferred] = [await world.client(), await world.claimable()];
-      await world.p.dispute(people.client, completion);
+      await world.p.dispute(people.client, jobId);
       const { lockedAt, deadline } = await world.jobOf(jobId);
       await world.p.rpc.setNextBlockTimestamp({ timestamp: BigInt(lockedAt + deadline - 1) });
       await refused(world.p.send(people.stranger, world.p.escrow, "expire", [jobId]));
@@ -34,11 +34,11 @@ export function deadlines(world: World): void {
       const owner = people.svcHolder;
       await world.p.send(owner, world.p.svc, "approve", [world.p.registry.address, 10n ** 27n]);
       await world.p.send(owner, world.p.registry, "addStake", [workerKey.address, 2_000_000_000n]);
-      const { jobId, completion } = await world.p.settle();
+      const { jobId } = await world.p.settle();
       await world.p.send(owner, world.p.registry, "startUnbonding", [workerKey.address]);
       const { stake, unbondsAt } = await world.worker();
       await refused(world.p.send(owner, world.p.registry, "withdrawStake", [workerKey.address, owner.address]));
-      await world.p.dispute(people.client, completion);
+      await world.p.dispute(people.client, jobId);
       // It takes no new job from now on.
       const late = newJobId();
       await world.p.batch(people.gateway, [world.p.lockCall(late)]);

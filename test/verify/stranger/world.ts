@@ -1,5 +1,7 @@
 import type { Address, Hex } from "viem";
 import { expect } from "vitest";
+import { decodePayee } from "../../../protocol/words.ts";
+import { OPERATOR } from "../../worker/support/chain.ts";
 import { type Protocol, people, startProtocol, workerKey } from "../support/protocol.ts";
 
 export const DAY = 86_400;
@@ -38,6 +40,12 @@ export class World {
     return { free, escrowed };
   }
 
+  /** Credits at hand in the operator's reserve, and those that are bonds. */
+  async operator() {
+    const { reserve, held } = await this.p.read({ ...this.p.escrow, functionName: "operatorOf", args: [OPERATOR] });
+    return { reserve, held };
+  }
+
   claimable() {
     return this.p.read({ ...this.p.escrow, functionName: "claimableOf", args: [people.client.address] });
   }
@@ -47,7 +55,7 @@ export class World {
   }
 
   async worker() {
-    const [id] = await this.p.read({ ...this.p.registry, functionName: "payeeOf", args: [workerKey.address] });
-    return this.p.read({ ...this.p.registry, functionName: "workerAt", args: [id] });
+    const word = await this.p.read({ ...this.p.registry, functionName: "payeeOf", args: [workerKey.address, 0] });
+    return this.p.read({ ...this.p.registry, functionName: "workerAt", args: [decodePayee(word)?.id ?? 0] });
   }
 }

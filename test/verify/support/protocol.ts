@@ -10,6 +10,7 @@ import {
   keccak256,
   type TransactionReceipt,
   toBytes,
+  zeroHash,
 } from "viem";
 import { mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { anvil } from "viem/chains";
@@ -28,13 +29,16 @@ import { newJobId } from "../../../protocol/job-id.ts";
 import {
   type Acknowledgement,
   type Assignment,
+  authorizationTypes,
   type Completion,
   compactSignature,
   escrowDomain,
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
+import { decodeUsageWord } from "../../../protocol/words.ts";
 import { mined } from "../../support/mined.ts";
-import { client, gateway, startChain } from "../../worker/support/chain.ts";
+import { testContract } from "../../support/test-contract.ts";
+import { client, gateway, OPERATOR, startChain } from "../../worker/support/chain.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
 const account = (addressIndex: number) => mnemonicToAccount(MNEMONIC, { addressIndex });
@@ -136,15 +140,45 @@ export async function startProtocol(windows: Record<string, number> = {}) {
   });
   const completeCall = async (completion: Completion, key: Sender = workerKey): Promise<Call> => ({
     functionName: "complete",
-    args: [completion, completion.completionTokens, await sign(key, "Completion", completion), 1, client.address],
+    args: [completion, completion.completionTokens, await sign(key, "Completion", completion), client.address],
   });
   const encode = (call: Call) =>
     encodeFunctionData({ abi: inferenceEscrowAbi, ...call } as EncodeFunctionDataParameters);
   const batch = (from: Sender, calls: Call[]) => send(from, escrow, "execute", [calls.map(encode)]);
+  /** A contract of the sender's that calls the escrow: no verifier finds the calls in its calldata. */
+  const forwarder = async (from: Sender): Promise<(calls: Call[]) => Promise<TransactionReceipt>> => {
+    const { abi, bytecode } = testContract("ContractWallet");
+    const { contractAddress } = await mined(
+      rpc,
+      await rpc.deployContract({ abi, bytecode, account: from, chain: anvil }),
+    );
+    return async (calls) => {
+      const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [calls.map(encode)] });
+      return await send(from, { address: contractAddress as Address, abi }, "execute", [escrow.address, data] as never);
+    };
+  };
 
   const lock = async (maxTokens?: number): Promise<Hex> => {
     const jobId = newJobId();
     await batch(gateway, [lockCall(jobId, maxTokens)]);
+    return jobId;
+  };
+  /** The same for a wallet with an authorization key: at most `credits`, for a request of nobody's. */
+  const lockAuthorized = async (key: PrivateKeyAccount, credits = 8): Promise<Hex> => {
+    const jobId = newJobId((await now()) * 1_000);
+    const authorization = {
+      jobId,
+      wallet: client.address,
+      operator: OPERATOR,
+      model: MODEL,
+      maxTokens: 2_000,
+      maxCredits: credits,
+      requestHash: keccak256(toBytes("a request")),
+      expiresAt: (await now()) + 60,
+    };
+    const types = authorizationTypes;
+    const signed = await key.signTypedData({ domain, types, primaryType: "Authorization", message: authorization });
+    await batch(gateway, [{ functionName: "lockAuthorized", args: [authorization, compactSignature(signed)] }]);
     return jobId;
   };
   const settle = async (more: Partial<Completion> = {}, maxTokens?: number) => {
@@ -153,9 +187,9 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     const receipt = await batch(gateway, [await completeCall(completion)]);
     return { jobId, completion, receipt };
   };
-  /** The worker proves its job without the gateway. */
-  const prove = async (maxTokens?: number) => {
-    const jobId = await lock(maxTokens);
+  /** The worker proves its job without the gateway; `relay` sends its calls. */
+  const prove = async (relay = (calls: Call[]) => batch(people.stranger, calls)) => {
+    const jobId = await lock();
     const completion = await completionOf(jobId);
     const assignment = { jobId, worker: workerKey.address, attempt: 1, acknowledgeBy: (await now()) + 60 };
     const acknowledge = {
@@ -170,11 +204,32 @@ export async function startProtocol(windows: Record<string, number> = {}) {
       functionName: "submitProof",
       args: [completion, await sign(workerKey, "Completion", completion)],
     };
-    const receipt = await batch(people.stranger, [acknowledge, submitProof]);
+    const receipt = await relay([acknowledge, submitProof]);
     return { jobId, completion, receipt };
   };
-  const dispute = async (by: Sender, completion: Completion, received: Hex = answerHash("something else")) =>
-    await send(by, escrow, "openDispute", [received, completion, await sign(workerKey, "Completion", completion)]);
+  /** What the worker signed for a job, as the chain shows it to everybody. */
+  const signedIn = async (jobId: Hex): Promise<{ completion: Completion; signature: { r: Hex; vs: Hex } }> => {
+    const about = { ...escrow, args: { jobId }, fromBlock: 0n } as const;
+    const [settled] = await rpc.getContractEvents({ ...about, eventName: "JobSettled", strict: true });
+    if (settled !== undefined) {
+      const { proofHash, usage, r, vs } = settled.args;
+      const { promptTokens, completionTokens, completedAt } = decodeUsageWord(usage);
+      return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, signature: { r, vs } };
+    }
+    const [proven] = await rpc.getContractEvents({ ...about, eventName: "JobProven", strict: true });
+    if (proven === undefined) throw new Error(`the chain shows no proof of ${jobId}`);
+    const { proofHash, promptTokens, completionTokens, completedAt } = proven.args;
+    const completion = { jobId, proofHash, promptTokens, completionTokens, completedAt };
+    // A proven Completion is on record: nobody needs its signature.
+    return { completion, signature: { r: zeroHash, vs: zeroHash } };
+  };
+  const dispute = async (by: Sender, jobId: Hex, received: Hex = answerHash("something else")) => {
+    const { completion, signature } = await signedIn(jobId);
+    return await send(by, escrow, "openDispute", [received, completion, signature]);
+  };
+  /** The wallet adds its own hash to its operator's dispute, so that the arbiters can rule at once. */
+  const join = (jobId: Hex, received: Hex = answerHash("something else")) =>
+    send(client, escrow, "joinDispute", [jobId, received]);
   /** Two of three arbiters vote: a quorum. */
   const vote = async (jobId: Hex, ruling: number) => {
     await send(people.arbiters[0], at.panel, "vote", [jobId, ruling]);
@@ -193,6 +248,7 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     send,
     sendData,
     batch,
+    forwarder,
     now,
     later,
     sign,
@@ -200,9 +256,12 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     completeCall,
     completionOf,
     lock,
+    lockAuthorized,
     settle,
     prove,
+    signedIn,
     dispute,
+    join,
     vote,
     stop: chain.stop,
   };

@@ -1,0 +1,217 @@
+/** Audits of a chain on which everything happened: what is honest holds, and of what is not each field is named. */
+import { join } from "node:path";
+import type { Hex } from "viem";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { auditJob } from "../../../protocol/audit/audit-job.ts";
+import { auditRange } from "../../../protocol/audit/audit-range.ts";
+import { type AnyEvent, jobOfEvent } from "../../../protocol/audit/event-log.ts";
+import type { Check } from "../../../protocol/audit/evidence.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
+import { type Chain, startChain } from "../../indexer/support/chain.ts";
+import { deploy } from "../../indexer/support/deploy.ts";
+import { everything, type Story } from "../../indexer/support/everything.ts";
+import { World } from "../../indexer/support/world.ts";
+import { temporaryFolder } from "../../support/processes.ts";
+import { type ChainLog, jobEvidence, rangeEvidence, readChain } from "./support/chain-log.ts";
+
+let chain: Chain;
+let log: ChainLog;
+let story: Story;
+const folder = temporaryFolder();
+
+beforeAll(async () => {
+  chain = await startChain();
+  const world = new World(chain, await deploy(chain.url, join(folder.path, "deployment.json")));
+  story = await everything(world);
+  log = await readChain(world);
+});
+afterAll(async () => {
+  await chain?.stop("SIGKILL");
+  folder.remove();
+});
+
+const failing = (checks: readonly Check[]) =>
+  checks.filter(({ holds }) => !holds).map(({ id, says }) => `${id}: ${says}`);
+
+describe("an honest chain", () => {
+  it("holds in every respect, job by job", async () => {
+    for (const [name, jobId] of Object.entries(story)) {
+      const { checks } = await auditJob(jobEvidence(log, jobId));
+      expect([name, failing(checks)]).toEqual([name, []]);
+    }
+  });
+
+  it("holds as a whole", () => {
+    const { checks, jobs } = auditRange(rangeEvidence(log));
+    expect(failing(checks)).toEqual([]);
+    expect(jobs.touched).toBe(Object.keys(story).length);
+  });
+});
+
+/** Packed words of an event's arguments, and the name that a wrong field of them has. */
+const WORDS: Record<string, { read: (word: bigint) => object; name: (event: string, field: string) => string }> = {
+  job: { read: decodeJobWord, name: (event, field) => `${event}.job.${field}` },
+  account: { read: decodeAccountWord, name: (event, field) => `${event}.account.${field}` },
+  usage: { read: decodeUsageWord, name: (event, field) => `${event}.${field}` },
+};
+
+type Lie = { named: string; args: Record<string, unknown> };
+
+/** The event with one of its arguments changed, for each of them. */
+function liesOf({ name, args }: AnyEvent): Lie[] {
+  const stated = args as Record<string, unknown>;
+  return Object.entries(stated).flatMap(([field, value]): Lie[] => {
+    const word = WORDS[field];
+    if (word !== undefined && typeof value === "bigint") {
+      // The lowest bit of each field is the one that makes it 1.
+      return Object.keys(word.read(0n)).map((part) => {
+        const bit = [...Array(256).keys()].find(
+          (n) => (word.read(1n << BigInt(n)) as Record<string, number>)[part] === 1,
+        );
+        return { named: word.name(name, part), args: { ...stated, [field]: value ^ (1n << BigInt(bit ?? 0)) } };
+      });
+    }
+    return field === "jobId" ? [] : [{ named: `${name}.${field}`, args: { ...stated, [field]: changed(value) } }];
+  });
+}
+
+function changed(value: unknown): unknown {
+  if (typeof value === "number") return value ^ 1;
+  if (typeof value === "bigint") return value ^ 1n;
+  if (typeof value === "boolean") return !value;
+  const hex = value as Hex;
+  return `${hex.slice(0, -1)}${hex.endsWith("0") ? "1" : "0"}`;
+}
+
+/** What no other event or call tells: numbers of the treasury's own, and where a payout's event is the only trace of itself. */
+const UNTOLD = ["CompensationPaid.sequence"];
+
+describe("a lie about a job", () => {
+  const names = [
+    "fused",
+    "slow",
+    "failed",
+    "refunded",
+    "deferred",
+    "reassigned",
+    "batchedFirst",
+    "authorized",
+    "guilty",
+    "joined",
+    "hidden",
+    "indebted",
+    "rejected",
+    "doubted",
+    "expired",
+    "contested",
+    "equivocatedOpen",
+    "equivocatedDoubted",
+    "equivocatedDisputed",
+    "equivocatedProven",
+    "equivocatedSettled",
+  ] as const;
+  it.each(names)("%s: each wrong field of each event is named", async (name) => {
+    const jobId = story[name];
+    const missed: string[] = [];
+    for (const event of log.all.filter((one) => jobOfEvent(one) === jobId)) {
+      for (const { named, args } of liesOf(event)) {
+        if (UNTOLD.includes(named)) continue;
+        const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
+        const { checks } = await auditJob(jobEvidence(log, jobId, lied));
+        const found = failing(checks);
+        // A payout that is not as it must be is told by what it must be.
+        const told =
+          event.name === "PayoutDeferred" ? found.length > 0 : found.some((says) => says.includes(`${named} `));
+        if (!told) missed.push(`${named}: ${found.join(" | ") || "nothing fails"}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+});
+
+describe("what is missing", () => {
+  it.each([
+    "fused",
+    "slow",
+    "failed",
+    "authorized",
+    "guilty",
+    "joined",
+    "hidden",
+    "indebted",
+    "doubted",
+    "expired",
+    "equivocatedSettled",
+  ] as const)("%s: no event can be left out", async (name) => {
+    const jobId = story[name];
+    const unnoticed: string[] = [];
+    // A vote of the minority changes nothing, and a debt can have been paid later than the last event that tells of it.
+    const last = log.all.findLast((one) => jobOfEvent(one) === jobId);
+    const harmless = (event: AnyEvent) => event.name === "Voted" || (event === last && event.name === "Compensated");
+    const own = log.all.filter((one) => jobOfEvent(one) === jobId && one.contract !== "treasury");
+    for (const event of own.filter((one) => one.name !== "JobLocked")) {
+      const { holds } = await auditJob(
+        jobEvidence(
+          log,
+          jobId,
+          log.all.filter((one) => one !== event),
+        ),
+      );
+      if (holds && !harmless(event)) unnoticed.push(event.name);
+    }
+    expect(unnoticed).toEqual([]);
+  });
+});
+
+describe("what was in force", () => {
+  const other = "0x00000000000000000000000000000000000000aa";
+  it.each<[event: string, job: keyof Story, check: string, change: Record<string, unknown>]>([
+    ["SignerAdded", "fused", "lock.operator", { signer: other }],
+    ["Deposited", "fused", "lock.choice", { operator: 2 }],
+    ["AuthorizationKeySet", "authorized", "lock.authorization", { key: other }],
+    ["AuthorizationKeySet", "authorized", "lock.authorization", { key: `0x${"0".repeat(40)}` }],
+    ["FeeScheduled", "fused", "lock.fee", { feeBps: 999 }],
+    ["TreasurySet", "fused", "payout.fee", { treasury: other }],
+    ["WorkerRegistered", "fused", "payout.worker", { payout: other }],
+    ["HostingSet", "fused", "proof.worker", { models: [6] }],
+    ["StakeTermsScheduled", "guilty", "slash.amount", { slashAmount: 1n, minimumStake: 1n }],
+    ["ArbitersSet", "guilty", "dispute.quorum", { quorum: 3 }],
+    ["CompensationCapSet", "guilty", "compensation.cap", { credits: 7 }],
+    // A quarter of the cap is for one operator's jobs.
+    ["CompensationCapSet", "guilty", "compensation.cap", { credits: 31 }],
+  ])("another %s: %s fails in %s", async (name, job, check, change) => {
+    const lied = log.all.map((one) =>
+      one.name === name ? { ...one, args: { ...(one.args as object), ...change } } : one,
+    );
+    const { checks } = await auditJob(jobEvidence(log, story[job], lied));
+    expect(checks.filter(({ holds }) => !holds).map(({ id }) => id)).toContain(check);
+  });
+});
+
+describe("a lie about the whole", () => {
+  it("each wrong field of accounts, payees and reserves is named", () => {
+    const names = [
+      "Deposited",
+      "Withdrawn",
+      "OperatorChosen",
+      "LimitsSet",
+      "AuthorizationKeySet",
+      "PayoutClaimed",
+      "ReserveChanged",
+    ];
+    // What a wallet chose is its own word: the next event that states its whole account shows a lie about it. Whose event it is says the
+    // wallet; nothing is there before the first deposit and the first claim.
+    const chosen = /\.(operator|limited|dailyLimit|frozen|key|wallet)$/;
+    const first = ["Deposited.account", "PayoutClaimed.sequence"];
+    const missed: string[] = [];
+    for (const event of log.all.filter(({ name }) => names.includes(name))) {
+      for (const { named, args } of liesOf(event)) {
+        const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
+        const found = failing(auditRange(rangeEvidence(log, lied)).checks);
+        if (!found.some((says) => says.includes(`${named} `)) && !chosen.test(named) && !first.includes(named))
+          missed.push(`${named}: ${found.join(" | ")}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+});
