@@ -9,7 +9,9 @@ const EMPTY: Config = {
   feeChangesAt: null,
   treasury: null,
   guardian: null,
-  paused: false,
+  pausedByGuardian: false,
+  pausedByGovernance: false,
+  compensationCap: null,
   minimumStake: null,
   slashAmount: null,
   nextMinimumStake: null,
@@ -21,6 +23,7 @@ const EMPTY: Config = {
   registryEscrow: null,
   owners: {},
   ownerChanges: {},
+  feesDeferred: 0,
 };
 
 /** Changes the one row of protocol_config. Contracts are deployed in any order, so every event may be the first. */

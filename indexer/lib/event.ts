@@ -24,13 +24,15 @@ export function place(event: ChainEvent) {
 
 export type EventRecord = {
   kind: string;
-  /** What the event is about: job id, wallet, signer, model number, contract name. */
+  /** What the event is about: job id, wallet, signer, operator or model number, contract name. */
   subject: string | number;
-  /** What tells events of one kind and subject apart: sequence, attempt, who voted. */
+  /** What tells events of one kind and subject apart: sequence, attempt, who voted how often. */
   ordinal?: number | string;
   wallet?: Address;
   jobId?: Hex;
   worker?: Address | null;
+  /** Arguments to be kept, if not as they are: packed words unpacked. */
+  args?: object;
   /** Values that a reader would otherwise have to look up; they override arguments of the same name. */
   derived?: Record<string, unknown>;
 };
@@ -56,7 +58,7 @@ export async function record(context: Context, event: ChainEvent, about: EventRe
     jobId: about.jobId ?? null,
     worker: about.worker ?? null,
     ...place(event),
-    data: jsonSafe({ ...snakeCaseKeys(event.args), ...about.derived }),
+    data: jsonSafe({ ...snakeCaseKeys(about.args ?? event.args), ...about.derived }),
   });
   return key;
 }

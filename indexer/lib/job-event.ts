@@ -4,7 +4,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { type ChainEvent, type EventRecord, record } from "./event.ts";
 
 type JobFacts = Pick<typeof job.$inferSelect, "id" | "wallet" | "model" | "tier" | "worker">;
-type AboutJob = Pick<EventRecord, "kind" | "ordinal" | "worker" | "derived">;
+type AboutJob = Pick<EventRecord, "kind" | "ordinal" | "worker" | "args" | "derived">;
 
 /**
  * Appends an event of a job, with what every reader of one asks for: the job's id as the API has it, model, tier, worker.

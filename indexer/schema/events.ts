@@ -8,7 +8,7 @@ export const protocolEvent = onchainTable("protocol_event", (t) => ({
   key: t.text().primaryKey(),
   /** `job.settled`, `account.deposited`, …; the part before the point says what `subject` is. */
   kind: t.text().notNull(),
-  /** Job id (bytes16), wallet, worker, model number, payee or contract name. */
+  /** Job id (bytes16), wallet, worker, operator or model number, payee or contract name. */
   subject: t.text().notNull(),
   /** Whose account it concerns, for job and account events. */
   wallet: t.hex(),

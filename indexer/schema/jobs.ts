@@ -11,7 +11,11 @@ export const job = onchainTable("job", (t) => ({
   modelNumber: t.integer().notNull(),
   tier: t.text().$type<Tier>().notNull(),
   status: t.text().$type<JobState>().notNull(),
-  gateway: t.integer().notNull(),
+  /** Id of the operator that locked it and may end it. */
+  operator: t.integer().notNull(),
+  /** The key that signed for the job, and the SHA-256 of the request it signed; null for a wallet without such a key. */
+  authorizationKey: t.hex(),
+  requestHash: t.hex(),
   creditsLocked: t.int8({ mode: "number" }).notNull(),
   /** 0 until settled. */
   creditsCharged: t.int8({ mode: "number" }).notNull(),
@@ -23,8 +27,9 @@ export const job = onchainTable("job", (t) => ({
   attempt: t.integer().notNull(),
   /** Block time of the lock. */
   createdAt: t.int8({ mode: "number" }).notNull(),
+  /** Of a job settled from pending: the settlement, which assigned its worker. */
   acknowledgedAt: t.int8({ mode: "number" }),
-  /** Time of the final token as the worker signed it; known on the slow path only. */
+  /** Time of the final token as the worker signed it. */
   answeredAt: t.int8({ mode: "number" }),
   provenAt: t.int8({ mode: "number" }),
   finalizeFrom: t.int8({ mode: "number" }),
@@ -50,9 +55,17 @@ export const job = onchainTable("job", (t) => ({
   feeUnits: t.int8({ mode: "number" }),
   disputedAt: t.int8({ mode: "number" }),
   disputeTx: t.hex(),
-  /** Whole credits of the charge that the treasury gave back. */
+  /** Its worker was shown to have signed two answers for it. */
+  equivocated: t.boolean().notNull(),
+  /** The worker equivocated after the charge: the wallet may dispute without a bond before this time. */
+  disputeBefore: t.int8({ mode: "number" }),
+  /** Whole credits of the charge that operator and treasury gave back to the wallet. */
   creditsCompensated: t.int8({ mode: "number" }).notNull(),
-  /** Token units the treasury still owes for the job. */
+  /** Credits that the operator's reserve paid for the job, to the wallet or to the worker. */
+  operatorPaid: t.int8({ mode: "number" }).notNull(),
+  /** Token units that the treasury was charged for the job, has paid and still owes: granted = paid + owes. */
+  treasuryGranted: t.bigint().notNull(),
+  treasuryPaid: t.bigint().notNull(),
   treasuryOwes: t.bigint().notNull(),
   /** Compensations so far: numbers them in event keys. */
   compensations: t.integer().notNull(),

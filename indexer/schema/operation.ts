@@ -1,12 +1,28 @@
-/** Governance and gateways. */
+/** Governance and operators. */
 import { onchainTable, primaryKey } from "ponder";
 
-export const gateway = onchainTable("gateway", (t) => ({
+/** A key that signs and sends for an operator; `removedAt` is null while it is in office. */
+export type OperatorSigner = { signer: `0x${string}`; addedAt: number; removedAt: number | null };
+
+/** Whom wallets choose to run their jobs. */
+export const operator = onchainTable("operator", (t) => ({
   /** Id on chain. */
   number: t.integer().primaryKey(),
-  signer: t.hex().notNull(),
-  mayLock: t.boolean().notNull(),
-  addedAt: t.int8({ mode: "number" }).notNull(),
+  admin: t.hex().notNull(),
+  /** May lock no new job. */
+  stopped: t.boolean().notNull(),
+  /** Credits at hand, which pay for its faults and back its disputes. */
+  reserve: t.int8({ mode: "number" }).notNull(),
+  /** Credits that are bonds of its open disputes. */
+  held: t.int8({ mode: "number" }).notNull(),
+  /** Credits of the announced withdrawal, due from `leavesAt` on; null: none is announced. */
+  leaving: t.int8({ mode: "number" }),
+  leavesAt: t.int8({ mode: "number" }),
+  /** All its keys ever, in the order in which they were first added. */
+  signers: t.jsonb().$type<readonly OperatorSigner[]>().notNull(),
+  admittedAt: t.int8({ mode: "number" }).notNull(),
+  /** Number of its last own event. */
+  sequence: t.int8({ mode: "number" }).notNull(),
 }));
 
 /** One row, id 1: what governance decided. */
@@ -18,7 +34,11 @@ export const protocolConfig = onchainTable("protocol_config", (t) => ({
   feeChangesAt: t.int8({ mode: "number" }),
   treasury: t.hex(),
   guardian: t.hex(),
-  paused: t.boolean().notNull(),
+  /** Deposits and locks are refused while either is set. */
+  pausedByGuardian: t.boolean().notNull(),
+  pausedByGovernance: t.boolean().notNull(),
+  /** Credits that the treasury can be charged on a UTC day; a quarter of it for one operator's jobs. */
+  compensationCap: t.int8({ mode: "number" }),
   /** Millionths of an SVC, in force before `stakeTermsChangeAt`. */
   minimumStake: t.int8({ mode: "bigint" }),
   /** What a slash takes, millionths of an SVC. */
@@ -37,9 +57,11 @@ export const protocolConfig = onchainTable("protocol_config", (t) => ({
   owners: t.jsonb().$type<Record<string, `0x${string}`>>().notNull(),
   /** Contract name → number of its ownership changes: numbers them in event keys, the event itself has no number. */
   ownerChanges: t.jsonb().$type<Record<string, number>>().notNull(),
+  /** Times that the token refused the treasury's share of a batch: numbers them in event keys. */
+  feesDeferred: t.integer().notNull(),
 }));
 
-/** Items of a batch that reverted: a diagnosis of gateways, part of no balance, so it may be keyed by its transaction. */
+/** Items of a batch that reverted: a diagnosis of operators, part of no balance, so it may be keyed by its transaction. */
 export const batchItemFailure = onchainTable(
   "batch_item_failure",
   (t) => ({

@@ -1,6 +1,6 @@
-/** Governance: gateways, fee, treasury, pause, owners. */
+/** Governance: operators, fee, treasury, cap of compensations, pause, owners. What operators do themselves is next door. */
 import { type Context, ponder } from "ponder:registry";
-import { gateway } from "ponder:schema";
+import { operator } from "ponder:schema";
 import type { Address } from "viem";
 import { configure } from "../lib/config.ts";
 import { type ChainEvent, place, record } from "../lib/event.ts";
@@ -12,15 +12,24 @@ async function append(context: Context, event: AdminEvent, kind: string): Promis
   await record(context, event, { kind: `admin.${kind}`, subject: "InferenceEscrow", ordinal: event.args.sequence });
 }
 
-ponder.on("InferenceEscrow:GatewayAdded", async ({ event, context }) => {
-  const { gateway: number, signer } = event.args;
-  await context.db.insert(gateway).values({ number, signer, mayLock: true, addedAt: place(event).blockTime });
-  await append(context, event, "gateway_added");
+ponder.on("InferenceEscrow:OperatorAdmitted", async ({ event, context }) => {
+  const { operator: number, admin } = event.args;
+  await context.db.insert(operator).values({
+    number,
+    admin,
+    stopped: false,
+    reserve: 0,
+    held: 0,
+    signers: [],
+    admittedAt: place(event).blockTime,
+    sequence: 0,
+  });
+  await append(context, event, "operator_admitted");
 });
 
-ponder.on("InferenceEscrow:GatewayLockingSet", async ({ event, context }) => {
-  await context.db.update(gateway, { number: event.args.gateway }).set({ mayLock: event.args.enabled });
-  await append(context, event, "gateway_locking_set");
+ponder.on("InferenceEscrow:OperatorStopped", async ({ event, context }) => {
+  await context.db.update(operator, { number: event.args.operator }).set({ stopped: event.args.stopped });
+  await append(context, event, "operator_stopped");
 });
 
 ponder.on("InferenceEscrow:FeeScheduled", async ({ event, context }) => {
@@ -50,8 +59,14 @@ ponder.on("InferenceEscrow:GuardianSet", async ({ event, context }) => {
 });
 
 ponder.on("InferenceEscrow:PausedSet", async ({ event, context }) => {
-  await configure(context, () => ({ paused: event.args.paused }));
+  const { byGuardian, byGovernance } = event.args;
+  await configure(context, () => ({ pausedByGuardian: byGuardian, pausedByGovernance: byGovernance }));
   await append(context, event, "paused_set");
+});
+
+ponder.on("InferenceEscrow:CompensationCapSet", async ({ event, context }) => {
+  await configure(context, () => ({ compensationCap: event.args.credits }));
+  await append(context, event, "compensation_cap_set");
 });
 
 // Set once in the life of a treasury: its key needs no number.

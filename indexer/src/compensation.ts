@@ -1,38 +1,56 @@
-/** What disputes and equivocations cost the treasury and the worker. The slash itself is an event of the registry. */
-import { ponder } from "ponder:registry";
+/** What disputes and equivocations cost operator, treasury and worker. The slash itself is an event of the registry. */
+import { type Context, ponder } from "ponder:registry";
 import { account, job } from "ponder:schema";
+import type { Address } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { jobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { place, record } from "../lib/event.ts";
+import { type ChainEvent, record } from "../lib/event.ts";
 import { recordJob } from "../lib/job-event.ts";
 
 ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
-  const { jobId, wallet, owed, free, escrowed } = event.args;
-  // What arrived for a client becomes whole credits; the worker's share and fractions of a credit are tokens. The balance tells.
+  const { jobId, paid, owed } = event.args;
+  const credits = await giveBack(context, event);
+  const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    creditsCompensated: before.creditsCompensated + credits,
+    treasuryGranted: before.treasuryPaid + paid + owed,
+    treasuryPaid: before.treasuryPaid + paid,
+    treasuryOwes: owed,
+    compensations: before.compensations + 1,
+  }));
+  // A debt is paid in parts, and the event has no number: their order tells them apart.
+  const about = { kind: "job.compensated", ordinal: row.compensations };
+  await recordJob(context, event, row, { ...about, derived: compensation(event, credits) });
+});
+
+ponder.on("InferenceEscrow:OperatorCharged", async ({ event, context }) => {
+  const { jobId, credits } = event.args;
+  const back = await giveBack(context, event);
+  const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    creditsCompensated: before.creditsCompensated + back,
+    operatorPaid: before.operatorPaid + credits,
+  }));
+  await recordJob(context, event, row, { kind: "job.operator_charged", derived: compensation(event, back) });
+});
+
+type Paid = ChainEvent & { args: { wallet: Address; free: number; escrowed: number } };
+
+/** Whole credits of the event that its wallet got. A worker's share and fractions of a credit are tokens: the balance tells. */
+async function giveBack(context: Context, { args: { wallet, free, escrowed } }: Paid): Promise<number> {
   let credits = 0;
   await context.db.update(account, { wallet }).set((before) => {
     credits = free - before.free;
     return { free, escrowed, compensated: before.compensated + credits };
   });
-  const row = await context.db.update(job, { id: jobId }).set((before) => ({
-    creditsCompensated: before.creditsCompensated + credits,
-    treasuryOwes: owed,
-    compensations: before.compensations + 1,
-  }));
-  const total = free + escrowed;
-  await recordJob(context, event, row, {
-    kind: "job.compensated",
-    // A debt is paid in parts, and the event has no number: their order tells them apart.
-    ordinal: row.compensations,
-    derived: {
-      credits_compensated: credits,
-      usdg_value: usdgValue(credits),
-      total_before: total - credits,
-      total_after: total,
-    },
-  });
+  return credits;
+}
+
+const compensation = ({ args: { free, escrowed } }: Paid, credits: number) => ({
+  credits_compensated: credits,
+  usdg_value: usdgValue(credits),
+  total_before: free + escrowed - credits,
+  total_after: free + escrowed,
 });
 
 ponder.on("ProtocolTreasury:CompensationPaid", async ({ event, context }) => {
@@ -47,18 +65,12 @@ ponder.on("ProtocolTreasury:CompensationPaid", async ({ event, context }) => {
 });
 
 ponder.on("InferenceEscrow:WorkerEquivocated", async ({ event, context }) => {
-  const { jobId, worker, firstHash, secondHash } = event.args;
-  const { blockTime, txHash } = place(event);
+  const { jobId, worker, firstHash, secondHash, disputeBefore } = event.args;
   const status = jobState(event.args.status);
-  const row = await context.db.update(job, { id: jobId }).set((before) => {
-    // Back to where it was without this worker, whose attempt number stays taken.
-    if (before.status === "processing") {
-      return { status: "pending", worker: null, acknowledgedAt: null, acknowledgeTx: null };
-    }
-    if (before.status === "settled") return { status: "refunded", endedAt: blockTime, returnTx: txHash };
-    // The escrow of a proven job and the end of a dispute are events of their own, later in this transaction.
-    return {};
-  });
+  // A charge stands. What returns an escrow, or ends a dispute, is an event of its own, later in this transaction.
+  const row = await context.db
+    .update(job, { id: jobId })
+    .set({ equivocated: true, disputeBefore: disputeBefore || null });
   const derived = { first_hash: toProofHash(firstHash), second_hash: toProofHash(secondHash), status };
   await recordJob(context, event, row, { kind: "job.equivocated", worker, derived });
 });

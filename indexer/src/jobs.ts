@@ -1,18 +1,22 @@
-/** JobLifecycle: lock, acknowledgement, and the ends without a charge. Handlers of settlement are next door. */
+/** Locks, authorizations, acknowledgements, and the ends without a charge. Handlers of settlement are next door. */
 import { type Context, ponder } from "ponder:registry";
 import { account, job, model } from "ponder:schema";
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { tierName } from "../../protocol/tiers.ts";
+import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
 import { type ChainEvent, place, record } from "../lib/event.ts";
 import { type FailureReasonName, failureReasonName } from "../lib/failure-reason.ts";
 import { recordJob } from "../lib/job-event.ts";
 
 ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
-  const { jobId, wallet, gateway, credits, creditsPerRequest, creditsPer1kTokens, feeBps, free, escrowed } = event.args;
-  const listing = await context.db.find(model, { number: event.args.model });
-  if (listing === null) throw new Error(`job ${jobId} uses model ${event.args.model}, which no ModelListed announced`);
+  const { job: jobWord, account: accountWord, ...args } = event.args;
+  const { jobId, wallet, credits } = args;
+  const { model: modelNumber, operator, creditsPerRequest, creditsPer1kTokens, feeBps } = decodeJobWord(jobWord);
+  const { id: number, free, escrowed } = decodeAccountWord(accountWord);
+  const listing = await context.db.find(model, { number: modelNumber });
+  if (listing === null) throw new Error(`job ${jobId} uses model ${modelNumber}, which no ModelListed announced`);
   const tier = tierName(event.args.tier);
   const { blockNumber, blockTime, position, txHash } = place(event);
   await context.db.insert(job).values({
@@ -22,7 +26,7 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     modelNumber: listing.number,
     tier,
     status: "pending",
-    gateway,
+    operator,
     creditsLocked: credits,
     creditsCharged: 0,
     creditsReturned: 0,
@@ -35,6 +39,10 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     lockBlock: blockNumber,
     position,
     creditsCompensated: 0,
+    equivocated: false,
+    operatorPaid: 0,
+    treasuryGranted: 0n,
+    treasuryPaid: 0n,
     treasuryOwes: 0n,
     compensations: 0,
     deferredPayouts: 0,
@@ -45,6 +53,7 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     subject: jobId,
     wallet,
     jobId,
+    args: { ...args, account: number, operator, creditsPerRequest, creditsPer1kTokens, feeBps, free, escrowed },
     derived: {
       job_id: toApiJobId(jobId),
       model: listing.id,
@@ -54,6 +63,12 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
       usdg_value: usdgValue(credits),
     },
   });
+});
+
+ponder.on("InferenceEscrow:JobAuthorized", async ({ event, context }) => {
+  const { jobId, key, requestHash } = event.args;
+  const row = await context.db.update(job, { id: jobId }).set({ authorizationKey: key, requestHash });
+  await recordJob(context, event, row, { kind: "job.authorized" });
 });
 
 ponder.on("InferenceEscrow:JobAcknowledged", async ({ event, context }) => {
@@ -84,19 +99,16 @@ async function giveBack(
 ): Promise<void> {
   const { jobId, wallet, credits, free, escrowed } = event.args;
   const { blockTime, txHash } = place(event);
-  let proven = false;
-  const row = await context.db.update(job, { id: jobId }).set((before) => {
-    proven = before.status === "settling";
-    return { status, creditsReturned: credits, endedAt: blockTime, returnTx: txHash, failureReason: reason };
-  });
+  const row = await context.db
+    .update(job, { id: jobId })
+    .set({ status, creditsReturned: credits, endedAt: blockTime, returnTx: txHash, failureReason: reason });
   await context.db.update(account, { wallet }).set({ free, escrowed });
   await recordJob(context, event, row, {
     kind: `job.${status}`,
     derived: {
       credits_returned: credits,
       usdg_value: usdgValue(credits),
-      // A proven job has been answered in time: its escrow returns only because its worker equivocated.
-      reason: reason ?? (proven ? "equivocation" : "timeout"),
+      reason: reason ?? (row.equivocated ? "equivocation" : "timeout"),
     },
   });
 }

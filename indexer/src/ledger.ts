@@ -1,15 +1,21 @@
-/** CreditLedger and SpendingLimits: deposits, withdrawals, limits, payouts that the token refused. */
-import { ponder } from "ponder:registry";
+/** Wallets and payees: deposits, withdrawals, choices and limits, payouts that the token refused. */
+import { type Context, ponder } from "ponder:registry";
 import { account, job, payout } from "ponder:schema";
+import { type Hex, zeroAddress } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { place, record } from "../lib/event.ts";
+import { configure } from "../lib/config.ts";
+import { type ChainEvent, place, record } from "../lib/event.ts";
+
+/** What a refused payout of a whole batch names as its job. */
+const NO_JOB: Hex = `0x${"0".repeat(32)}`;
 
 const NEW_ACCOUNT = {
   withdrawn: 0,
   charged: 0,
   compensated: 0,
   forfeited: 0,
+  authorizationKey: null,
   dailyLimit: null,
   frozen: false,
   disputes: 0,
@@ -17,9 +23,10 @@ const NEW_ACCOUNT = {
 };
 
 ponder.on("InferenceEscrow:Deposited", async ({ event, context }) => {
-  const { wallet, account: number, sequence, credits, free, escrowed } = event.args;
+  const { wallet, account: number, sequence, credits, operator, free, escrowed } = event.args;
   const { blockTime, txHash } = place(event);
-  const topup = { free, escrowed, sequence, lastTopupAt: blockTime, lastTopupTx: txHash };
+  const chosen = operator || null;
+  const topup = { free, escrowed, sequence, operator: chosen, lastTopupAt: blockTime, lastTopupTx: txHash };
   await context.db
     .insert(account)
     .values({ wallet, number, ...topup, ...NEW_ACCOUNT, deposited: credits, firstTopupAt: blockTime })
@@ -49,6 +56,25 @@ ponder.on("InferenceEscrow:Withdrawn", async ({ event, context }) => {
   });
 });
 
+ponder.on("InferenceEscrow:OperatorChosen", async ({ event, context }) => {
+  const { wallet, sequence, operator } = event.args;
+  await context.db.update(account, { wallet }).set({ sequence, operator: operator || null });
+  await record(context, event, { kind: "account.operator_chosen", subject: wallet, ordinal: sequence, wallet });
+});
+
+ponder.on("InferenceEscrow:AuthorizationKeySet", async ({ event, context }) => {
+  const { wallet, sequence, key } = event.args;
+  const authorizationKey = key === zeroAddress ? null : key;
+  await context.db.update(account, { wallet }).set({ sequence, authorizationKey });
+  await record(context, event, {
+    kind: "account.authorization_key_set",
+    subject: wallet,
+    ordinal: sequence,
+    wallet,
+    derived: { key: authorizationKey },
+  });
+});
+
 ponder.on("InferenceEscrow:LimitsSet", async ({ event, context }) => {
   const { wallet, sequence, limited, dailyLimit, frozen } = event.args;
   const limit = limited ? dailyLimit : null;
@@ -64,11 +90,37 @@ ponder.on("InferenceEscrow:LimitsSet", async ({ event, context }) => {
 
 ponder.on("InferenceEscrow:PayoutDeferred", async ({ event, context }) => {
   const { jobId, payee, units } = event.args;
-  // Worker and treasury can be one payee, and a compensation's fraction comes later: the order tells a job's deferrals apart.
+  const key = jobId === NO_JOB ? await feesDeferred(context, event) : await payoutDeferred(context, event, jobId);
+  const { position, blockTime, txHash } = place(event);
+  await context.db.insert(payout).values({
+    key,
+    kind: "deferred",
+    payee,
+    units,
+    jobId: jobId === NO_JOB ? null : jobId,
+    position,
+    blockTime,
+    txHash,
+  });
+});
+
+/** The treasury's share of a whole batch was refused. The event has no number: such refusals are counted in chain order. */
+async function feesDeferred(context: Context, event: ChainEvent): Promise<string> {
+  const { feesDeferred } = await configure(context, (before) => ({ feesDeferred: before.feesDeferred + 1 }));
+  return await record(context, event, {
+    kind: "escrow.fees_deferred",
+    subject: "InferenceEscrow",
+    ordinal: feesDeferred,
+    derived: { job_id: null },
+  });
+}
+
+/** Worker and treasury can be one payee, and a compensation's fraction comes later: the order tells a job's deferrals apart. */
+async function payoutDeferred(context: Context, event: ChainEvent, jobId: Hex): Promise<string> {
   const { wallet, worker, deferredPayouts } = await context.db
     .update(job, { id: jobId })
     .set((row) => ({ deferredPayouts: row.deferredPayouts + 1 }));
-  const key = await record(context, event, {
+  return await record(context, event, {
     kind: "job.payout_deferred",
     subject: jobId,
     ordinal: deferredPayouts,
@@ -77,13 +129,11 @@ ponder.on("InferenceEscrow:PayoutDeferred", async ({ event, context }) => {
     worker,
     derived: { job_id: toApiJobId(jobId) },
   });
-  const { position, blockTime, txHash } = place(event);
-  await context.db.insert(payout).values({ key, kind: "deferred", payee, units, jobId, position, blockTime, txHash });
-});
+}
 
 ponder.on("InferenceEscrow:PayoutClaimed", async ({ event, context }) => {
-  const { payee, sequence, units } = event.args;
+  const { payee, receiver, sequence, units } = event.args;
   const key = await record(context, event, { kind: "payee.claimed", subject: payee, ordinal: sequence });
   const { position, blockTime, txHash } = place(event);
-  await context.db.insert(payout).values({ key, kind: "claimed", payee, units, position, blockTime, txHash });
+  await context.db.insert(payout).values({ key, kind: "claimed", payee, receiver, units, position, blockTime, txHash });
 });

@@ -2,23 +2,36 @@
 import { ponder } from "ponder:registry";
 import { dispute } from "ponder:schema";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { rulingName } from "../../protocol/ruling.ts";
+import { type RulingName, rulingName } from "../../protocol/ruling.ts";
 import { configure } from "../lib/config.ts";
 import { record } from "../lib/event.ts";
+
+/** Where the votes for a ruling are counted. */
+const VOTES: Partial<Record<RulingName, "votesWorkerAtFault" | "votesGatewayAtFault" | "votesRejected">> = {
+  worker_at_fault: "votesWorkerAtFault",
+  gateway_at_fault: "votesGatewayAtFault",
+  rejected: "votesRejected",
+};
 
 ponder.on("ArbitrationPanel:Voted", async ({ event, context }) => {
   const { jobId, arbiter, votes } = event.args;
   const ruling = rulingName(event.args.ruling);
-  const row = await context.db.update(dispute, { jobId }).set({
-    ...(ruling === "worker_at_fault" && { votesWorkerAtFault: votes }),
-    ...(ruling === "gateway_at_fault" && { votesGatewayAtFault: votes }),
-    ...(ruling === "rejected" && { votesRejected: votes }),
+  let cast = 0;
+  const row = await context.db.update(dispute, { jobId }).set((before) => {
+    const earlier = before.ballots[arbiter];
+    cast = (earlier?.votes ?? 0) + 1;
+    const withdrawn = earlier && VOTES[earlier.ruling];
+    return {
+      ballots: { ...before.ballots, [arbiter]: { ruling, votes: cast } },
+      ...(withdrawn && { [withdrawn]: before[withdrawn] - 1 }),
+      ...(VOTES[ruling] && { [VOTES[ruling]]: votes }),
+    };
   });
   await record(context, event, {
     kind: "job.arbiter_voted",
     subject: jobId,
-    // An arbiter votes once a job.
-    ordinal: arbiter.toLowerCase(),
+    // An arbiter can change its vote, and a job can be disputed twice.
+    ordinal: `${row.number}:${arbiter.toLowerCase()}:${cast}`,
     wallet: row.wallet,
     jobId,
     worker: row.worker,

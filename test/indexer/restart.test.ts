@@ -37,7 +37,7 @@ test("after Ctrl-C it resumes where it was, and catches up with what happened me
   await stage.caughtUp();
   expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
   expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
-  expect(await count()).toBe(before + 3);
+  expect(await count()).toBe(before + 2);
   expect(indexer.log).not.toContain("anew");
 });
 

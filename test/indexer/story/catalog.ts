@@ -39,12 +39,15 @@ export function catalog(live: Live): void {
     expect(await getModel(pool, "unknown", now)).toBeNull();
     // As text: how a driver reads 64 bits depends on who else set it up in this process.
     const amounts = ["minimum_stake", "next_minimum_stake", "slash_amount", "next_slash_amount"];
-    const columns = ["fee_bps", "next_fee_bps", "paused", ...amounts.map((name) => `${name}::text`)].join(", ");
+    const pauses = ["paused_by_guardian", "paused_by_governance", "compensation_cap::text"];
+    const columns = ["fee_bps", "next_fee_bps", ...pauses, ...amounts.map((name) => `${name}::text`)].join(", ");
     const [config] = await live.stage.sql(`SELECT ${columns} FROM index.protocol_config`);
     expect(config).toEqual({
       fee_bps: 1_000,
       next_fee_bps: 500,
-      paused: false,
+      paused_by_guardian: false,
+      paused_by_governance: false,
+      compensation_cap: "10000",
       minimum_stake: "1000000000",
       next_minimum_stake: "900000000",
       slash_amount: "500000000",

@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { privateKeyToAddress } from "viem/accounts";
+import { keccak256, toBytes } from "viem";
+import { privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
+import { OPERATOR_ADMIN as ADMIN } from "../../../scripts/local-stack/accounts.ts";
+import { provideOperator } from "../../../scripts/local-stack/funding.ts";
 import { ROOT } from "../../support/processes.ts";
 
 /** Accounts that anvil funds. */
@@ -16,8 +19,12 @@ export const ARBITERS = [
   "0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
   "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
 ] as const;
+/** Names the signers of operator 1. */
+export const OPERATOR_ADMIN = ADMIN.privateKey;
 /** Signs for the worker; has no gas. */
-export const WORKER = "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba";
+export const WORKER = keccak256(toBytes("worker of the index's tests"));
+/** Credits of the operator's reserve: too few for all its faults. */
+export const RESERVE = 20;
 
 /** Deploys as the local stack does, with windows that a test can wait for. */
 export async function deploy(rpcUrl: string, file: string): Promise<Deployment> {
@@ -26,10 +33,10 @@ export async function deploy(rpcUrl: string, file: string): Promise<Deployment> 
     inclusion: 5,
     finalization: 60,
     dispute: 60,
-    arbitration: 60,
-    equivocation: 120,
+    arbitration: 200,
+    equivocation: 240,
     notice: 1,
-    unbonding: 240,
+    unbonding: 500,
     priceNotice: 1,
     retirementNotice: 1,
   };
@@ -37,12 +44,23 @@ export async function deploy(rpcUrl: string, file: string): Promise<Deployment> 
     ...process.env,
     RPC_URL: rpcUrl,
     DEPLOYMENT_FILE: file,
-    GATEWAY_ADDRESSES: privateKeyToAddress(GATEWAY),
+    OPERATOR_ADMIN_ADDRESSES: privateKeyToAddress(OPERATOR_ADMIN),
     DEPLOY_WINDOWS: JSON.stringify(windows),
     // One key does what governance and the first holder of SVC would do.
     OWNER_ADDRESS: privateKeyToAddress(DEPLOYER),
     SERVICE_TOKEN_HOLDER_ADDRESS: privateKeyToAddress(DEPLOYER),
   };
   await promisify(execFile)(process.execPath, ["scripts/deploy.ts"], { cwd: ROOT, env });
-  return parseDeployment(readFileSync(file, "utf8"), file);
+  const deployment = parseDeployment(readFileSync(file, "utf8"), file);
+  await provideOperator(
+    { rpc_url: rpcUrl, contracts: deployment.contracts },
+    {
+      operator: 1,
+      admin: privateKeyToAccount(OPERATOR_ADMIN),
+      signers: [privateKeyToAccount(GATEWAY)],
+      funder: privateKeyToAccount(DEPLOYER),
+      reserve: RESERVE,
+    },
+  );
+  return deployment;
 }

@@ -5,16 +5,25 @@ import type { World } from "./world.ts";
 
 /** What the client says it received. */
 export const OTHER_HASH = answerHash("something else");
+/** What the wallet adds to its operator's dispute. */
+export const OWN_HASH = answerHash("what the wallet itself received");
 /** Charge of the story's jobs in token units. */
 const CHARGE_UNITS = 80_000n;
+/** From a settlement or a proof until the operator's dispute of it can be ruled, seconds. */
+const WINDOW = 66;
 
 export type DisputeStory = Record<
   | "guilty"
+  | "joined"
+  | "hidden"
   | "indebted"
   | "rejected"
+  | "doubted"
   | "expired"
   | "contested"
   | "equivocatedOpen"
+  | "equivocatedDoubted"
+  | "equivocatedDisputed"
   | "equivocatedProven"
   | "equivocatedSettled",
   Hex
@@ -23,31 +32,40 @@ export type DisputeStory = Record<
 /** Every way a dispute can begin and end, and equivocation from each state that it changes. */
 export async function disputes(world: World): Promise<DisputeStory> {
   const { client, gateway, workerOwner } = world;
-  const { Stablecoin, ProtocolTreasury } = world.deployment.contracts;
-  const treasury = async () => await world.read<bigint>("Stablecoin", "balanceOf", ProtocolTreasury);
-  const fill = (units: bigint) => world.send(world.owner, world.call("Stablecoin", "mint", ProtocolTreasury, units));
-  // Five slashes of 500 SVC must leave the worker eligible.
-  await world.send(workerOwner, world.call("WorkerRegistry", "addStake", world.worker.address, 3_000_000_000n));
-  await fill(10n * CHARGE_UNITS);
+  // Seven slashes of 500 SVC must leave the worker eligible.
+  await world.send(workerOwner, world.call("WorkerRegistry", "addStake", world.worker.address, 4_000_000_000n));
+  await fill(world, 20n * CHARGE_UNITS);
   await world.send(client, world.call("InferenceEscrow", "setLimits", true, 4_000, false));
 
   const guilty = await world.settledJob();
   await world.dispute(guilty, OTHER_HASH, gateway);
+  await world.wait(WINDOW);
   await world.vote(guilty, Ruling.Rejected, 2);
   await world.rule(guilty, Ruling.WorkerAtFault);
 
-  // The treasury has nothing when the ruling comes, and pays when it has.
-  const indebted = await world.settledJob();
-  await world.dispute(indebted, OTHER_HASH, client);
-  await world.send(
-    world.owner,
-    world.call("ProtocolTreasury", "pay", Stablecoin, world.owner.address, await treasury()),
-  );
-  await world.rule(indebted, Ruling.GatewayAtFault);
-  await fill(CHARGE_UNITS / 2n);
-  await world.send(client, world.call("InferenceEscrow", "collectDebt", indebted));
-  await fill(10n * CHARGE_UNITS);
-  await world.send(client, world.call("InferenceEscrow", "collectDebt", indebted));
+  const joined = await world.settledJob();
+  await world.dispute(joined, OTHER_HASH, gateway);
+  await world.send(client, world.call("InferenceEscrow", "joinDispute", joined, OWN_HASH));
+  await world.rule(joined, Ruling.Rejected);
+
+  // The operator's bond of a proven job is lost to the worker.
+  const doubted = await world.provenJob();
+  await world.dispute(doubted, OTHER_HASH, gateway);
+  await world.wait(WINDOW);
+  await world.rule(doubted, Ruling.Rejected);
+
+  // Its bond returns when the worker is convicted without a vote.
+  const equivocatedDoubted = await world.provenJob();
+  await world.dispute(equivocatedDoubted, OTHER_HASH, gateway);
+  await world.equivocate(equivocatedDoubted);
+
+  // The operator hid the answer: it pays the worker.
+  const hidden = await world.provenJob();
+  await world.dispute(hidden, OTHER_HASH, client);
+  await world.rule(hidden, Ruling.GatewayAtFault);
+
+  const indebted = await owed(world);
+  const equivocatedDisputed = await convictedDuring(world);
 
   const rejected = await world.provenJob();
   await world.dispute(rejected, OTHER_HASH, client);
@@ -55,7 +73,7 @@ export async function disputes(world: World): Promise<DisputeStory> {
 
   const expired = await world.settledJob();
   await world.dispute(expired, OTHER_HASH, gateway);
-  await world.wait(61);
+  await world.wait(201);
   await world.send(client, world.call("InferenceEscrow", "expire", expired));
 
   const equivocatedOpen = await world.lockedJob();
@@ -63,20 +81,67 @@ export async function disputes(world: World): Promise<DisputeStory> {
   await world.equivocate(equivocatedOpen);
   const equivocatedProven = await world.provenJob();
   await world.equivocate(equivocatedProven);
-  const equivocatedSettled = await world.settledJob();
-  await world.equivocate(equivocatedSettled);
+  const equivocatedSettled = await convictedTwice(world);
 
   const contested = await world.settledJob();
   await world.dispute(contested, OTHER_HASH, gateway);
+  await world.wait(WINDOW);
+  await world.vote(contested, Ruling.Rejected, 0);
   await world.vote(contested, Ruling.GatewayAtFault, 0);
   return {
     guilty,
+    joined,
+    hidden,
     indebted,
     rejected,
+    doubted,
     expired,
     contested,
+    equivocatedDoubted,
+    equivocatedDisputed,
     equivocatedOpen,
     equivocatedProven,
     equivocatedSettled,
   };
+}
+
+const fill = (world: World, units: bigint) =>
+  world.send(world.owner, world.call("Stablecoin", "mint", world.deployment.contracts.ProtocolTreasury, units));
+
+/** The reserve has half of the charge, and the treasury has nothing when the ruling comes and pays when it has. */
+async function owed(world: World): Promise<Hex> {
+  const { client, owner } = world;
+  const { Stablecoin, ProtocolTreasury } = world.deployment.contracts;
+  const jobId = await world.settledJob();
+  await world.dispute(jobId, OTHER_HASH, client);
+  const all = await world.read<bigint>("Stablecoin", "balanceOf", ProtocolTreasury);
+  await world.send(owner, world.call("ProtocolTreasury", "pay", Stablecoin, owner.address, all));
+  await world.rule(jobId, Ruling.GatewayAtFault);
+  await fill(world, CHARGE_UNITS / 4n);
+  await world.send(client, world.call("InferenceEscrow", "collectDebt", jobId));
+  await fill(world, 20n * CHARGE_UNITS);
+  await world.send(client, world.call("InferenceEscrow", "collectDebt", jobId));
+  return jobId;
+}
+
+/** The charge stood after one dispute; its worker equivocates, and the wallet disputes again, without a bond. */
+async function convictedTwice(world: World): Promise<Hex> {
+  const jobId = await world.settledJob();
+  await world.dispute(jobId, OTHER_HASH, world.client);
+  await world.rule(jobId, Ruling.Rejected);
+  await world.equivocate(jobId);
+  await world.dispute(jobId, OTHER_HASH, world.client);
+  await world.rule(jobId, Ruling.WorkerAtFault);
+  return jobId;
+}
+
+/** Its worker equivocates while the charge is disputed; the panel rejects that dispute, and rules otherwise on the one that follows. */
+async function convictedDuring(world: World): Promise<Hex> {
+  const jobId = await world.settledJob();
+  await world.dispute(jobId, OTHER_HASH, world.client);
+  await world.equivocate(jobId);
+  await world.rule(jobId, Ruling.Rejected);
+  await world.dispute(jobId, OTHER_HASH, world.client);
+  await world.rule(jobId, Ruling.GatewayAtFault);
+  return jobId;
 }

@@ -1,11 +1,24 @@
-import { encodeFunctionData, type Hex } from "viem";
+import type { Hex } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { type DisputeStory, disputes } from "./disputes.ts";
-import type { Call, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** A token that refuses every call. */
 const REVERT = "0x60006000fd";
 
-type JobStory = Record<"fused" | "slow" | "failed" | "refunded" | "open" | "deferred" | "reassigned", Hex>;
+type JobStory = Record<
+  | "fused"
+  | "slow"
+  | "failed"
+  | "refunded"
+  | "open"
+  | "deferred"
+  | "reassigned"
+  | "batchedFirst"
+  | "batchedSecond"
+  | "authorized",
+  Hex
+>;
 export type Story = JobStory & DisputeStory;
 
 /** Uses the protocol so that each of its events happens at least once. */
@@ -16,7 +29,10 @@ export async function everything(world: World): Promise<Story> {
   await world.send(world.client, world.call("InferenceEscrow", "withdraw", 50, world.client.address));
   const story = { ...(await jobs(world)), ...(await disputes(world)) };
   await governance(world);
+  await operators(world);
   await workerLife(world);
+  await reserve(world);
+  await world.send(world.client, world.call("InferenceEscrow", "claimTo", world.owner.address));
   return story;
 }
 
@@ -32,46 +48,77 @@ async function jobs(world: World): Promise<JobStory> {
   const reassigned = await locked();
   await world.send(world.gateway, await world.acknowledge(reassigned, 1));
   await world.send(world.gateway, await world.acknowledge(reassigned, 3));
-  await world.send(world.gateway, await world.complete(reassigned, 120, 3));
+  await world.send(world.gateway, await world.complete(reassigned));
 
   const failed = await locked();
   await world.send(world.gateway, world.call("InferenceEscrow", "fail", failed, 1));
 
+  // The token refuses payouts: of a job that settles alone, and of two in a batch, whose fee is one sum.
   const deferred = await locked();
+  const [batchedFirst, batchedSecond] = [await locked(), await locked()];
+  const batch = world.batch([await world.complete(batchedFirst), await world.complete(batchedSecond)]);
   const { Stablecoin } = world.deployment.contracts;
   const code = await world.chain.rpc("eth_getCode", [Stablecoin, "latest"]);
   await world.chain.rpc("anvil_setCode", [Stablecoin, REVERT]);
   await world.send(world.gateway, await world.complete(deferred));
+  await world.send(world.gateway, batch);
   await world.chain.rpc("anvil_setCode", [Stablecoin, code]);
   await world.send(world.client, world.call("InferenceEscrow", "claim", world.workerOwner.address));
 
   // A batch of which the second item cannot work.
   const { id: open, call } = await world.lock(6);
-  const items = [call, world.call("InferenceEscrow", "refund", open)].map(encode);
-  await world.send(world.gateway, world.call("InferenceEscrow", "execute", items));
+  await world.send(world.gateway, world.batch([call, world.call("InferenceEscrow", "refund", open)]));
+
+  const authorized = await authorizedJob(world);
 
   const refunded = await locked();
   await world.wait(61);
   await world.send(world.gateway, world.call("InferenceEscrow", "refund", refunded));
-  return { fused, slow, failed, refunded, open, deferred, reassigned };
+  return { fused, slow, failed, refunded, open, deferred, reassigned, batchedFirst, batchedSecond, authorized };
+}
+
+/** A job on terms that the client signed. The wallet chose no operator for a while. */
+async function authorizedJob(world: World): Promise<Hex> {
+  const escrow = (name: string, ...args: unknown[]) =>
+    world.send(world.client, world.call("InferenceEscrow", name, ...args));
+  const key = privateKeyToAccount(generatePrivateKey());
+  await escrow("chooseOperator", 0);
+  await escrow("chooseOperator", 1);
+  await escrow("setAuthorizationKey", key.address);
+  const { id, call } = await world.lockAuthorized(key);
+  await world.send(world.gateway, call);
+  await world.send(world.gateway, await world.complete(id));
+  await escrow("setAuthorizationKey", "0x0000000000000000000000000000000000000000");
+  return id;
 }
 
 async function governance(world: World): Promise<void> {
   const { owner, gateway } = world;
   const { Stablecoin, ProtocolTreasury } = world.deployment.contracts;
   const escrow = (name: string, ...args: unknown[]) => world.send(owner, world.call("InferenceEscrow", name, ...args));
-  await escrow("addGateway", world.client.address);
-  await escrow("setGatewayLocking", world.client.address, false);
+  await escrow("admitOperator", world.client.address);
+  await escrow("stopOperator", 2, true);
   await escrow("scheduleFee", 500);
+  await escrow("setCompensationCap", 10_000);
   await escrow("setTreasury", ProtocolTreasury);
   await escrow("setGuardian", gateway.address);
-  await escrow("setPaused", true);
+  await world.send(gateway, world.call("InferenceEscrow", "setPaused", true));
   await escrow("setPaused", false);
   await world.send(owner, world.call("ProtocolTreasury", "pay", Stablecoin, owner.address, 1n));
   await world.send(owner, world.call("ModelCatalog", "schedulePrices", 4, 20, 10));
   await world.send(owner, world.call("ModelCatalog", "scheduleRetirement", 8, (await world.now()) + 100));
   await world.send(owner, world.call("WorkerRegistry", "scheduleStakeTerms", 900_000_000n, 400_000_000n));
   await world.send(owner, world.call("ArbitrationPanel", "setArbiters", [owner.address], 1));
+}
+
+async function operators(world: World): Promise<void> {
+  const { operatorAdmin: admin, client } = world;
+  const second = privateKeyToAccount(generatePrivateKey());
+  await world.addSigner(second);
+  await world.send(admin, world.call("InferenceEscrow", "rotateSigners", 1, [], [], [second.address]));
+  await world.send(client, world.call("InferenceEscrow", "setOperatorAdmin", 2, world.owner.address));
+  await world.send(admin, world.call("InferenceEscrow", "announceReserveWithdrawal", 1, 5));
+  await world.fundReserve(30);
 }
 
 async function workerLife(world: World): Promise<void> {
@@ -90,6 +137,9 @@ async function workerLife(world: World): Promise<void> {
   await registry("addStake", 950_000_000n);
 }
 
-function encode({ abi, functionName, args }: Call): Hex {
-  return encodeFunctionData({ abi, functionName, args });
+/** What was announced before the worker's unbonding is due after it. */
+async function reserve(world: World): Promise<void> {
+  const { operatorAdmin: admin } = world;
+  await world.send(admin, world.call("InferenceEscrow", "withdrawReserve", 1, admin.address));
+  await world.send(admin, world.call("InferenceEscrow", "announceReserveWithdrawal", 1, 3));
 }

@@ -1,5 +1,13 @@
-/** The protocol in use: gateway, client and worker with their keys, one method a call. */
-import { type Abi, type Address, createPublicClient, createWalletClient, type Hex, http } from "viem";
+/** The protocol in use: operator, client and worker with their keys, one method a call. */
+import {
+  type Abi,
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  encodeFunctionData,
+  type Hex,
+  http,
+} from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { answerHash } from "../../../protocol/answer-hash.ts";
@@ -7,17 +15,21 @@ import type { Deployment } from "../../../protocol/deployment.ts";
 import * as abis from "../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import {
+  type Authorization,
+  authorizationTypes,
   type Completion,
   compactSignature,
   enrollmentTypes,
   escrowDomain,
   jobMessageTypes,
   registryDomain,
+  signerConsentTypes,
 } from "../../../protocol/messages.ts";
 import { mined } from "../../support/mined.ts";
 import type { Chain } from "./chain.ts";
-import { ARBITERS, CLIENT, DEPLOYER, GATEWAY, WORKER, WORKER_OWNER } from "./deploy.ts";
+import { ARBITERS, CLIENT, DEPLOYER, GATEWAY, OPERATOR_ADMIN, WORKER, WORKER_OWNER } from "./deploy.ts";
 
+const ESCROW_TYPES = { ...jobMessageTypes, ...authorizationTypes, ...signerConsentTypes };
 const ABIS: Record<string, Abi> = {
   InferenceEscrow: abis.inferenceEscrowAbi as Abi,
   ModelCatalog: abis.modelCatalogAbi as Abi,
@@ -35,6 +47,7 @@ export class World {
   readonly deployment: Deployment;
   readonly owner = privateKeyToAccount(DEPLOYER);
   readonly gateway = privateKeyToAccount(GATEWAY);
+  readonly operatorAdmin = privateKeyToAccount(OPERATOR_ADMIN);
   readonly client = privateKeyToAccount(CLIENT);
   readonly workerOwner = privateKeyToAccount(WORKER_OWNER);
   readonly worker = privateKeyToAccount(WORKER);
@@ -73,7 +86,7 @@ export class World {
     const { InferenceEscrow } = this.deployment.contracts;
     await this.send(this.client, this.call("Stablecoin", "mint", this.client.address, BigInt(credits) * 10_000n));
     await this.send(this.client, this.call("Stablecoin", "approve", InferenceEscrow, BigInt(credits) * 10_000n));
-    await this.send(this.client, this.call("InferenceEscrow", "deposit", credits));
+    await this.send(this.client, this.call("InferenceEscrow", "deposit", credits, 1));
   }
 
   /** Enrolls the worker with the minimum stake. */
@@ -104,8 +117,9 @@ export class World {
   }
 
   async lock(model = 5, maxTokens = 400): Promise<{ id: Hex; call: Call }> {
-    const id = newJobId();
-    const validUntil = (await this.now()) + 1_000;
+    const now = await this.now();
+    const id = newJobId(now * 1_000);
+    const validUntil = now + 1_000;
     return {
       id,
       call: this.call("InferenceEscrow", "lock", this.client.address, model, id, maxTokens, 1_000, validUntil),
@@ -133,24 +147,55 @@ export class World {
     return { completion, signature: await this.#sign(this.worker, "Completion", completion) };
   }
 
-  async complete(jobId: Hex, completionTokens = 120, attempt = 1): Promise<Call> {
+  async complete(jobId: Hex, completionTokens = 120): Promise<Call> {
     const { completion, signature } = await this.completion(jobId, completionTokens);
-    return this.call(
-      "InferenceEscrow",
-      "complete",
-      completion,
-      completionTokens,
-      signature,
-      attempt,
-      this.client.address,
+    return this.call("InferenceEscrow", "complete", completion, completionTokens, signature, this.client.address);
+  }
+
+  async #sign(account: PrivateKeyAccount, primaryType: keyof typeof ESCROW_TYPES, message: object) {
+    const domain = escrowDomain(this.deployment.chainId, this.deployment.contracts.InferenceEscrow);
+    return compactSignature(
+      await account.signTypedData({ domain, types: ESCROW_TYPES, primaryType, message: message as never }),
     );
   }
 
-  async #sign(account: PrivateKeyAccount, primaryType: keyof typeof jobMessageTypes, message: object) {
-    const domain = escrowDomain(this.deployment.chainId, this.deployment.contracts.InferenceEscrow);
-    return compactSignature(
-      await account.signTypedData({ domain, types: jobMessageTypes, primaryType, message: message as never }),
+  /** A lock on the terms that the wallet's authorization key signs. */
+  async lockAuthorized(key: PrivateKeyAccount): Promise<{ id: Hex; call: Call }> {
+    const now = await this.now();
+    const message: Authorization = {
+      jobId: newJobId(now * 1_000),
+      wallet: this.client.address,
+      operator: 1,
+      model: 5,
+      maxTokens: 400,
+      maxCredits: 8,
+      requestHash: answerHash("the raw body of the request"),
+      expiresAt: now + 300,
+    };
+    const byKey = await this.#sign(key, "Authorization", message);
+    return { id: message.jobId, call: this.call("InferenceEscrow", "lockAuthorized", message, byKey) };
+  }
+
+  /** The operator's admin names another key, which consents. */
+  async addSigner(key: PrivateKeyAccount): Promise<Hex> {
+    const consent = await this.#sign(key, "SignerConsent", { operator: 1, admin: this.operatorAdmin.address });
+    return await this.send(
+      this.operatorAdmin,
+      this.call("InferenceEscrow", "rotateSigners", 1, [key.address], [consent], []),
     );
+  }
+
+  async fundReserve(credits: number): Promise<void> {
+    const { InferenceEscrow } = this.deployment.contracts;
+    await this.send(this.owner, this.call("Stablecoin", "mint", this.owner.address, BigInt(credits) * 10_000n));
+    await this.send(this.owner, this.call("Stablecoin", "approve", InferenceEscrow, BigInt(credits) * 10_000n));
+    await this.send(this.owner, this.call("InferenceEscrow", "fundReserve", 1, credits));
+  }
+
+  /** Calls of the escrow in one transaction. */
+  batch(calls: readonly Call[]): Call {
+    const items = calls.map(({ abi, functionName, args }) => encodeFunctionData({ abi, functionName, args }));
+    return this.call("InferenceEscrow", "execute", items);
   }
 
   async lockedJob(model = 5): Promise<Hex> {
@@ -176,7 +221,7 @@ export class World {
     return id;
   }
 
-  /** Opens a dispute of a job: by its gateway or by the client's wallet. */
+  /** Opens a dispute of a job: by its operator's gateway or by the client's wallet. */
   async dispute(jobId: Hex, receivedHash: Hex, by: PrivateKeyAccount): Promise<Hex> {
     const { completion, signature } = await this.completion(jobId);
     return await this.send(by, this.call("InferenceEscrow", "openDispute", receivedHash, completion, signature));
