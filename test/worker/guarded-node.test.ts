@@ -30,7 +30,7 @@ it("serves a job, and says nothing of the secrets when the node turns it away", 
   const job = await lockJob(chain, worker);
   const streamed = await dispatch(worker, job);
   expect(streamed.completed).not.toBeNull();
-  await complete(chain, job, streamed);
+  await complete(chain, streamed);
   await until("the answer is erased", async () => (await daemon.health()).unsettled === 0, 60_000);
 
   await dispatch(worker, await lockJob(chain, worker));

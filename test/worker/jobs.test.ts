@@ -2,7 +2,17 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { gateway, newWorker, otherGateway, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import {
+  gateway,
+  newWorker,
+  OPERATOR,
+  operatorAdmin,
+  otherGateway,
+  secondGateway,
+  startChain,
+  type TestChain,
+  type TestWorker,
+} from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, complete, dispatch, fetchOutput, lockJob, signAssignment } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
@@ -38,7 +48,7 @@ describe("a dispatched job", () => {
     expect(streamed.completed?.completion).toMatchObject({ jobId: job.assignment.jobId, completionTokens: 700 });
     expect(streamed.completed?.completion.proofHash).toBe(answerHash(streamed.text));
 
-    await complete(chain, job, streamed);
+    await complete(chain, streamed);
     expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({
       status: ChainStatus.Settled,
       credits: 40,
@@ -61,7 +71,7 @@ describe("a dispatched job", () => {
     expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ status: ChainStatus.Acknowledged, attempt: 1 });
   });
 
-  it("is finished although the gateway leaves, and its output served to that gateway only", async () => {
+  it("is finished although the gateway leaves, and its output served to a gateway of its operator only", async () => {
     const job = await lockJob(chain, worker, { prompt: "[[tokens:1500]]" });
     await dispatch(worker, job, { leaveAfter: 1 });
     const { body } = await until("the output", async () => {
@@ -72,7 +82,14 @@ describe("a dispatched job", () => {
 
     const foreign = { ...job, signature: await signAssignment(chain, job.assignment, otherGateway) };
     expect(await fetchOutput(chain, worker, foreign, otherGateway)).toMatchObject({ status: 403 });
-    await complete(chain, job, { completed: body });
+    // Another gateway of the operator can end what the first one left, and has all that the chain asks for.
+    const fellow = { ...job, signature: await signAssignment(chain, job.assignment, secondGateway) };
+    expect(await fetchOutput(chain, worker, fellow, gateway)).toMatchObject({ status: 403 });
+    const again = await fetchOutput(chain, worker, fellow, secondGateway);
+    expect(again).toMatchObject({ status: 200, body: { text: body.text, completion: body.completion } });
+    expect(again.body.acknowledgement.attempt).toBe(1);
+    await acknowledge(chain, job, again.body.acknowledgement.signature);
+    await complete(chain, { completed: body });
   });
 
   it("keeps an output private from everybody but its gateway, whose assignment becomes public", async () => {
@@ -89,12 +106,43 @@ describe("a dispatched job", () => {
     });
   });
 
+  it("may be offered by any gateway of the operator that locked it", async () => {
+    const job = await lockJob(chain, worker, { signer: secondGateway });
+    const streamed = await dispatch(worker, job);
+    expect(streamed.names.at(-1)).toBe("completed");
+    await complete(chain, streamed);
+  });
+
+  it("is dated by a block that was mined: no clock of the worker's can make it too late or too early", async () => {
+    const job = await lockJob(chain, worker);
+    await chain.rpc.increaseTime({ seconds: 7 });
+    await chain.rpc.mine({ blocks: 1 });
+    const newest = Number((await chain.rpc.getBlock()).timestamp);
+    const { completed } = await dispatch(worker, job);
+    expect(completed?.completion.completedAt).toBe(newest);
+    await complete(chain, { completed });
+  });
+
   it("leaves neither prompt nor answer in the log", async () => {
     const job = await lockJob(chain, worker, { prompt: "the zanzibarian password is swordfish" });
     const { text } = await dispatch(worker, job);
     expect(text).toMatch(/zanzibarian|swordfish|password/);
     expect(daemon.output()).not.toMatch(/zanzibarian|swordfish/);
     expect(daemon.output()).not.toContain(worker.privateKey.slice(2));
+  });
+});
+
+describe("a gateway whose key has left its operator", () => {
+  it("is offered nothing, and gets no answer of before", async () => {
+    const job = await lockJob(chain, worker, { signer: secondGateway });
+    await dispatch(worker, job);
+    expect(await fetchOutput(chain, worker, job, secondGateway)).toMatchObject({ status: 200 });
+    await chain.send(operatorAdmin, "rotateSigners", [OPERATOR, [], [], [secondGateway.address]]);
+    const refused = await dispatch(worker, await lockJob(chain, worker, { signer: secondGateway }));
+    expect([refused.status, refused.refusal]).toEqual([403, "not_assigned"]);
+    expect(await fetchOutput(chain, worker, job, secondGateway)).toMatchObject({ status: 403 });
+    const fellow = { ...job, signature: await signAssignment(chain, job.assignment) };
+    expect(await fetchOutput(chain, worker, fellow, gateway)).toMatchObject({ status: 200 });
   });
 });
 
@@ -106,7 +154,7 @@ describe("a chain whose clock is ahead of this machine's", () => {
     const streamed = await dispatch(worker, job);
     expect(streamed.completed?.completion.completedAt).toBeGreaterThanOrEqual(ahead);
     expect(streamed.completed?.completion.completedAt).toBeLessThan(ahead + 100);
-    await complete(chain, job, streamed);
+    await complete(chain, streamed);
     expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
   });
 });

@@ -66,7 +66,7 @@ describe("an OpenAI-compatible backend", () => {
       completionTokens: 2,
       proofHash: answerHash("Yes"),
     });
-    await complete(chain, job, streamed);
+    await complete(chain, streamed);
     expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
   });
 

@@ -51,7 +51,7 @@ describe("a dispatch is refused", () => {
     ]);
   });
 
-  it("when another gateway than the job's signed it", async () => {
+  it("when a gateway of another operator than the job's signed it", async () => {
     const job = await lockJob(chain, worker, { signer: otherGateway });
     expect(await refused(job)).toEqual([403, "not_assigned"]);
   });

@@ -51,7 +51,7 @@ it("after kill -9 a signed answer is still there, the same, and nothing is signe
     };
     expect(await dispatch(worker, again)).toMatchObject({ status: 409, refusal: "already_taken", names: [] });
   }
-  await complete(chain, job, { completed: body });
+  await complete(chain, { completed: body });
   await until("the answer is erased", async () => (await fetchOutput(chain, worker, job, gateway)).status === 404);
 });
 

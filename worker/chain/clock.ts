@@ -17,9 +17,4 @@ export class ChainClock {
   exact(): number {
     return Math.max(Date.now() / 1000, this.#blockTime + (performance.now() - this.#at) / 1000);
   }
-
-  /** Whole Unix seconds, as they are signed. */
-  now(): number {
-    return Math.floor(this.exact());
-  }
 }

@@ -24,6 +24,8 @@ export const recordSchema = z.object({
   completion: completionSchema,
   signature: hex,
   finishReason: finishReasonSchema,
+  /** When the worker finished, chain time in Unix seconds: up to a block later than the signed time, which is that of a block. */
+  finishedAt: z.number(),
 });
 export type CompletionRecord = z.infer<typeof recordSchema>;
 /** The same without the answer: what is kept in memory. */

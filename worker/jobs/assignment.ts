@@ -5,10 +5,11 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
 import type { Identity } from "../chain/identity.ts";
-import type { ChainReader, Sighting } from "../chain/reader.ts";
+import type { ChainReader, Sighting, Signer } from "../chain/reader.ts";
 import { Refusal } from "../refusal.ts";
 
-export type Gateway = { id: number; address: Address };
+/** Who signed an assignment, and for which operator. */
+export type Gateway = { operator: number; address: Address };
 type Settings = { models: ReadonlyMap<string, string>; lockWaitMs: number };
 
 /** Checks of an assignment, all of which come before the first token and the first signature. */
@@ -23,7 +24,7 @@ export class AssignmentChecks {
     this.#settings = settings;
   }
 
-  /** The gateway that signed an assignment for this worker. Costs no chain call once the gateway is known. */
+  /** The gateway that signed an assignment for this worker. Costs no chain call once its key is known; it may have left office since. */
   async gatewayOf(assignment: Assignment, signature: Hex): Promise<Gateway> {
     if (!this.#identity.is(assignment.worker)) {
       throw new Refusal(
@@ -31,12 +32,23 @@ export class AssignmentChecks {
         `the assignment is for ${assignment.worker}, this worker is ${this.#identity.address}`,
       );
     }
-    const address = await this.#identity.recoverAssignment(assignment, signature);
-    const id = address === null ? 0 : await onChain(() => this.#reader.gatewayId(address));
-    if (address === null || id === 0) {
+    const address = this.#identity.recoverAssignment(assignment, signature);
+    const operator = address === null ? 0 : await onChain(() => this.#reader.operatorOf(address));
+    if (address === null || operator === 0) {
       throw new Refusal(RefusalCode.NotAssigned, "the assignment is not signed by a gateway of this escrow");
     }
-    return { id, address };
+    return { operator, address };
+  }
+
+  /** Makes sure that the gateway's key signs for its operator now. */
+  async inOffice(gateway: Gateway): Promise<void> {
+    const { removedAt } = await onChain(() => this.#reader.signer(gateway.address));
+    if (removedAt !== 0) throw removed(gateway);
+  }
+
+  /** The operator of a key that once signed an assignment. */
+  operatorOf(key: Address): Promise<number> {
+    return onChain(() => this.#reader.operatorOf(key));
   }
 
   /** The backend's name of a dispatched model. */
@@ -46,13 +58,15 @@ export class AssignmentChecks {
     return name;
   }
 
-  /** Finds the lock on chain and checks that the job is open, this gateway's, of this model, paid in full and still to be taken. */
+  /** Finds the lock on chain and checks that the job is open, of this gateway's operator, of this model, paid in full and still to be taken. */
   async locked(dispatch: Dispatch, gateway: Gateway): Promise<Sighting> {
     const { assignment, model, request } = dispatch;
     const [seen, number] = await onChain(() =>
-      Promise.all([this.#sight(assignment.jobId), this.#reader.modelNumber(model)]),
+      Promise.all([this.#sight(assignment.jobId, gateway), this.#reader.modelNumber(model)]),
     );
-    const { job, blockTime } = seen;
+    const { job, signer, blockTime } = seen;
+    // Without a signer in office nobody can settle the job for this worker.
+    if (signer.removedAt !== 0) throw removed(gateway);
     const open =
       job.status === ChainStatus.Locked ||
       (job.status === ChainStatus.Acknowledged && job.attempt < assignment.attempt);
@@ -61,8 +75,10 @@ export class AssignmentChecks {
         RefusalCode.NotLocked,
         `the chain shows no job open for this attempt (status ${job.status}, attempt ${job.attempt})`,
       );
-    if (job.gateway !== gateway.id)
-      throw new Refusal(RefusalCode.NotAssigned, `the job was locked by gateway ${job.gateway}, not ${gateway.id}`);
+    if (job.operator !== gateway.operator) {
+      const whose = `operator ${job.operator}, not ${gateway.operator}`;
+      throw new Refusal(RefusalCode.NotAssigned, `the job was locked by ${whose}`);
+    }
     if (blockTime >= assignment.acknowledgeBy) throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
     if (job.model !== number)
       throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${model}`);
@@ -71,14 +87,18 @@ export class AssignmentChecks {
   }
 
   /** A node behind a load balancer may be a block late: the lock gets a moment to appear. */
-  async #sight(jobId: Hex): Promise<Sighting> {
+  async #sight(jobId: Hex, { address }: Gateway): Promise<Sighting & { signer: Signer }> {
     const until = performance.now() + this.#settings.lockWaitMs;
     for (;;) {
-      const seen = await this.#reader.sight(jobId);
+      const seen = await this.#reader.sight(jobId, address);
       if (seen.job.status !== ChainStatus.None || performance.now() > until) return seen;
       await setTimeout(100);
     }
   }
+}
+
+function removed({ address, operator }: Gateway): Refusal {
+  return new Refusal(RefusalCode.NotAssigned, `${address} signs for operator ${operator} no more`);
 }
 
 /** The most the answer can cost must be in escrow: beyond the lock nobody pays. */

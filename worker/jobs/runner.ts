@@ -111,7 +111,10 @@ export class JobRunner {
       attempt: papers.assignment.attempt,
       model: dispatch.model,
     });
-    log.info({ gateway: gateway.id, checkMs: Math.round(performance.now() - started) }, "job taken");
+    log.info(
+      { gateway: gateway.address, operator: gateway.operator, checkMs: Math.round(performance.now() - started) },
+      "job taken",
+    );
     stream.acknowledged(papers.byWorker);
     try {
       await this.#answer(generation, papers, seen, stream, abort, log);
@@ -156,8 +159,11 @@ export class JobRunner {
         firstTokenMs ??= Math.round(performance.now() - started);
         stream.delta(text);
       });
-      if (clock.now() >= closes) throw tooLate();
-      await this.#complete(generated, papers, clock.now(), stream);
+      if (clock.exact() >= closes) throw tooLate();
+      // The chain takes no time that is later than the block of the settlement: a block that was mined is never too late.
+      const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
+      if (completedAt >= closes) throw tooLate();
+      await this.#complete(generated, papers, { completedAt, finishedAt: clock.exact() }, stream);
       const { usage, finishReason } = generated;
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
@@ -169,14 +175,15 @@ export class JobRunner {
   async #complete(
     { answer, usage, finishReason }: Generated,
     papers: Papers,
-    completedAt: number,
+    { completedAt, finishedAt }: { completedAt: number; finishedAt: number },
     stream: EventStream,
   ): Promise<void> {
     const { identity, store, watcher } = this.#parts;
     const completion = { jobId: papers.assignment.jobId, proofHash: answer.digest(), ...usage, completedAt };
     const signature = await identity.signCompletion(completion);
-    await store.save({ version: 1, papers, text: answer.text(), completion, signature, finishReason });
-    watcher.completed({ version: 1, papers, completion, signature, finishReason });
+    const head = { version: 1, papers, completion, signature, finishReason, finishedAt } as const;
+    await store.save({ ...head, text: answer.text() });
+    watcher.completed(head);
     stream.completed({ completion, signature, finish_reason: finishReason });
   }
 }

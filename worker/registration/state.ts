@@ -1,5 +1,6 @@
 import { type Address, type ContractFunctionReturnType, erc20Abi } from "viem";
 import { modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
+import { decodePayee } from "../../protocol/words.ts";
 import type { Chain } from "../chain/connect.ts";
 
 /** What is read with. */
@@ -31,8 +32,8 @@ export async function readRegistration(chain: ChainView, signer: Address, owner:
   const { ModelCatalog, WorkerRegistry, ServiceToken } = deployment.contracts;
   const registry = { address: WorkerRegistry, abi: workerRegistryAbi } as const;
   const token = { address: ServiceToken, abi: erc20Abi } as const;
-  const [[id], catalog, minimumStake, unbondingPeriod, stakeTokens, allowance, gas] = await Promise.all([
-    client.readContract({ ...registry, functionName: "payeeOf", args: [signer] }),
+  const [payee, catalog, minimumStake, unbondingPeriod, stakeTokens, allowance, gas] = await Promise.all([
+    client.readContract({ ...registry, functionName: "payeeOf", args: [signer, 0] }),
     readCatalog(chain, ModelCatalog),
     client.readContract({ ...registry, functionName: "minimumStake" }),
     client.readContract({ ...registry, functionName: "unbondingPeriod" }),
@@ -40,7 +41,9 @@ export async function readRegistration(chain: ChainView, signer: Address, owner:
     client.readContract({ ...token, functionName: "allowance", args: [owner, WorkerRegistry] }),
     client.getBalance({ address: owner }),
   ]);
-  const worker = id === 0 ? null : await client.readContract({ ...registry, functionName: "workerAt", args: [id] });
+  const id = decodePayee(payee)?.id;
+  const worker =
+    id === undefined ? null : await client.readContract({ ...registry, functionName: "workerAt", args: [id] });
   return {
     signer,
     worker,

@@ -93,5 +93,5 @@ function unsettled(open: OpenJob, job: ChainJob, mine: boolean, now: number, win
 function proofTime(head: CompletionHead, closes: number, windows: Windows, policy: Policy): number {
   const latest = closes - windows.inclusion / 2;
   if (policy.selfSettleAfter === null) return latest;
-  return Math.min(latest, head.completion.completedAt + policy.selfSettleAfter);
+  return Math.min(latest, head.finishedAt + policy.selfSettleAfter);
 }

@@ -7,21 +7,29 @@ import {
   encodeFunctionData,
   type Hex,
   http,
+  keccak256,
   publicActions,
+  toBytes,
   walletActions,
 } from "viem";
 import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { provideOperator } from "../../../scripts/local-stack/funding.ts";
 import { mined } from "../../support/mined.ts";
 import { freePort, ROOT, runScript, start, until } from "./processes.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
-/** Development accounts: 1 and 2 are gateways, 5 is a client's wallet. */
+/** Development accounts: 1 and 4 are gateways of the first operator, 2 one of another operator, 5 is a client's wallet. */
 export const gateway = mnemonicToAccount(MNEMONIC, { addressIndex: 1 });
+export const secondGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
 export const otherGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 2 });
 export const client = mnemonicToAccount(MNEMONIC, { addressIndex: 5 });
+/** Number of the operator that wallets choose, and its admin: the fourth development account. */
+export const OPERATOR = 1;
+export const operatorAdmin = mnemonicToAccount(MNEMONIC, { addressIndex: 3 });
+const otherAdmin = privateKeyToAccount(keccak256(toBytes("admin of the other operator")));
 
 export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
@@ -31,7 +39,7 @@ const createNode = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** A node of its own with the deployed contracts, two gateways and a wallet that holds 100,000 credits. */
+/** A node of its own with the deployed contracts, two operators with a gateway each, and a wallet that holds 100,000 credits. */
 export async function startChain(windows: Record<string, number> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "worker-test-"));
   const port = await freePort();
@@ -54,13 +62,23 @@ export async function startChain(windows: Record<string, number> = {}) {
   const env = { RPC_URL: rpcUrl, DEPLOYMENT_FILE: deploymentFile };
   await runScript("scripts/deploy.ts", {
     ...env,
-    GATEWAY_ADDRESSES: `${gateway.address},${otherGateway.address}`,
+    OPERATOR_ADMIN_ADDRESSES: `${operatorAdmin.address},${otherAdmin.address}`,
     DEPLOY_WINDOWS: JSON.stringify(windows),
   });
   const deployment: Deployment = parseDeployment(await readFile(deploymentFile, "utf8"), deploymentFile);
   const { InferenceEscrow, Stablecoin, ModelCatalog } = deployment.contracts;
   const escrow = { address: InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const token = { address: Stablecoin, abi: testStablecoinAbi } as const;
+  await rpc.setBalance({ address: otherAdmin.address, value: 10n ** 18n });
+  for (const [i, { admin, signers }] of [
+    { admin: operatorAdmin, signers: [gateway, secondGateway] },
+    { admin: otherAdmin, signers: [otherGateway] },
+  ].entries()) {
+    await provideOperator(
+      { rpc_url: rpcUrl, contracts: deployment.contracts },
+      { operator: i + 1, admin, signers, funder: client, reserve: 100_000 },
+    );
+  }
   const units = 100_000n * 10_000n;
   await mined(
     rpc,
@@ -70,13 +88,16 @@ export async function startChain(windows: Record<string, number> = {}) {
     rpc,
     await rpc.writeContract({ ...token, account: client, functionName: "approve", args: [InferenceEscrow, units] }),
   );
-  await mined(rpc, await rpc.writeContract({ ...escrow, account: client, functionName: "deposit", args: [100_000] }));
+  await mined(
+    rpc,
+    await rpc.writeContract({ ...escrow, account: client, functionName: "deposit", args: [100_000, OPERATOR] }),
+  );
 
   let queue: Promise<unknown> = Promise.resolve();
   /** Sends a call of the escrow and waits for it; one at a time, so that concurrent tests do not fight over nonces. */
   const send = (
     account: HDAccount,
-    functionName: "lock" | "complete" | "acknowledge" | "fail" | "refund",
+    functionName: "lock" | "complete" | "acknowledge" | "fail" | "refund" | "rotateSigners",
     args: readonly unknown[],
   ) => {
     const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as EncodeFunctionDataParameters);

@@ -149,16 +149,10 @@ export async function fetchOutput(
 }
 
 /** Settles a job as its gateway; throws if the escrow refuses. */
-export function complete(chain: TestChain, job: Job, { completed }: Pick<Streamed, "completed">) {
+export function complete(chain: TestChain, { completed }: Pick<Streamed, "completed">) {
   if (completed === null) throw new Error("no completion to settle");
   const { completion, signature } = completed;
-  const args = [
-    completion,
-    completion.completionTokens,
-    compactSignature(signature),
-    job.assignment.attempt,
-    client.address,
-  ] as const;
+  const args = [completion, completion.completionTokens, compactSignature(signature), client.address] as const;
   return chain.send(gateway, "complete", args);
 }
 

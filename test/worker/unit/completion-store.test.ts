@@ -26,6 +26,7 @@ const record = (n: number, text: string) => ({
   completion: { jobId: jobId(n), proofHash: hash, promptTokens: 1, completionTokens: 2, completedAt: 7 },
   signature: `0x${"cc".repeat(65)}` as const,
   finishReason: "stop" as const,
+  finishedAt: 1_900_000_000,
 });
 
 let folder: string;

@@ -24,7 +24,7 @@ const JOB: ChainJob = {
   feeBps: 1_000,
   lockedAt: LOCKED_AT,
   deadline: 0,
-  gateway: 1,
+  operator: 1,
   attempt: 0,
   status: ChainStatus.Locked,
 };
@@ -43,7 +43,15 @@ const completion = {
   completionTokens: 1,
   completedAt: LOCKED_AT + 10,
 } as const;
-const finished: OpenJob = { papers, head: { version: 1, papers, completion, signature: "0x", finishReason: "stop" } };
+const head = {
+  version: 1,
+  papers,
+  completion,
+  signature: "0x",
+  finishReason: "stop",
+  finishedAt: LOCKED_AT + 10,
+} as const;
+const finished: OpenJob = { papers, head };
 const mine = { ...JOB, status: ChainStatus.Acknowledged, worker: ME, attempt: 2 };
 
 const step = (open: OpenJob, job: Partial<ChainJob>, after: number, selfSettleAfter: number | null = null) =>
