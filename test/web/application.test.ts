@@ -3,7 +3,9 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { accessibilityTests } from "./cases/accessibility.ts";
+import { accountSettingsTests } from "./cases/account-settings.ts";
 import { contractWalletTests } from "./cases/contract-wallet.ts";
+import { equivocationTests } from "./cases/equivocation.ts";
 import { journeyTests } from "./cases/journey.ts";
 import { limitsFormTests } from "./cases/limits-form.ts";
 import { mishapTests } from "./cases/mishaps.ts";
@@ -36,5 +38,8 @@ describe.skipIf(!hasBrowser())("in a browser", { timeout: 120_000 }, () => {
   describe("a stablecoin without permits", () => plainTokenTests(() => ({ stack, browser })));
   describe("a transaction in the wallet", () => replacementTests(() => ({ stack, browser })));
   describe("the form of the limits", () => limitsFormTests(() => ({ stack, browser })));
+  describe("the settings of an account", () => accountSettingsTests(() => ({ stack, browser })));
   describe("for everyone", () => accessibilityTests(() => ({ stack, browser })));
+  // Last: the one worker takes no job any more.
+  describe("a worker that signed two answers", () => equivocationTests(() => ({ stack, browser })));
 });

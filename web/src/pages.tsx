@@ -29,7 +29,7 @@ const router = createBrowserRouter(
         { index: true, element: own("Overview", "See your balance, usage and latest jobs.", <Overview />) },
         { path: "fund", element: own("Fund", "Buy and withdraw credits.", <Fund />) },
         { path: "jobs", element: own("Jobs", "See what each request cost.", <Jobs />) },
-        { path: "settings", element: own("Settings", "Create and revoke your API key.", <Settings />) },
+        { path: "settings", element: own("Settings", "Manage your API key and limit your spending.", <Settings />) },
         { path: "webhooks", element: own("Webhooks", "Have events sent to your server.", <Webhooks />) },
         { path: "webhooks/:id", element: own("Webhook", "See what was sent.", <WebhookPage />) },
         { path: "jobs/:id", element: <JobPage /> },

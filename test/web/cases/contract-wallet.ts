@@ -1,6 +1,7 @@
 /** A person whose wallet is a contract, as multisignature and smart wallets are, in a browser. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { OPERATOR } from "../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../support/chain-reader.ts";
 import type { TestStack } from "../../support/stack.ts";
 import { type ContractWallet, deployContractWallet } from "../support/contract-wallet.ts";
@@ -25,7 +26,7 @@ export function contractWalletTests(given: () => { stack: TestStack; browser: Br
     await visitor.buyFirstCredits();
     expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 30_000 }).toBe("100");
-    expect(await chainReader(stack).account(wallet.account.address)).toMatchObject({ free: 100, escrowed: 0 });
+    expect(await chainReader(stack).account(wallet.account.address)).toMatchObject({ free: 100, operator: OPERATOR });
   });
 
   it("withdraws to where its owner says", async () => {

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { type Address, createTestClient, createWalletClient, type Hex, http, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { DEPLOYER_KEY } from "../../../scripts/local-stack/accounts.ts";
+import { DEPLOYER_KEY, OPERATOR } from "../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../support/chain-reader.ts";
 import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
@@ -35,7 +35,7 @@ export function plainTokenTests(given: () => { stack: TestStack; browser: Browse
     await visitor.buyFirstCredits();
     visitor.wallet.nodeMs = 0;
     expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
-    expect(await chainReader(stack).account(account.address)).toMatchObject({ free: 100, escrowed: 0 });
+    expect(await chainReader(stack).account(account.address)).toMatchObject({ free: 100, operator: OPERATOR });
   });
 
   it("leaves nothing approved", async () => {

@@ -13,6 +13,8 @@ export type AppConfig = {
   docs_url: string;
   origin: string;
   contracts: Record<string, Address>;
+  /** Id of the operator that runs this service. */
+  operator: number;
   minimum_deposit: number;
   development: boolean;
 };
@@ -31,6 +33,12 @@ export type AccountInfo = {
   frozen: boolean;
   daily_limit: number | null;
   spent_today: number;
+  /** The operator that may lock its credits. */
+  operator: number | null;
+  /** The key that must sign each of its jobs. */
+  authorization_key: Address | null;
+  /** Stablecoin units that wait for it. */
+  claimable_units: string;
 };
 
 export type KeyInfo = { key: { hint: string; created_at: string; suspended: boolean } | null };

@@ -1,8 +1,17 @@
-import { type Abi, type AbiEvent, type Address, decodeEventLog, type Hex, toEventSelector } from "viem";
+import { type Abi, type AbiEvent, type Address, decodeEventLog, type Hex, isAddressEqual, toEventSelector } from "viem";
 import { argumentUnit, describeEvent, type Field } from "../../../protocol/audit/describe.ts";
-import { type AnyEvent, type AuditAddresses, decodeLog, jobOfEvent } from "../../../protocol/audit/event-log.ts";
+import {
+  type AnyEvent,
+  type AuditAddresses,
+  decodeLog,
+  eventsOf,
+  isEvent,
+  jobOfEvent,
+} from "../../../protocol/audit/event-log.ts";
 import { protocolGovernorAbi, protocolTimelockAbi, serviceTokenAbi } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
+import { payouts } from "../../../protocol/pricing.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
 import type { ChainLog, ChainTransaction } from "../data/types.ts";
 
 /** Events are decoded here, in the browser, from what the chain says: the service only relays bytes. */
@@ -43,7 +52,24 @@ export function auditAddresses(contracts: Contracts): AuditAddresses {
   };
 }
 
-export function decodeTransaction({ hash, block_number, logs }: ChainTransaction, contracts: Contracts): ShownEvent[] {
+/** The events of each transaction. What a settlement paid whom follows from its job's lock, where that is among them. */
+export function decodeTransactions(
+  transactions: readonly ChainTransaction[],
+  contracts: Contracts,
+): { transaction: ChainTransaction; events: ShownEvent[] }[] {
+  const decoded = transactions.map((transaction) => ({ transaction, events: decodeLogs(transaction, contracts) }));
+  const all = decoded.flatMap(({ events }) => events.flatMap(({ audited }) => audited ?? []));
+  const locks = new Map(eventsOf(all, "escrow", "JobLocked").map(({ args }) => [args.jobId, args]));
+  for (const event of decoded.flatMap(({ events }) => events)) {
+    if (event.audited === null || !isEvent(event.audited, "escrow", "JobSettled")) continue;
+    const { jobId, credits } = event.audited.args;
+    const lock = locks.get(jobId);
+    if (lock !== undefined) event.fields.push(...splitOf(credits, lock));
+  }
+  return decoded;
+}
+
+function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: Contracts): ShownEvent[] {
   const addresses = auditAddresses(contracts);
   const names = namesOf(contracts);
   return logs.map((log) => {
@@ -53,10 +79,76 @@ export function decodeTransaction({ hash, block_number, logs }: ChainTransaction
     const audited = decodeLog({ address, topics, data, ...place }, addresses);
     if (audited === null) return { ...shown, ...decodeGovernance(log, names) };
     const jobId = jobOfEvent(audited);
-    const described = describeEvent(audited);
-    return { ...shown, ...described, name: audited.name, audited, jobId: jobId && toApiJobId(jobId) };
+    const { title, fields } = describeEvent(audited);
+    return {
+      ...shown,
+      title,
+      fields: fields.flatMap(unpacked),
+      name: audited.name,
+      audited,
+      jobId: jobId && toApiJobId(jobId),
+    };
   });
 }
+
+/**
+ * The events of one job out of a batch: its own, the token transfers that follow them, and where it was settled the one transfer to the
+ * treasury, which is for all jobs of the transaction.
+ */
+export function eventsOfJob(events: readonly ShownEvent[], jobId: string, contracts: Contracts): ShownEvent[] {
+  const settled = events.some((event) => event.jobId === jobId && event.name === "JobSettled");
+  const treasury = contracts["ProtocolTreasury"] as Address;
+  let inside = false;
+  return events.filter(({ audited, ...event }) => {
+    if (event.jobId !== null) inside = event.jobId === jobId;
+    else if (event.name !== "Transfer") inside = false;
+    const forAll =
+      audited !== null &&
+      ((isEvent(audited, "stablecoin", "Transfer") && isAddressEqual(audited.args.to, treasury)) ||
+        isEvent(audited, "escrow", "PayoutDeferred"));
+    if (settled && forAll) return event.jobId === null || event.jobId === jobId;
+    return event.jobId === jobId || (inside && event.name === "Transfer");
+  });
+}
+
+/** What the escrow's packed words tell beyond the event's other fields. */
+const WORDS: Record<string, (word: bigint) => Record<string, number>> = {
+  job: (word) => {
+    const { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt } = decodeJobWord(word);
+    return { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt };
+  },
+  account: (word) => {
+    const { free, escrowed } = decodeAccountWord(word);
+    return { free, escrowed };
+  },
+  usage: decodeUsageWord,
+};
+
+/** A packed word as the fields it holds; any other field as it is. */
+function unpacked(field: Field): Field[] {
+  const read = WORDS[field.name];
+  if (field.unit !== "packed word" || read === undefined) return [field];
+  return Object.entries(read(field.value as bigint)).map(([name, value]) => fieldOf(name, "uint40", value));
+}
+
+/** The charge as it was paid out, and what came back of the lock. */
+function splitOf(charged: number, lock: { credits: number; job: bigint }): Field[] {
+  const { workerUnits, feeUnits } = payouts(charged, decodeJobWord(lock.job).feeBps);
+  return [
+    fieldOf("workerUnits", "uint256", workerUnits),
+    fieldOf("feeUnits", "uint256", feeUnits),
+    fieldOf("returned", "uint32", lock.credits - charged),
+  ];
+}
+
+function fieldOf(name: string, type: string, value: number | bigint): Field {
+  const unit = argumentUnit("escrow", type, name) ?? "text";
+  return { name, value, unit, text: unit === "hundredths of a percent" ? `${Number(value) / 100} %` : String(value) };
+}
+
+/** Protocol fee of each job that is locked in these events, hundredths of a percent. */
+export const feesOf = (events: readonly AnyEvent[]): ReadonlyMap<Hex, number> =>
+  new Map(eventsOf(events, "escrow", "JobLocked").map(({ args }) => [args.jobId, decodeJobWord(args.job).feeBps]));
 
 const GOVERNANCE: Record<string, Abi> = {
   ProtocolGovernor: protocolGovernorAbi,
@@ -95,7 +187,14 @@ const LABELS: Record<string, string> = {
   completionTokens: "output tokens",
   returned: "credits returned",
   ruleBefore: "to be ruled before",
-  byGateway: "opened by the gateway",
+  ruleFrom: "no ruling before",
+  byOperator: "opened by the operator",
+  disputeBefore: "can be disputed without a bond before",
+  reserve: "operator's reserve after",
+  held: "held for disputes after",
+  requestHash: "SHA-256 of the request",
+  r: "worker's signature (r)",
+  vs: "worker's signature (vs)",
   sequence: "event number",
 };
 

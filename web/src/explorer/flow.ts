@@ -1,8 +1,10 @@
-import type { Address } from "viem";
-import { isEvent } from "../../../protocol/audit/event-log.ts";
+import type { Address, Hex } from "viem";
+import { type AnyEvent, eventsOf } from "../../../protocol/audit/event-log.ts";
 import { type Flow, moneyFlow, type Place } from "../../../protocol/audit/money-flow.ts";
+import { payoutsAfter } from "../../../protocol/audit/payouts.ts";
 import { UNITS_PER_CREDIT } from "../../../protocol/money.ts";
-import { auditAddresses, type Contracts, type ShownEvent } from "./decode.ts";
+import { units } from "../ui/format.ts";
+import { auditAddresses, type Contracts, feesOf, type ShownEvent } from "./decode.ts";
 
 /** Someone money moves between, as the drawing names them. */
 export type Party = { role: string; address: Address };
@@ -13,26 +15,45 @@ export type Arrow = { from: Party; to: Party; amount: bigint; unit: Flow["unit"]
 /** The money of these events as arrows, in their order. */
 export function arrowsOf(events: readonly ShownEvent[], contracts: Contracts): Arrow[] {
   const audited = events.flatMap((event) => event.audited ?? []);
+  const byTransaction = Map.groupBy(audited, ({ tx }) => tx);
+  return [...byTransaction.values()].flatMap((logs) => arrowsOfTransaction(logs, audited, contracts));
+}
+
+/** `known`: events among which the locks of the jobs are looked for. */
+function arrowsOfTransaction(logs: readonly AnyEvent[], known: readonly AnyEvent[], contracts: Contracts): Arrow[] {
   const escrow = contracts["InferenceEscrow"] as Address;
-  return moneyFlow(audited, auditAddresses(contracts)).map((flow): Arrow => {
-    const settlement = audited.findLast(
-      (event) => event.logIndex < flow.logIndex && isEvent(event, "escrow", "JobSettled"),
-    );
-    const pays = settlement && isEvent(settlement, "escrow", "JobSettled") ? settlement.args : null;
-    const from = partyOf(flow.from, escrow);
-    const to = partyOf(flow.to, escrow);
-    // The payout follows its settlement; its amount tells the worker's share from the fee.
-    const toWorker =
-      pays !== null && from.role === "Escrow" && to.role === "Wallet" && flow.amount === pays.workerUnits;
-    return {
-      from,
-      to: toWorker ? { ...to, role: "Worker" } : to,
-      amount: flow.amount,
-      unit: flow.unit,
+  const settled = eventsOf(logs, "escrow", "JobSettled");
+  const payouts = settled.flatMap((event) => payoutsAfter(event as AnyEvent, logs, escrow));
+  const feeOf = feesOf(known);
+  const paidFor = new Set(payouts.map(({ logIndex }) => logIndex));
+  return moneyFlow(logs, auditAddresses(contracts), known).map((flow): Arrow => {
+    const arrow = {
+      ...flow,
+      from: partyOf(flow.from, escrow),
+      to: partyOf(flow.to, escrow),
       weight: flow.unit === "credits" ? flow.amount * UNITS_PER_CREDIT : flow.amount,
-      why: toWorker ? "paid for the job" : pays !== null && to.role === "Treasury" ? "protocol fee" : flow.why,
     };
+    if (!paidFor.has(flow.logIndex)) return arrow;
+    if (arrow.to.role !== "Treasury") return { ...arrow, to: { ...arrow.to, role: "Worker" }, why: "paid for the job" };
+    return { ...arrow, ...feeArrow(flow.amount, settled, feeOf) };
   });
+}
+
+/** The treasury is paid once for all jobs of a transaction; of that, what these jobs paid where their fee is known. */
+function feeArrow(
+  transferred: bigint,
+  settled: readonly { args: { jobId: Hex; credits: number } }[],
+  feeOf: ReadonlyMap<Hex, number>,
+): Pick<Arrow, "amount" | "weight" | "why"> {
+  const shares = settled.map(({ args }) => BigInt(args.credits) * BigInt(feeOf.get(args.jobId) ?? 0));
+  const known = settled.every(({ args }) => feeOf.has(args.jobId));
+  const share = shares.reduce((sum, one) => sum + one, 0n);
+  if (known && share < transferred) {
+    const why = `protocol fee, within one transfer of ${units(transferred, 6)} USDG for all jobs of the transaction`;
+    return { amount: share, weight: share, why };
+  }
+  const why = settled.length === 1 ? "protocol fee" : `protocol fee of ${settled.length} jobs`;
+  return { amount: transferred, weight: transferred, why };
 }
 
 const ROLES: Record<string, string> = {

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { type Address, getAddress, type Hex } from "viem";
 import type { Field } from "../../../protocol/audit/describe.ts";
+import { isNoJob } from "../../../protocol/audit/event-log.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
 import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, units } from "../ui/format.ts";
+import { useApp } from "../wallet/use-wallet.ts";
 import type { Names } from "./decode.ts";
 
 /** One argument of an event with its unit, as a person reads it. */
@@ -19,6 +21,7 @@ export function Value({ field, names }: { field: Field; names: Names }) {
     case "Unix seconds":
       return <Time seconds={Number(value)} />;
     case "job": {
+      if (isNoJob(value as Hex)) return "none";
       const id = toApiJobId(value as Hex);
       return <Hash value={id} what="job id" to={`/jobs/${id}`} />;
     }
@@ -27,6 +30,7 @@ export function Value({ field, names }: { field: Field; names: Names }) {
     case "address":
       return <Addresses value={value} names={names} />;
     case "number":
+      if (name === "operator") return <Operator id={Number(value)} />;
       return name === "model" ? <ModelName number={Number(value)} /> : text;
     default:
       return text.startsWith("0x") && text.length > 20 ? <Hash value={text} what={name} /> : text;
@@ -45,6 +49,12 @@ function ModelName({ number }: { number: number }) {
   const { data } = useQuery(modelsQuery);
   const name = data?.data.find((model) => model.number === number)?.id;
   return <>{name === undefined ? `number ${number}` : `${name} (${number})`}</>;
+}
+
+function Operator({ id }: { id: number }) {
+  const { operator } = useApp();
+  if (id === 0) return <>none</>;
+  return <>{id === operator ? `${id} (this service)` : id}</>;
 }
 
 function Time({ seconds }: { seconds: number }) {

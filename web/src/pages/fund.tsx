@@ -7,16 +7,17 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Page } from "../ui/page.tsx";
 import { ActionStatus } from "../wallet/action-status.tsx";
 import { ConnectNotice } from "../wallet/connect-notice.tsx";
-import { mintTestTokens } from "../wallet/deposit.ts";
+import { mintTestTokens } from "../wallet/ledger.ts";
+import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { useTokenBalance, useWalletContext } from "../wallet/use-token.ts";
 import { useAction, useApp, useWallet } from "../wallet/use-wallet.ts";
+import { ClaimCard } from "./fund/claim-card.tsx";
 import { DepositCard } from "./fund/deposit-card.tsx";
-import { LimitsCard } from "./fund/limits-card.tsx";
 import { WithdrawCard } from "./fund/withdraw-card.tsx";
 
 const TEST_CREDITS = 10_000;
 
-/** Buying credits, taking them out, and what gateways may lock: all of it the wallet's own transactions. */
+/** Buying credits and taking them out: the wallet's own transactions. */
 export function Fund() {
   const account = useQuery(accountQuery);
   const { connected } = useWallet();
@@ -54,12 +55,13 @@ function Cards({ account }: { account: AccountInfo }) {
           </dd>
         </div>
       </dl>
+      <OperatorNotice account={account} />
       {app.development ? <TestTokens /> : null}
       <div className="columns">
-        <DepositCard balance={balance.data} />
+        <DepositCard account={account} balance={balance.data} />
         <WithdrawCard account={account} />
       </div>
-      <LimitsCard account={account} />
+      <ClaimCard account={account} />
     </>
   );
 }

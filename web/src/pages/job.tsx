@@ -3,7 +3,7 @@ import { useParams } from "react-router";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
-import { decodeTransaction, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
 import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox } from "../explorer/hash-box.tsx";
@@ -14,6 +14,7 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
+import { disputeFacts } from "../wallet/dispute.ts";
 import { useApp } from "../wallet/use-wallet.ts";
 import { DisputeCard } from "./job/dispute-card.tsx";
 import { proofsOf } from "./transaction.tsx";
@@ -24,12 +25,18 @@ export function JobPage() {
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
   const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
+  const { contracts } = useApp();
+  const transactions = decodeTransactions(chain.data?.transactions ?? [], contracts).map((one) => ({
+    ...one,
+    events: eventsOfJob(one.events, id, contracts),
+  }));
+  const audited = transactions.flatMap(({ events }) => events.flatMap((event) => event.audited ?? []));
   return (
     <Page title="Job" about={<Hash value={id} what="job id" full />}>
       {own.data ? <OwnFacts job={own.data} /> : null}
-      {own.data ? <DisputeCard job={own.data} /> : null}
+      {own.data ? <DisputeCard job={own.data} facts={disputeFacts(audited)} /> : null}
       <Loaded query={chain} rows={3} height={120}>
-        {(data) => <OnChain job={data} own={!!own.data} />}
+        {(data) => <OnChain job={data} transactions={transactions} own={!!own.data} />}
       </Loaded>
     </Page>
   );
@@ -65,13 +72,11 @@ function OwnFacts({ job }: { job: Job }) {
   );
 }
 
-function OnChain({ job, own }: { job: ChainJob; own: boolean }) {
+type Transactions = ReturnType<typeof decodeTransactions>;
+
+function OnChain({ job, transactions, own }: { job: ChainJob; transactions: Transactions; own: boolean }) {
   const { contracts } = useApp();
   const names = namesOf(contracts);
-  const transactions = job.transactions.map((transaction) => {
-    const events = eventsOfJob(decodeTransaction(transaction, contracts), job.id);
-    return { transaction, events };
-  });
   const all = transactions.flatMap(({ events }) => events);
   const arrows = arrowsOf(all, contracts);
   const proofs = proofsOf(all);
@@ -108,14 +113,4 @@ function OnChain({ job, own }: { job: ChainJob; own: boolean }) {
       ))}
     </>
   );
-}
-
-/** The events of one job out of a batch: its own, and the token transfers of its settlement, which follow it. */
-function eventsOfJob(events: readonly ShownEvent[], jobId: string): ShownEvent[] {
-  let inside = false;
-  return events.filter((event) => {
-    if (event.jobId !== null) inside = event.jobId === jobId;
-    else if (event.name !== "Transfer") inside = false;
-    return event.jobId === jobId || (inside && event.name === "Transfer");
-  });
 }

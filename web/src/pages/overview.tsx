@@ -7,6 +7,7 @@ import { JobTable } from "../ui/job-table.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Notice, Page } from "../ui/page.tsx";
 import { UsageChart } from "../ui/usage-chart.tsx";
+import { OperatorNotice } from "../wallet/operator-notice.tsx";
 
 const LATEST = 8;
 const DAYS = 30;
@@ -51,8 +52,9 @@ function Balance({ account }: { account: AccountInfo }) {
   }
   return (
     <>
+      <OperatorNotice account={account} />
       {account.frozen ? (
-        <Notice tone="warn" title="Spending is frozen" actions={<Link to="/fund">Change it</Link>}>
+        <Notice tone="warn" title="Spending is frozen" actions={<Link to="/settings">Change it</Link>}>
           <p>New requests are refused until you lift the freeze.</p>
         </Notice>
       ) : null}

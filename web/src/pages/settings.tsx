@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../data/client.ts";
-import { keyQuery } from "../data/queries.ts";
+import { accountQuery, keyQuery } from "../data/queries.ts";
 import type { KeyInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { CopyButton } from "../ui/copy.tsx";
@@ -10,19 +10,36 @@ import { moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Failure, Notice, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
+import { ConnectNotice } from "../wallet/connect-notice.tsx";
 import { tell } from "../wallet/errors.ts";
-import { useApp } from "../wallet/use-wallet.ts";
+import { useApp, useWallet } from "../wallet/use-wallet.ts";
+import { AuthorizationCard } from "./settings/authorization-card.tsx";
+import { LimitsCard } from "./settings/limits-card.tsx";
+import { OperatorCard } from "./settings/operator-card.tsx";
 import { Threshold } from "./settings/threshold.tsx";
 
+/** The API key, what the contract keeps about the wallet's spending, and the low-credit warning. */
 export function Settings() {
   const key = useQuery(keyQuery);
+  const account = useQuery(accountQuery);
+  const { connected } = useWallet();
   return (
     <Page title="Settings">
+      {connected ? null : <ConnectNotice />}
       <Card title="API key">
         <Loaded query={key} rows={2} height={36}>
           {({ key }) => <Key current={key} />}
         </Loaded>
       </Card>
+      <Loaded query={account} rows={3} height={120}>
+        {(data) => (
+          <>
+            <OperatorCard account={data} />
+            <LimitsCard account={data} />
+            <AuthorizationCard account={data} />
+          </>
+        )}
+      </Loaded>
       <Threshold />
     </Page>
   );

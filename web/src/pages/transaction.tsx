@@ -4,7 +4,7 @@ import { isEvent } from "../../../protocol/audit/event-log.ts";
 import { toProofHash } from "../../../protocol/proof-hash.ts";
 import { transactionQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
-import { decodeTransaction, namesOf, type ShownEvent } from "../explorer/decode.ts";
+import { decodeTransactions, namesOf, type ShownEvent } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
 import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox } from "../explorer/hash-box.tsx";
@@ -30,7 +30,7 @@ export function TransactionPage() {
 function Contents({ transaction }: { transaction: ChainTransaction }) {
   const { contracts } = useApp();
   const names = namesOf(contracts);
-  const events = decodeTransaction(transaction, contracts);
+  const events = decodeTransactions([transaction], contracts).flatMap((one) => one.events);
   const arrows = arrowsOf(events, contracts);
   const proofs = proofsOf(events);
   return (

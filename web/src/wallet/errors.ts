@@ -24,16 +24,21 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
   Ledger_ZeroCredits: () => "The amount is zero.",
   Ledger_InvalidReceiver: ([receiver]) =>
     `${receiver} cannot receive a withdrawal: tokens sent to the contracts would be lost. Name another address.`,
-  Ledger_Paused: () => "Deposits are paused by the guardian. Withdrawals work all the same; try depositing later.",
+  Ledger_Paused: () => "Deposits are paused. Withdrawals work all the same; try depositing later.",
+  Ledger_NothingToClaim: () => "Nothing waits for this wallet any more.",
+  Ledger_PayoutRefused: ([receiver]) => `The token refuses to pay ${receiver}. Name another address.`,
+  Operator_Unknown: ([operator]) => `There is no operator ${operator}.`,
   Dispute_SameHash: () => "The hashes are equal: there is nothing to dispute.",
-  Dispute_NotAParty: () => "Only the wallet that paid for the job, or its service, can dispute it.",
+  Dispute_NotAParty: () => "Only the wallet that paid for the job, or its operator, can dispute it.",
+  Dispute_AlreadyJoined: () => "Your wallet has said what it received: it opened this dispute or joined it before.",
   Job_TooLate: ([, deadline]) => `It is too late: the contract's window ended at ${time(deadline)}.`,
   Job_WrongState: () => "The job is in another state by now: reload the page to see which.",
-  Dispute_AlreadyOpened: () => "This job was disputed before; a job can be disputed once.",
+  Dispute_AlreadyOpened: () =>
+    "This job was disputed before. A second dispute is the wallet's own, once, after the job's worker signed two answers.",
   ERC20InsufficientBalance: ([, balance, needed]) =>
     `The wallet holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
   ERC20InsufficientAllowance: ([, allowance, needed]) =>
-    `The contract may take ${usdg(allowance)}, but ${usdg(needed)} are needed. The permit was not accepted: sign it again.`,
+    `The contract may take ${usdg(allowance)}, but ${usdg(needed)} are needed. Permit or approve that amount again.`,
 };
 
 /** Turns whatever a wallet, the chain or the service threw into words. */

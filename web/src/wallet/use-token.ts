@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Address } from "viem";
-import { tokenBalance } from "./deposit.ts";
+import { tokenBalance } from "./ledger.ts";
 import type { Progress } from "./transact.ts";
 import { useApp, useWallet, useWalletConfig } from "./use-wallet.ts";
 

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { OPERATOR } from "../../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../../support/chain-reader.ts";
 import { type Person, PRICE } from "./person.ts";
 
@@ -21,7 +22,11 @@ export function entrySteps(person: Person): void {
     expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
     // The figure follows the message by the time it takes to ask for it.
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
-    expect(await chainReader(person.stack).account(person.account.address)).toMatchObject({ free: 100, escrowed: 0 });
+    expect(await chainReader(person.stack).account(person.account.address)).toMatchObject({
+      free: 100,
+      escrowed: 0,
+      operator: OPERATOR,
+    });
   });
 
   it("creates a key, which the openai SDK uses, and watches the job settle", async () => {

@@ -1,5 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect, it } from "vitest";
+import { OPERATOR } from "../../../../scripts/local-stack/accounts.ts";
 import { chainReader } from "../../../support/chain-reader.ts";
 import { Visitor } from "../../support/visitor.ts";
 import type { Person } from "./person.ts";
@@ -8,7 +9,7 @@ import type { Person } from "./person.ts";
 export function exitSteps(person: Person): void {
   it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {
     const { visitor } = person;
-    await visitor.go("/fund");
+    await visitor.go("/settings");
     await visitor.page.getByLabel("Freeze spending").check();
     await visitor.press("Save on chain");
     await visitor.sees("Limits are in force");
@@ -39,6 +40,7 @@ export function exitSteps(person: Person): void {
     await stranger.page.getByLabel("Transaction hash or job id").fill(person.jobId);
     await stranger.press("Look it up");
     await stranger.sees("Credits locked in escrow for a job");
+    await stranger.sees(`${OPERATOR} (this service)`);
     expect(await stranger.page.getByText("Dispute…").count()).toBe(0);
     await stranger.page.locator("a[href*='/app/tx/']").first().click();
     await stranger.sees("Gas used");

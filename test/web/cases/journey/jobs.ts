@@ -49,23 +49,41 @@ export function jobSteps(person: Person): void {
     await visitor.sees("Dispute opened");
   });
 
-  it("disputes a job with its own wallet, which puts up the bond", async () => {
+  it("adds its own hash to the dispute that the operator opened for it", async () => {
     const { visitor } = person;
-    await visitor.go("/fund");
-    await visitor.press("Deposit");
-    await visitor.sees("Credits added");
+    await visitor.page.getByLabel("The answer as your wallet's owner received it").fill("Something else arrived here.");
+    expect(await visitor.findings()).toEqual([]);
+    visitor.wallet.asked.length = 0;
+    await visitor.press("Join the dispute");
+    await visitor.sees("Your hash is part of the dispute");
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction"]);
+    await visitor.page.locator("code", { hasText: "DisputeJoined" }).waitFor();
+  });
+
+  it("disputes a job with its own wallet: free credits are the bond, and what they lack is bought", async () => {
+    const { visitor } = person;
     const { jobId: disputed } = await person.complete(person.apiKey);
     await visitor.go(`/jobs/${disputed}`);
     await visitor.page.locator(".badge", { hasText: "settled" }).first().waitFor();
     // From here on no job of the account holds credits.
-    const before = await chainReader(person.stack).account(person.account.address);
+    const chain = chainReader(person.stack);
+    const [before, held] = [await chain.account(person.account.address), await chain.held(person.account.address)];
+    expect(before.free).toBeLessThan(100);
+    visitor.wallet.asked.length = 0;
     await visitor.press("Dispute…");
     await visitor.page.getByLabel("The whole answer as you received it").fill("Nothing like it arrived.");
     await visitor.press("Dispute with my wallet");
     await visitor.sees("The dispute is open");
     await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
-    const after = await chainReader(person.stack).account(person.account.address);
-    expect([before.free - after.free, after.escrowed - before.escrowed]).toEqual([100, 100]);
+    // An allowance for the missing credits, and the dispute.
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
+    const after = await chain.account(person.account.address);
+    expect([after.free, after.escrowed - before.escrowed]).toEqual([0, 100]);
+    expect(held - (await chain.held(person.account.address))).toBe(BigInt(100 - before.free) * 10_000n);
+    expect(await chain.allowance(person.account.address)).toBe(0n);
+    await visitor.go("/fund");
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
   });
 
   it("is led to the block explorer that the service names", async () => {

@@ -1,11 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import type { AccountInfo } from "../../data/types.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Button, Field } from "../../ui/controls.tsx";
 import { count, usdg } from "../../ui/format.ts";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { deposit } from "../../wallet/deposit.ts";
+import { deposit } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useApp, useWallet } from "../../wallet/use-wallet.ts";
 
@@ -13,7 +14,7 @@ import { useAction, useApp, useWallet } from "../../wallet/use-wallet.ts";
 const MOST = 1_000_000_000;
 
 /** Buys credits with a permit and one transaction. `balance`: token units in the wallet, where known. */
-export function DepositCard({ balance }: { balance: bigint | undefined }) {
+export function DepositCard({ account, balance }: { account: AccountInfo; balance: bigint | undefined }) {
   const app = useApp();
   const cache = useQueryClient();
   const context = useWalletContext();
@@ -23,6 +24,9 @@ export function DepositCard({ balance }: { balance: bigint | undefined }) {
   const affordable = balance === undefined ? undefined : Number(balance / 10_000n);
   const { value, error } = readCredits(text, { least: app.minimum_deposit, most: MOST });
   const tooMuch = value !== null && affordable !== undefined && value > affordable;
+
+  const switches = account.has_account && account.operator !== app.operator;
+  const costs = (credits: number) => `Costs ${usdg(credits)}: one signature, then one transaction.`;
 
   const submit = async () => {
     if (value === null) return;
@@ -51,7 +55,7 @@ export function DepositCard({ balance }: { balance: bigint | undefined }) {
               ? `At least ${app.minimum_deposit}.`
               : affordable === 0
                 ? "Your wallet holds no USDG yet."
-                : `Costs ${usdg(value)}: one signature, then one transaction.`
+                : `${costs(value)}${switches ? " It also chooses this service." : ""}`
           }
         />
         <Button type="submit" kind="primary" busy={busy} disabled={value === null || tooMuch || !connected}>

@@ -7,7 +7,7 @@ import { Button, Field } from "../../ui/controls.tsx";
 import { count, usdg } from "../../ui/format.ts";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { withdraw } from "../../wallet/deposit.ts";
+import { withdraw } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 

@@ -1,14 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Hex } from "viem";
+import { toProofHash } from "../../../../protocol/proof-hash.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
+import { moment } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
-import { BOND, openDispute } from "../../wallet/dispute.ts";
+import { BOND, type DisputeFacts, joinDispute, type OpenDispute, openDispute } from "../../wallet/dispute.ts";
 import { tell } from "../../wallet/errors.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
@@ -25,8 +27,10 @@ type Opened = {
 /** States in which a dispute makes sense; the service says whether there is still time. */
 const DISPUTABLE = new Set(["settling", "settled"]);
 
+const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
+
 /** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. */
-export function DisputeCard({ job }: { job: Job }) {
+export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
   const [hash, setHash] = useState<string | null>(null);
@@ -39,23 +43,20 @@ export function DisputeCard({ job }: { job: Job }) {
   const { connected } = useWallet();
   const { state, busy, run } = useAction();
   const byWallet = async (received: string) => {
-    if (await run((onProgress) => openDispute(context(onProgress), job.id, received))) await cache.invalidateQueries();
+    if (await run((onProgress) => openDispute(context(onProgress), facts, received))) await cache.invalidateQueries();
   };
   const opened = dispute.data?.dispute_opened === true || state.step === "done";
   const untouched = dispute.data === undefined && state.step === "idle";
-  if (job.status === "disputed" && untouched) {
-    return (
-      <Notice tone="warn" title="This job is disputed">
-        <p>The panel rules within 24 hours of the dispute; without a ruling you get the protocol fee back.</p>
-      </Notice>
-    );
-  }
+  if (job.status === "disputed" && untouched) return <Disputed dispute={facts.open} />;
   if (!DISPUTABLE.has(job.status) && untouched) return null;
+  const { freeBefore } = facts;
   if (!open) {
     return (
       <div className="row">
         <p className="hint">
-          Received another text than the worker signed? You can dispute the charge for 60 seconds after the last token.
+          {freeBefore === null
+            ? "Received another text than the worker signed? You can dispute the charge for 60 seconds after the last token."
+            : `The worker signed two different answers: your wallet can dispute the charge without a bond until ${timeOf(freeBefore)}.`}
         </p>
         <Button onClick={() => setOpen(true)}>Dispute…</Button>
       </div>
@@ -65,25 +66,26 @@ export function DisputeCard({ job }: { job: Job }) {
     <Card title="Dispute the charge">
       <AnswerInput label="The whole answer as you received it" onHash={setHash} />
       {hash === null ? null : (
-        <p className="row-start">
-          Its hash: <Hash value={hash} what="hash of the text" />
+        <HashOf hash={hash}>
           {hash === job.on_chain.proof_hash
             ? " equals the proof: there is nothing to dispute."
             : " differs from the proof."}
-        </p>
+        </HashOf>
       )}
       <div className="actions">
-        <Button
-          kind="danger"
-          busy={dispute.isPending}
-          disabled={hash === null || opened || busy}
-          onClick={() => dispute.mutate(hash as string)}
-        >
-          Open the dispute
-        </Button>
+        {freeBefore === null ? (
+          <Button
+            kind="danger"
+            busy={dispute.isPending}
+            disabled={hash === null || opened || busy}
+            onClick={() => dispute.mutate(hash as string)}
+          >
+            Open the dispute
+          </Button>
+        ) : null}
         <Button
           busy={busy}
-          disabled={hash === null || opened || dispute.isPending || !connected}
+          disabled={hash === null || opened || dispute.isPending || !connected || facts.signed === null}
           onClick={() => void byWallet(hash as string)}
         >
           Dispute with my wallet
@@ -91,12 +93,73 @@ export function DisputeCard({ job }: { job: Job }) {
         <Button onClick={() => setOpen(false)}>Not now</Button>
       </div>
       <p className="hint">
-        The service opens it for you at no cost. Your wallet can do the same without the service: it puts up {BOND}{" "}
-        credits, which come back unless the dispute is rejected.
+        {freeBefore === null
+          ? `The service opens it for you at no cost. Your wallet can do the same without the service: it puts up ${BOND} credits, which come back unless the dispute is rejected. Credits that you lack for it are bought with your wallet's USDG.`
+          : "It costs your wallet no bond, because the worker signed two different answers."}
       </p>
       <ActionStatus state={state} done="The dispute is open" />
       {dispute.data ? <Outcome result={dispute.data} /> : null}
       {dispute.error ? <Failure told={disputeFailure(dispute.error)} /> : null}
+      {opened && facts.open !== null ? <Join dispute={facts.open} /> : null}
+    </Card>
+  );
+}
+
+const HashOf = ({ hash, children }: { hash: string; children?: ReactNode }) => (
+  <p className="row-start">
+    Its hash: <Hash value={hash} what="hash of the text" />
+    {children}
+  </p>
+);
+
+/** A dispute that was open when the page was opened. */
+function Disputed({ dispute }: { dispute: OpenDispute | null }) {
+  return (
+    <>
+      <Notice tone="warn" title="This job is disputed">
+        <p>
+          {dispute === null
+            ? "The panel rules within 24 hours of the dispute"
+            : `${dispute.byOperator ? "The operator" : "Your wallet"} opened the dispute; the panel rules before ${timeOf(dispute.ruleBefore)}`}
+          ; without a ruling you get the protocol fee back.
+        </p>
+      </Notice>
+      {dispute === null ? null : <Join dispute={dispute} />}
+    </>
+  );
+}
+
+/** Adds the wallet's own hash to a dispute that its operator opened, while the panel may not rule yet. */
+function Join({ dispute }: { dispute: OpenDispute }) {
+  const cache = useQueryClient();
+  const context = useWalletContext();
+  const { connected } = useWallet();
+  const { state, busy, run } = useAction();
+  const [hash, setHash] = useState<string | null>(null);
+  const { byOperator, joined, ruleFrom, receivedHash } = dispute;
+  const possible = byOperator && !joined && ruleFrom * 1_000 > Date.now();
+  if (!possible && state.step === "idle") return null;
+  const join = async (received: string) => {
+    if (await run((onProgress) => joinDispute(context(onProgress), dispute, received))) await cache.invalidateQueries();
+  };
+  return (
+    <Card title="Say what you received">
+      <p>
+        The operator says that you received <Hash value={toProofHash(receivedHash)} what="hash of the dispute" />. Until{" "}
+        {timeOf(ruleFrom)} your wallet can add its own hash to the dispute, once and without a bond; the arbiters see
+        both.
+      </p>
+      <AnswerInput label="The answer as your wallet's owner received it" onHash={setHash} />
+      {hash === null ? null : <HashOf hash={hash} />}
+      <Button
+        kind="primary"
+        busy={busy}
+        disabled={hash === null || joined || !connected}
+        onClick={() => void join(hash as string)}
+      >
+        Join the dispute
+      </Button>
+      <ActionStatus state={state} done="Your hash is part of the dispute" />
     </Card>
   );
 }

@@ -5,7 +5,7 @@ import { readCredits } from "../../ui/amount.ts";
 import { Button, Field, Switch } from "../../ui/controls.tsx";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { setLimits } from "../../wallet/deposit.ts";
+import { setLimits } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
@@ -26,7 +26,7 @@ function unsaved(edits: Partial<Form>, saved: Form): Partial<Form> {
   return Object.fromEntries(left);
 }
 
-/** What gateways may lock of this wallet's credits. On chain, so that it binds even a stolen gateway key. */
+/** How much of this wallet's credits its operator may lock. On chain, so that it binds even a stolen gateway key. */
 export function LimitsCard({ account }: { account: AccountInfo }) {
   const cache = useQueryClient();
   const context = useWalletContext();

@@ -1,4 +1,4 @@
-import type { Address, Hex } from "viem";
+import { type Address, type Hex, zeroAddress } from "viem";
 import { readContract } from "wagmi/actions";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { toUnits } from "../../../protocol/money.ts";
@@ -21,7 +21,10 @@ export const escrowOf = (app: AppConfig) =>
 const tokenOf = (app: AppConfig) =>
   ({ address: app.contracts["Stablecoin"] as Address, abi: testStablecoinAbi }) as const;
 
-/** Buys credits: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits approves first, in a second one. */
+/**
+ * Buys credits and chooses this service's operator: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits
+ * approves first, in a second one.
+ */
 export async function deposit(context: ContractContext, credits: number): Promise<Hex> {
   const { wallet, app, account, onProgress } = context;
   await readyWallet(wallet, account);
@@ -32,15 +35,20 @@ export async function deposit(context: ContractContext, credits: number): Promis
   );
   if (signed === null) {
     await approve(context, toUnits(credits));
-    const call = { ...escrowOf(app), functionName: "deposit", args: [credits] };
+    const call = { ...escrowOf(app), functionName: "deposit", args: [credits, app.operator] };
     return await transact(wallet, account, call, onProgress, "Confirm the deposit in your wallet (2 of 2)");
   }
   const { deadline, v, r, s } = signed;
-  const call = { ...escrowOf(app), functionName: "depositWithPermit", args: [credits, deadline, v, r, s] };
+  const call = {
+    ...escrowOf(app),
+    functionName: "depositWithPermit",
+    args: [credits, app.operator, deadline, v, r, s],
+  };
   return await transact(wallet, account, call, onProgress, "Confirm the deposit in your wallet (2 of 2)");
 }
 
-async function approve({ wallet, app, account, onProgress }: ContractContext, value: bigint): Promise<void> {
+/** Lets the escrow take `value` token units. The first of two transactions. */
+export async function approve({ wallet, app, account, onProgress }: ContractContext, value: bigint): Promise<void> {
   const args = [escrowOf(app).address, value];
   const call = { ...tokenOf(app), functionName: "approve", args };
   // An approval that is mined is half of the way: the person is told of the end only.
@@ -56,6 +64,29 @@ export function withdraw(
   receiver: Address,
 ): Promise<Hex> {
   const call = { ...escrowOf(app), functionName: "withdraw", args: [credits, receiver] };
+  return transact(wallet, account, call, onProgress);
+}
+
+/** Pays what waits for the wallet to `receiver`. */
+export function claimTo({ wallet, app, account, onProgress }: ContractContext, receiver: Address): Promise<Hex> {
+  return transact(wallet, account, { ...escrowOf(app), functionName: "claimTo", args: [receiver] }, onProgress);
+}
+
+/** Chooses the operator that may lock the wallet's credits; null for none. */
+export function chooseOperator(
+  { wallet, app, account, onProgress }: ContractContext,
+  operator: number | null,
+): Promise<Hex> {
+  const call = { ...escrowOf(app), functionName: "chooseOperator", args: [operator ?? 0] };
+  return transact(wallet, account, call, onProgress);
+}
+
+/** Sets the key that must sign each of the wallet's jobs; null for none. */
+export function setAuthorizationKey(
+  { wallet, app, account, onProgress }: ContractContext,
+  key: Address | null,
+): Promise<Hex> {
+  const call = { ...escrowOf(app), functionName: "setAuthorizationKey", args: [key ?? zeroAddress] };
   return transact(wallet, account, call, onProgress);
 }
 
@@ -77,3 +108,7 @@ export function mintTestTokens({ wallet, app, account, onProgress }: ContractCon
 /** Token units the wallet holds. */
 export const tokenBalance = (wallet: WalletConfig, app: AppConfig, account: Address): Promise<bigint> =>
   readContract(wallet, { ...tokenOf(app), functionName: "balanceOf", args: [account] });
+
+/** Token units that the escrow may take from the wallet. */
+export const tokenAllowance = (wallet: WalletConfig, app: AppConfig, account: Address): Promise<bigint> =>
+  readContract(wallet, { ...tokenOf(app), functionName: "allowance", args: [account, escrowOf(app).address] });

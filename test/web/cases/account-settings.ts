@@ -1,0 +1,84 @@
+/** What the contract keeps about a wallet's spending besides its limits: its operator and its authorization key. */
+import type { Browser } from "playwright-core";
+import { type Address, createPublicClient, createWalletClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { DEPLOYER_KEY, OPERATOR } from "../../../scripts/local-stack/accounts.ts";
+import { provideTokens } from "../../../scripts/local-stack/funding.ts";
+import { chainReader } from "../../support/chain-reader.ts";
+import { mined } from "../../support/mined.ts";
+import type { TestStack } from "../../support/stack.ts";
+import { Visitor } from "../support/visitor.ts";
+
+export function accountSettingsTests(given: () => { stack: TestStack; browser: Browser }): void {
+  const account = privateKeyToAccount(generatePrivateKey());
+  let stack: TestStack;
+  let visitor: Visitor;
+  const stored = () => chainReader(stack).account(account.address);
+
+  beforeAll(async () => {
+    ({ stack } = given());
+    await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 300 });
+    // Bought elsewhere, for no operator.
+    const transport = http(stack.info.rpc_url);
+    const hash = await createWalletClient({ account, transport }).writeContract({
+      address: stack.info.contracts["InferenceEscrow"] as Address,
+      abi: inferenceEscrowAbi,
+      functionName: "deposit",
+      args: [100, 0],
+      chain: null,
+    });
+    await mined(createPublicClient({ transport }), hash);
+    visitor = await Visitor.open(given().browser, stack, account);
+    await visitor.signIn();
+  });
+  afterAll(() => visitor?.close());
+
+  it("says that no service is chosen, and chooses this one", async () => {
+    await visitor.go("/");
+    await visitor.sees("Your account has chosen no service");
+    await visitor.sees(/refuses your requests until you choose it/);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.press("Choose this service");
+    await visitor.sees("This service is chosen");
+    await visitor.page.getByText("Your account has chosen no service").waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ operator: OPERATOR });
+  });
+
+  it("leaves the operator, and comes back with a deposit", async () => {
+    await visitor.go("/settings");
+    await visitor.press("Choose none");
+    await visitor.sees("None is chosen.");
+    expect(await stored()).toMatchObject({ operator: 0 });
+    await visitor.go("/fund");
+    await visitor.sees(/It also chooses this service/);
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
+    await visitor.page.getByText("Your account has chosen no service").waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ operator: OPERATOR });
+  });
+
+  it("sets an authorization key and removes it", async () => {
+    const key = privateKeyToAccount(generatePrivateKey()).address;
+    const current = () =>
+      chainReader(stack).client.readContract({
+        address: stack.info.contracts["InferenceEscrow"] as Address,
+        abi: inferenceEscrowAbi,
+        functionName: "authorizationKeyOf",
+        args: [account.address],
+      });
+    await visitor.go("/settings");
+    const input = visitor.page.getByLabel("Address of the key");
+    await input.fill(key.toLowerCase().replace("0x", ""));
+    await visitor.sees("Not an address");
+    await input.fill(key);
+    await visitor.press("Set the key");
+    await visitor.sees("The key is in force");
+    await visitor.sees("In force:");
+    expect(await current()).toBe(key);
+    await visitor.press("Remove the key");
+    await visitor.sees("No key is needed any more");
+    expect(Number(await current())).toBe(0);
+  });
+}

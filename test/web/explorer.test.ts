@@ -1,0 +1,136 @@
+/** The explorer's reading of a batch: whose money each transfer is, by what the events alone say. */
+import { type Abi, type Address, encodeAbiParameters, encodeEventTopics, erc20Abi, getAddress, type Hex } from "viem";
+import { describe, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { ChainLog, ChainTransaction } from "../../web/src/data/types.ts";
+import { decodeTransactions, eventsOfJob } from "../../web/src/explorer/decode.ts";
+import { arrowsOf } from "../../web/src/explorer/flow.ts";
+
+const at = (byte: string): Address => getAddress(`0x${byte.repeat(20)}`);
+const [ESCROW, TREASURY, STABLECOIN, WALLET, WORKER] = ["e5", "7e", "5c", "aa", "b0"].map(at) as [
+  Address,
+  Address,
+  Address,
+  Address,
+  Address,
+];
+const CONTRACTS = {
+  InferenceEscrow: ESCROW,
+  ProtocolTreasury: TREASURY,
+  Stablecoin: STABLECOIN,
+  ModelCatalog: at("ca"),
+  WorkerRegistry: at("4e"),
+  ArbitrationPanel: at("9a"),
+  ServiceToken: at("5e"),
+};
+const HASH = `0x${"ab".repeat(32)}` as Hex;
+const jobs = [newJobId(), newJobId()] as const;
+
+/** A log as the node returns it. */
+function log(index: number, address: Address, abi: Abi, eventName: string, args: Record<string, unknown>): ChainLog {
+  const event = abi.find((item) => item.type === "event" && item.name === eventName);
+  if (event?.type !== "event") throw new Error(`no event ${eventName}`);
+  const rest = event.inputs.filter(({ indexed }) => !indexed);
+  const data = encodeAbiParameters(
+    rest,
+    rest.map(({ name }) => args[name ?? ""]),
+  );
+  const topics = encodeEventTopics({ abi, eventName, args } as never) as Hex[];
+  return { address, topics, data, log_index: index };
+}
+
+const transfer = (index: number, to: Address, value: bigint) =>
+  log(index, STABLECOIN, erc20Abi, "Transfer", { from: ESCROW, to, value });
+/** A job of model 5 for operator 3, at 8 and 4 credits and a fee of 10 %; its account has 900 free credits. */
+const locked = (index: number, jobId: Hex) => {
+  const job = (3n << 232n) | (1_000n << 144n) | (5n << 128n) | (4n << 112n) | (8n << 96n) | (16n << 64n);
+  return log(index, ESCROW, inferenceEscrowAbi, "JobLocked", {
+    jobId,
+    wallet: WALLET,
+    tier: 1,
+    credits: 16,
+    job,
+    account: 900n << 32n,
+  });
+};
+const settled = (index: number, jobId: Hex) =>
+  log(index, ESCROW, inferenceEscrowAbi, "JobSettled", {
+    jobId,
+    wallet: WALLET,
+    worker: WORKER,
+    proofHash: HASH,
+    credits: 12,
+    usage: (1_700_000_000n << 96n) | (3_000n << 64n) | (3_100n << 32n) | 7n,
+    r: HASH,
+    vs: HASH,
+    account: 904n << 32n,
+  });
+const transaction = (hash: string, block: number, logs: ChainLog[]): ChainTransaction => ({
+  hash: `0x${hash.repeat(32)}`,
+  status: "success",
+  from: at("61"),
+  to: ESCROW,
+  block_number: block,
+  timestamp: 1_700_000_000,
+  gas_used: 1,
+  logs,
+});
+
+const locks = transaction("01", 1, [locked(0, jobs[0]), locked(1, jobs[1])]);
+// 12 credits each: 108,000 units for the worker; the treasury has 12,000 of each at the end.
+const settlements = transaction("02", 2, [
+  settled(0, jobs[0]),
+  transfer(1, WORKER, 108_000n),
+  settled(2, jobs[1]),
+  transfer(3, WORKER, 108_000n),
+  transfer(4, TREASURY, 24_000n),
+]);
+
+const tokens = (arrows: ReturnType<typeof arrowsOf>) =>
+  arrows.filter(({ unit }) => unit !== "credits").map(({ to, amount, why }) => [to.role, amount, why]);
+
+describe("a batch of two settlements", () => {
+  it("on the transaction's page: both payouts, and one transfer to the treasury for both", () => {
+    const events = decodeTransactions([settlements], CONTRACTS).flatMap((one) => one.events);
+    expect(tokens(arrowsOf(events, CONTRACTS))).toEqual([
+      ["Worker", 108_000n, "paid for the job"],
+      ["Worker", 108_000n, "paid for the job"],
+      ["Treasury", 24_000n, "protocol fee of 2 jobs"],
+    ]);
+  });
+
+  it.each(jobs)("on the page of job %s: its own payout, and its share of the treasury's transfer", (jobId) => {
+    const events = decodeTransactions([locks, settlements], CONTRACTS).flatMap((one) =>
+      eventsOfJob(one.events, toApiJobId(jobId), CONTRACTS),
+    );
+    expect(events.map(({ name }) => name)).toEqual(["JobLocked", "JobSettled", "Transfer", "Transfer"]);
+    const arrows = arrowsOf(events, CONTRACTS);
+    expect(tokens(arrows)).toEqual([
+      ["Worker", 108_000n, "paid for the job"],
+      ["Treasury", 12_000n, "protocol fee, within one transfer of 0.024 USDG for all jobs of the transaction"],
+    ]);
+    expect(arrows.filter(({ unit }) => unit === "credits").map(({ amount, why }) => [amount, why])).toEqual([
+      [16n, "locked for the job"],
+      [12n, "charged"],
+      [4n, "returned: cheaper than the lock"],
+    ]);
+  });
+
+  it("shows the packed words as fields, and the charge split by the fee of the lock", () => {
+    const [lock, settlement] = decodeTransactions([locks, settlements], CONTRACTS).map(({ events }) => events[0]);
+    const shown = (event: typeof lock) =>
+      Object.fromEntries(event?.fields.map(({ name, value }) => [name, value]) ?? []);
+    expect(shown(lock)).toMatchObject({ operator: 3, model: 5, creditsPerRequest: 8, feeBps: 1_000, free: 900 });
+    expect(shown(settlement)).toMatchObject({
+      promptTokens: 7,
+      completionTokens: 3_100,
+      billedTokens: 3_000,
+      completedAt: 1_700_000_000,
+      free: 904,
+      workerUnits: 108_000n,
+      feeUnits: 12_000n,
+      returned: 4,
+    });
+  });
+});
