@@ -3,20 +3,22 @@
  *
  * RPC_URL               node to deploy to
  * DEPLOYMENT_FILE       what is written (protocol/deployment.ts); Ignition's journal lies next to it
- * GATEWAY_ADDRESSES     gateways to add, comma separated
+ * OPERATOR_ADMIN_ADDRESSES  operators to admit, by their admins, comma separated; their numbers from 1 are in this order
  * DEPLOYER_PRIVATE_KEY  pays; on chain id 31337 the development account by default
  * GUARDIAN_ADDRESS      may pause deposits and locks
  * SERVICE_TOKEN_HOLDER_ADDRESS  first holder of the whole SVC supply
  * ARBITER_ADDRESSES     arbiters of disputes, comma separated; ARBITER_QUORUM of them make a ruling (default: a majority)
  * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it
  * FEE_BPS               protocol fee, hundredths of a percent; default 1000
+ * COMPENSATION_CAP      credits that the treasury can be charged on a UTC day; default 20000
  *
- * On chain id 31337 guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set
+ * On chain id 31337 operator, guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set
  * OWNER_ADDRESS         an account instead of the timelock
  * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts)
  * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay
  *
- * The timelock owns everything afterwards, the deployer nothing: every owner and role is read back from the chain.
+ * The timelock owns everything afterwards, the deployer nothing: code, operators, signers, owners and roles are read back from the
+ * chain. A deployment with anything that the settings do not name fails; run again later, the script tells what has changed.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -26,7 +28,8 @@ import { nodeHost, nodeTransport } from "../protocol/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
-import { checkSettings, checkWiring, DeploymentMismatch, unknownGateways } from "./deploy/read-back.ts";
+import { checkSettings, checkWiring, DeploymentMismatch } from "./deploy/read-back.ts";
+import { notAdmitted, wrongRights } from "./deploy/roles.ts";
 
 const log = (line: string): void => console.log(`deploy: ${line}`);
 
@@ -57,7 +60,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
   try {
     const other = await isOtherChain(known, chainId, client);
     if (other !== null) throw new DeploymentMismatch(other);
-    await checkWiring(client, known.contracts);
+    await checkWiring(client, known.contracts, config.settings);
   } catch (error) {
     if (!(error instanceof DeploymentMismatch)) throw error;
     // Where money is real, nothing is deployed a second time over a file that somebody relies on.
@@ -66,9 +69,15 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
     log(`${file} is out of date (${error.message})`);
     return false;
   }
-  const missing = await unknownGateways(client, known.contracts.InferenceEscrow, config.settings.gateways);
+  // Governance and operators may have changed all of this since: it is told, and only what nobody admitted is an error.
+  const changed = await wrongRights(client, known.contracts, BigInt(known.startBlock), config.settings);
+  for (const difference of changed) log(`other than the settings: ${difference}`);
+  const missing = await notAdmitted(client, known.contracts.InferenceEscrow, config.settings.operators);
   if (missing.length > 0)
-    throw new ConfigError(`the escrow does not know ${missing.join(", ")}: its owner must call addGateway`);
+    throw new ConfigError(
+      `${missing.join(", ")} of OPERATOR_ADMIN_ADDRESSES administers no operator. Correct the variable, or have governance admit it: ` +
+        `npm run operator -- operators propose-admit ${missing[0]}`,
+    );
   return true;
 }
 
@@ -85,7 +94,7 @@ async function deploy(
   const attempt = async (): Promise<Deployment> => {
     const mark = await openJournal(journal, client, log);
     const contracts: Contracts = await runModule({ rpcUrl, chainId, journal, config });
-    await checkWiring(client, contracts);
+    await checkWiring(client, contracts, config.settings);
     await checkSettings(client, contracts, config.settings, BigInt(mark.startBlock));
     return { ...mark, contracts };
   };
@@ -112,6 +121,11 @@ function write(file: string, deployment: Deployment): void {
 try {
   await main();
 } catch (error) {
-  console.error(error instanceof ConfigError ? `deploy: ${error.message}` : error);
+  if (error instanceof ConfigError) console.error(`deploy: ${error.message}`);
+  else if (error instanceof DeploymentMismatch)
+    console.error(
+      `deploy: what is on the chain is not what the settings ask for: ${error.message}. No deployment file was written: do not use it.`,
+    );
+  else console.error(error);
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 /**
  * Breaks the contracts on purpose, one line at a time, and says which faults no test noticed.
  *
- *   npm run mutate -- [--file contracts/escrow/Settlement.sol] [--limit 20] [--seed 1] [--timeout 300] [--minutes 30]
+ *   npm run mutate -- [--file contracts/InferenceEscrow.sol] [--limit 20] [--seed 1] [--timeout 300] [--minutes 30]
  *
  * `--file` (repeatable) chooses files, by default all where money moves; `--limit` takes that many mutants, drawn by `--seed`;
  * `--timeout` is seconds a mutant's tests may take (one that runs into it counts as noticed); `--minutes` ends the run early.

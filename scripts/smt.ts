@@ -12,7 +12,7 @@ import { LAUNCH_MODELS } from "../contracts/ignition/launch-models.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const PROOFS = "scripts/smt/PricingProofs.sol";
-const LIBRARY = "contracts/libraries/Pricing.sol";
+const LIBRARY = "contracts/Pricing.sol";
 /** Seconds for one question; on a quiet machine each takes less than one. */
 const PATIENCE = 20;
 const NOT_PROVED = `Not proved here:

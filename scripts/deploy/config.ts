@@ -3,6 +3,7 @@ import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import {
+  DEFAULT_COMPENSATION_CAP,
   DEFAULT_DURATIONS,
   DEFAULT_FEE_BPS,
   DEFAULT_GOVERNANCE,
@@ -19,6 +20,7 @@ const DEV_DEPLOYER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae78
 
 /** Accounts of the same mnemonic in the roles that a real deployment must name. Their keys are public. */
 const DEV_SERVICE_TOKEN_HOLDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"; // third
+const DEV_OPERATOR_ADMIN = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"; // sixth
 const DEV_GUARDIAN = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"; // seventh
 const DEV_ARBITERS: readonly Address[] = [
   "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955", // eighth
@@ -67,8 +69,9 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
     guardian: role(env, "GUARDIAN_ADDRESS", dev ? (owner ?? DEV_GUARDIAN) : null),
     serviceTokenHolder: role(env, "SERVICE_TOKEN_HOLDER_ADDRESS", dev ? DEV_SERVICE_TOKEN_HOLDER : null),
     stablecoin,
-    gateways: addresses(env, "GATEWAY_ADDRESSES", null),
-    feeBps: feeBps(env),
+    operators: addresses(env, "OPERATOR_ADMIN_ADDRESSES", dev ? [DEV_OPERATOR_ADMIN] : null),
+    feeBps: wholeNumber(env, "FEE_BPS", DEFAULT_FEE_BPS, 2_000),
+    compensationCap: wholeNumber(env, "COMPENSATION_CAP", DEFAULT_COMPENSATION_CAP, 1_000_000),
     minimumStake: DEFAULT_MINIMUM_STAKE,
     slashAmount: DEFAULT_SLASH_AMOUNT,
     arbiters,
@@ -120,12 +123,12 @@ function arbiterQuorum(env: Env, arbiters: number): number {
   return quorum;
 }
 
-function feeBps(env: Env): number {
-  const text = env["FEE_BPS"];
-  if (!text) return DEFAULT_FEE_BPS;
-  // The contract has the same cap; here the error says which variable to change.
-  if (!/^\d+$/.test(text) || Number(text) > 2_000)
-    throw new ConfigError("FEE_BPS must be a whole number from 0 to 2000");
+/** The contract has the same bound; here the error says which variable to change. */
+function wholeNumber(env: Env, name: string, fallback: number, most: number): number {
+  const text = env[name];
+  if (!text) return fallback;
+  if (!/^\d+$/.test(text) || Number(text) > most)
+    throw new ConfigError(`${name}=${text} must be a whole number from 0 to ${most}`);
   return Number(text);
 }
 

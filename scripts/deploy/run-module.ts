@@ -13,6 +13,7 @@ import {
   createPublicClient,
   getAddress,
   type Hex,
+  hexToString,
   RpcRequestError,
   type TransactionSerializable,
 } from "viem";
@@ -46,7 +47,7 @@ export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun)
     config: chainId === DEV_CHAIN_ID ? { blockPollingInterval: 20, requiredConfirmations: 1 } : {},
   });
   if (result.type !== DeploymentResultType.SUCCESSFUL_DEPLOYMENT)
-    throw new Error(errorDeploymentResultToExceptionMessage(result));
+    throw new Error(withNames(errorDeploymentResultToExceptionMessage(result)));
   const address = ({ id }: { id: string }): Address => getAddress(result.contracts[id]?.address ?? "");
   const { results } = module;
   return {
@@ -61,6 +62,13 @@ export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun)
     ServiceToken: address(results.serviceToken),
     Stablecoin: address(results.stablecoin),
   };
+}
+
+/** Errors tell a window's name as 32 bytes: shown as text. */
+function withNames(message: string): string {
+  return message.replace(/"(0x(?=[0-9a-f]{64}")(?:[2-7][0-9a-f])+(?:00)+)"/g, (_, name: Hex) =>
+    JSON.stringify(hexToString(name, { size: 32 })),
+  );
 }
 
 /** A transaction as Ignition describes it: its quantities are hexadecimal. */

@@ -27,6 +27,8 @@ export type StackOptions = {
   blockTime?: number;
   /** Shorter contract windows, passed to the deployment as DEPLOY_WINDOWS. */
   windows?: Record<string, number>;
+  /** Keys of further gateways, which the operator's admin adds beside the stack's own. */
+  gatewayKeys?: readonly `0x${string}`[];
   /** A database of one's own instead of the local one. */
   databaseUrl?: string;
   /** More environment for single parts. */

@@ -48,17 +48,23 @@ const OPERATORS: readonly Operator[] = [
   {
     name: "removed write",
     apply: (line) =>
-      /^\s*(_?state\.|account = |job = |worker\.|wallet|escrow = )[^=]*=[^=].*;$/.test(line) ? [""] : [],
+      /^\s*(_?state\.|account = |job = |worker\.|wallet|escrow = |o\.|c\.|config\.|dispute\.)[^=]*=[^=].*;$/.test(line)
+        ? [""]
+        : [],
   },
   {
     name: "removed call",
     apply: (line) =>
-      /^\s*(_?state\.\w+\(|_require\w*\(|_check\w*\(|STAKE_TOKEN\.|TOKEN\.|IDisputes\().*\);$/.test(line) ? [""] : [],
+      /^\s*(_?state\.\w+\(|_require\w*\(|_check\w*\(|_atLeast\(|_grant\(|_count\(|STAKE_TOKEN\.|TOKEN\.).*\);$/.test(
+        line,
+      )
+        ? [""]
+        : [],
   },
   { name: "removed status", apply: each(/\.to\([\w.]+\)/, () => "") },
   {
     name: "removed modifier",
-    apply: each(/ (nonReentrant|onlyOwner|onlyGuardianOrOwner|onlyWorkerOwner\(\w+\))/, () => ""),
+    apply: each(/ (nonReentrant|onlyOwner|onlyOperatorAdmin\(\w+\)|onlyWorkerOwner\(\w+\))/, () => ""),
   },
 ];
 

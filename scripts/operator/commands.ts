@@ -1,11 +1,13 @@
 /** Every command of the operator, by its words. */
 import type { Operator, Output } from "./context.ts";
-import { expireDispute, listDisputes, voteDispute } from "./disputes.ts";
-import { disableGateway, listGateways, proposeGateway, setPaused } from "./gateways.ts";
+import { expireDispute, listDisputes, rejectDisputes, voteDispute } from "./disputes.ts";
 import { createKey, listKeys, revokeKey, suspendKey } from "./keys.ts";
 import { listModels, proposeModel, proposePrices, proposeRetirement } from "./models.ts";
+import { listOperators, proposeOperator, proposeStart, setPaused, stopOperator } from "./operators.ts";
 import { carryOut, delegate, listProposals, voteProposal } from "./proposals.ts";
-import { collectDebt, proposeFee, proposePayment, showTreasury } from "./treasury.ts";
+import { announceReserve, fundReserve, withdrawReserve } from "./reserve.ts";
+import { consentAsSigner, rotateSigners } from "./signers.ts";
+import { collectDebt, proposeCap, proposeFee, proposePayment, showTreasury } from "./treasury.ts";
 import { listWorkers, registerWorkers } from "./workers.ts";
 
 export type Command = {
@@ -38,14 +40,35 @@ export const COMMANDS: readonly Command[] = [
     database: true,
     run: (o, a) => suspendKey(o, a, false),
   },
-  { usage: "gateways list", does: "gateways, their right to lock and their gas", run: listGateways },
-  { usage: "gateways propose-add <address>", does: "vote: a new gateway", run: (o, a) => proposeGateway(o, a, "add") },
+  { usage: "operators list", does: "operators with their admins, signers, gas and reserves", run: listOperators },
+  { usage: "operators propose-admit <admin>", does: "vote: a new operator", run: proposeOperator },
+  { usage: "operators stop <operator>", does: "guardian: takes the right to lock, at once", run: stopOperator },
+  { usage: "operators propose-start <operator>", does: "vote: gives the right to lock back", run: proposeStart },
   {
-    usage: "gateways propose-enable <address>",
-    does: "vote: gives the right to lock back",
-    run: (o, a) => proposeGateway(o, a, "enable"),
+    usage: "signers consent <operator>",
+    does: "a gateway's key agrees to sign for the operator; sends nothing",
+    run: consentAsSigner,
   },
-  { usage: "gateways disable <address>", does: "guardian: takes the right to lock, at once", run: disableGateway },
+  {
+    usage: "signers rotate <operator> [--add KEY:CONSENT,…] [--remove KEY,…]",
+    does: "operator's admin: adds and removes gateways' keys, at once",
+    run: rotateSigners,
+  },
+  {
+    usage: "reserve fund <operator> <credits>",
+    does: "buys credits for an operator's reserve; anyone can",
+    run: fundReserve,
+  },
+  {
+    usage: "reserve announce <operator> <credits>",
+    does: "operator's admin: announces a withdrawal; 0 takes it back",
+    run: announceReserve,
+  },
+  {
+    usage: "reserve withdraw <operator> <receiver>",
+    does: "operator's admin: withdraws what is due",
+    run: withdrawReserve,
+  },
   { usage: "models list", does: "the catalog, with announced prices and ends", run: listModels },
   {
     usage: "models propose-add <id> --parameters P --owned-by O --tier T --per-request N --per-1k N --context-window N",
@@ -81,6 +104,7 @@ export const COMMANDS: readonly Command[] = [
   { usage: "treasury collect <job id>", does: "has a debt paid; anyone can", run: collectDebt },
   { usage: "treasury propose-pay stablecoin|svc <receiver> <units>", does: "vote: pays out", run: proposePayment },
   { usage: "treasury propose-fee <bps>", does: "vote: announces the protocol fee", run: proposeFee },
+  { usage: "treasury propose-cap <credits>", does: "vote: what compensations may cost a day", run: proposeCap },
   {
     usage: "protocol pause",
     does: "guardian: stops deposits and locks, never an exit",
@@ -93,6 +117,7 @@ export const COMMANDS: readonly Command[] = [
     does: "arbiter: votes",
     run: voteDispute,
   },
+  { usage: "disputes reject <job id>…", does: "arbiter: rejects several at once, all or none", run: rejectDisputes },
   { usage: "disputes expire <job id>", does: "ends one that the arbiters left; anyone can", run: expireDispute },
 ];
 
@@ -112,7 +137,8 @@ SVC holders vote on and anyone queues and executes (proposals …). Commands on 
   --json   the result as JSON
   --yes    send the transaction
 
-  OPERATOR_PRIVATE_KEY             signs: the guardian's, an arbiter's, an SVC holder's or a worker owner's key, as the command needs
+  OPERATOR_PRIVATE_KEY             signs: the guardian's, an arbiter's, an SVC holder's, an operator's admin's, a gateway's or a worker owner's
+                                   key, as the command needs
   DATA_DIR                         a local stack's folder (default .data), or instead of it:
   DEPLOYMENT_FILE, RPC_URL, DATABASE_URL   as the gateway has them
 

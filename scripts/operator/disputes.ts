@@ -5,20 +5,28 @@ import { positional, readChoice, readJobId } from "./arguments.ts";
 import type { Operator, Output } from "./context.ts";
 import { submit } from "./transactions.ts";
 
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
 /** Rulings as an arbiter names them, in the order of `Ruling` from 1. */
 const RULINGS = ["worker-at-fault", "gateway-at-fault", "rejected"] as const;
 
-/** Disputes that nobody ended yet, with the votes so far and the time that is left. */
+/** Disputes that nobody ended yet: who says what, the votes so far, and when votes count. */
 export async function listDisputes(operator: Operator): Promise<Output> {
   const { escrow, panel } = operator.contracts;
   const head = await operator.client.getBlockNumber({ cacheTime: 0 });
-  const filter = { address: escrow.address, topics: [eventTopic("escrow", "JobDisputed")] };
-  const logs = await operator.logs.read(filter, BigInt(operator.deployment.startBlock), head);
-  const disputed = eventsOf(decodeLogs(logs, operator.addresses), "escrow", "JobDisputed");
+  const topics = [[eventTopic("escrow", "JobDisputed"), eventTopic("escrow", "DisputeJoined")]];
+  const filter = { address: escrow.address, topics };
+  const logs = decodeLogs(
+    await operator.logs.read(filter, BigInt(operator.deployment.startBlock), head),
+    operator.addresses,
+  );
+  const joined = new Map(eventsOf(logs, "escrow", "DisputeJoined").map(({ args }) => [args.jobId, args.receivedHash]));
+  // A job can be disputed again after its worker equivocated: the last dispute is the open one.
+  const disputed = new Map(eventsOf(logs, "escrow", "JobDisputed").map(({ args }) => [args.jobId, args]));
   const now = Number((await operator.client.getBlock()).timestamp);
   const rows = await Promise.all(
-    disputed.map(async ({ args }) => {
-      const { jobId, arbiterSet, ruleBefore } = args;
+    [...disputed.values()].map(async (args) => {
+      const { jobId, arbiterSet, ruleFrom, ruleBefore } = args;
       const job = await operator.client.readContract({ ...escrow, functionName: "jobOf", args: [jobId] });
       if (job.status !== ChainStatus.Disputed) return [];
       const [, quorum] = await operator.client.readContract({
@@ -37,12 +45,16 @@ export async function listDisputes(operator: Operator): Promise<Output> {
           wallet: args.wallet,
           worker: args.worker,
           received_hash: args.receivedHash,
+          joined_hash: args.byOperator ? (joined.get(jobId) ?? null) : null,
           worker_hash: args.workerHash,
           credits: args.credits,
-          opened_by: args.byGateway ? "gateway" : "wallet",
+          bond: args.bond,
+          opened_by: args.byOperator ? "operator" : "wallet",
           votes: Object.fromEntries(RULINGS.map((name, i) => [name, votes[i]])),
           quorum,
-          rule_before: new Date(ruleBefore * 1000).toISOString(),
+          rule_from: iso(ruleFrom),
+          rule_before: iso(ruleBefore),
+          can_be_ruled: now >= ruleFrom && now < ruleBefore,
           can_expire: now >= ruleBefore,
         },
       ];
@@ -51,11 +63,17 @@ export async function listDisputes(operator: Operator): Promise<Output> {
   const list = rows.flat();
   const text = list.map(
     (one) =>
-      `${one.job_id}  ${one.credits} credits, by the ${one.opened_by}, ${Object.entries(one.votes)
+      `${one.job_id}  ${one.credits} credits, by the ${one.opened_by}${one.joined_hash === null ? "" : " and its wallet"}, ` +
+      `${Object.entries(one.votes)
         .map(([name, votes]) => `${name} ${votes}`)
-        .join(", ")} of ${one.quorum}; ${one.can_expire ? "can be expired" : `until ${one.rule_before}`}`,
+        .join(", ")} of ${one.quorum}; ${whenOf(one)}`,
   );
   return { text: text.join("\n") || "no open disputes", json: list };
+}
+
+function whenOf(dispute: { can_expire: boolean; can_be_ruled: boolean; rule_from: string; rule_before: string }) {
+  if (dispute.can_expire) return "can be expired";
+  return dispute.can_be_ruled ? `until ${dispute.rule_before}` : `votes from ${dispute.rule_from}`;
 }
 
 /** An arbiter's vote; the one that reaches the quorum rules. */
@@ -64,6 +82,14 @@ export async function voteDispute(operator: Operator, args: readonly string[]): 
   const ruling = readChoice(positional(args, 1, RULINGS.join("|")), "<ruling>", RULINGS);
   const call = { ...operator.contracts.panel, functionName: "vote", args: [jobId, RULINGS.indexOf(ruling) + 1] };
   return await submit(operator, call, `Vote ${ruling} on the dispute of ${toApiJobId(jobId)}`);
+}
+
+/** An arbiter's vote against several disputes in one transaction. */
+export async function rejectDisputes(operator: Operator, args: readonly string[]): Promise<Output> {
+  const jobIds = args.map(readJobId);
+  const ruling = RULINGS.indexOf("rejected") + 1;
+  const call = { ...operator.contracts.panel, functionName: "voteMany", args: [jobIds, ruling] };
+  return await submit(operator, call, `Vote rejected on the disputes of ${jobIds.map(toApiJobId).join(", ")}`);
 }
 
 /** Ends a dispute that the arbiters left. Anyone can, from its deadline on. */

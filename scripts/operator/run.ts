@@ -19,6 +19,8 @@ const OPTIONS = {
   "context-window": TEXT,
   at: TEXT,
   "workers-file": TEXT,
+  add: TEXT,
+  remove: TEXT,
 } as const;
 
 /** Runs one command; returns what it prints. */
@@ -54,5 +56,7 @@ function checkUsage(usage: string, args: readonly string[], given: readonly stri
     .split(" ")
     .filter(Boolean).length;
   const unknown = given.filter((flag) => !["json", "yes", "help"].includes(flag) && !usage.includes(`--${flag}`));
-  if (args.length !== wanted || unknown.length > 0) throw new OperatorError(`usage: npm run operator -- ${usage}`);
+  // "…" at the end: that argument, once or more often.
+  const isWrong = usage.endsWith("…") ? args.length < wanted : args.length !== wanted;
+  if (isWrong || unknown.length > 0) throw new OperatorError(`usage: npm run operator -- ${usage}`);
 }

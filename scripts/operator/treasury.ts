@@ -12,20 +12,28 @@ export async function showTreasury(operator: Operator): Promise<Output> {
   const treasury = await client.readContract({ ...contracts.escrow, functionName: "treasury" });
   const balance = (address: `0x${string}`) =>
     client.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [treasury] });
-  const [stablecoin, svc, fee, debts] = await Promise.all([
+  const [stablecoin, svc, fee, cap, debts] = await Promise.all([
     balance(deployment.contracts.Stablecoin),
     balance(deployment.contracts.ServiceToken),
     client.readContract({ ...contracts.escrow, functionName: "feeBps" }),
+    client.readContract({ ...contracts.escrow, functionName: "compensationCap" }),
     readDebts(operator),
   ]);
   const owed = debts.reduce((sum, { units }) => sum + BigInt(units), 0n);
   const text = [
     `treasury ${treasury}`,
     `  ${stablecoin} units of the stablecoin (${Number(stablecoin) / 1e6}), ${svc} base units of SVC, fee ${fee / 100} %`,
-    `  owes ${owed} units for ${debts.length} jobs`,
+    `  owes ${owed} units for ${debts.length} jobs; pays at most ${cap} credits a day, a quarter of it for one operator's jobs`,
     ...debts.map(({ job_id, units, to }) => `    ${job_id}  ${units} units to its ${to}`),
   ];
-  const json = { treasury, stablecoin_units: String(stablecoin), svc_units: String(svc), fee_bps: fee, debts };
+  const json = {
+    treasury,
+    stablecoin_units: String(stablecoin),
+    svc_units: String(svc),
+    fee_bps: fee,
+    compensation_cap: cap,
+    debts,
+  };
   return { text: text.join("\n"), json };
 }
 
@@ -39,12 +47,12 @@ async function readDebts(operator: Operator) {
   );
   const debts = await Promise.all(
     [...jobs].map(async (jobId) => {
-      const [units, toWorker] = await operator.client.readContract({
+      const [granted, paid, toWorker] = await operator.client.readContract({
         ...escrow,
-        functionName: "debtOf",
+        functionName: "compensationOf",
         args: [jobId],
       });
-      return { job_id: toApiJobId(jobId), units: String(units), to: toWorker ? "worker" : "client" };
+      return { job_id: toApiJobId(jobId), units: String(granted - paid), to: toWorker ? "worker" : "client" };
     }),
   );
   return debts.filter(({ units }) => units !== "0");
@@ -73,4 +81,11 @@ export async function proposeFee(operator: Operator, args: readonly string[]): P
   const feeBps = readInteger(positional(args, 0, "bps"), "<bps>", 0, 2_000);
   const call = { ...operator.contracts.escrow, functionName: "scheduleFee", args: [feeBps] };
   return await propose(operator, call, `Protocol fee of ${feeBps / 100} %`);
+}
+
+/** A vote sets what the treasury can be charged on a UTC day. */
+export async function proposeCap(operator: Operator, args: readonly string[]): Promise<Output> {
+  const credits = readInteger(positional(args, 0, "credits"), "<credits>", 0, 1_000_000);
+  const call = { ...operator.contracts.escrow, functionName: "setCompensationCap", args: [credits] };
+  return await propose(operator, call, `Compensations of at most ${credits} credits a day`);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Pricing} from "contracts/libraries/Pricing.sol";
+import {Pricing} from "contracts/Pricing.sol";
 
 // Nobody runs these: scripts/smt.ts has a solver show that no inputs can make an assertion fail.
 

@@ -7,7 +7,7 @@ import { openDatabase } from "../../api/store/database.ts";
 import type { EventName } from "../../api/webhooks/event-schemas.ts";
 import type { WebhookObject } from "../../api/webhooks/index.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY } from "../../scripts/local-stack/accounts.ts";
+import { DEPLOYER_KEY, OPERATOR } from "../../scripts/local-stack/accounts.ts";
 import { provideTokens } from "../../scripts/local-stack/funding.ts";
 import { type ApiClient, apiClient } from "./api-client.ts";
 import { mined } from "./mined.ts";
@@ -50,14 +50,14 @@ export class Client {
     return client;
   }
 
-  /** Buys credits; resolves when the transaction is mined. */
+  /** Buys credits, with the stack's operator; resolves when the transaction is mined. */
   async deposit(credits: number): Promise<Hex> {
-    return await this.#call("deposit", [credits]);
+    return await this.#call("deposit", [credits, OPERATOR]);
   }
 
   /** Buys credits in `count` transactions, sent without waiting; resolves with their hashes when all are mined. */
   async depositOften(count: number, credits: number): Promise<Hex[]> {
-    const hashes = await Promise.all(Array.from({ length: count }, () => this.#send("deposit", [credits])));
+    const hashes = await Promise.all(Array.from({ length: count }, () => this.#send("deposit", [credits, OPERATOR])));
     await Promise.all(hashes.map((hash) => this.mined(hash)));
     return hashes;
   }

@@ -3,9 +3,9 @@ import { freePort } from "../../scripts/local-stack/ports.ts";
 import { Part, ROOT } from "./processes.ts";
 import { plainEnv, type Stack } from "./stack.ts";
 
-/** The signer of a second gateway: the stack's contracts must know it from their deployment on. */
-const SECOND_SIGNER = generatePrivateKey();
-export const SECOND_ADDRESS = privateKeyToAddress(SECOND_SIGNER);
+/** Signs for a second gateway: a stack that is started with `gatewayKeys: [SECOND_KEY]` has it as a signer of its operator. */
+export const SECOND_KEY = generatePrivateKey();
+export const SECOND_ADDRESS = privateKeyToAddress(SECOND_KEY);
 export const MASTER_KEY = "5a".repeat(32);
 
 /** A gateway process beside the stack's own, on the same database and chain. */
@@ -33,7 +33,7 @@ export class SecondGateway {
       DATABASE_URL: info.database_url,
       RPC_URL: info.rpc_url,
       DEPLOYMENT_FILE: deploymentFile,
-      GATEWAY_PRIVATE_KEY: SECOND_SIGNER,
+      GATEWAY_PRIVATE_KEY: SECOND_KEY,
       MASTER_KEY,
       ALLOW_LOCAL_ENDPOINTS: "true",
       WEBHOOK_CONFIRMATIONS: "0",

@@ -21,7 +21,7 @@ export type TestStack = Stack & {
 /**
  * Starts a stack of its own for a test suite, on free ports, in a fresh folder:
  *
- *     const stack = await startTestStack({ windows: { timeout: 5 }, workers: [{ models: ["qwen3-8b"] }] });
+ *     const stack = await startTestStack({ windows: { completion: 5 }, workers: [{ models: ["qwen3-8b"] }] });
  *     ...
  *     await stack.remove();
  *

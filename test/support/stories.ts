@@ -1,6 +1,7 @@
 /** The jobs of a stack as the chain tells them, and what clients saw held against it. */
 import { type Address, createPublicClient, type Hex, http } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
+import { isNoJob } from "../../protocol/audit/event-log.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { Chain } from "../../scripts/verify/chain.ts";
@@ -44,7 +45,8 @@ type Told = { eventName: string; args: unknown };
 function tell(stories: Map<string, Story>, events: readonly Told[]): void {
   for (const { eventName, args } of events) {
     const { jobId, proofHash, worker } = args as { jobId?: Hex; proofHash?: Hex; worker?: Address };
-    if (jobId === undefined) continue;
+    // Changes of a reserve, and the treasury's share of a batch, can be of no job.
+    if (jobId === undefined || isNoJob(jobId)) continue;
     const id = toApiJobId(jobId);
     const story = stories.get(id) ?? { locked: 0, settled: 0, proofHash: null, worker: null, failed: 0, refunded: 0 };
     stories.set(id, story);

@@ -3,7 +3,7 @@ import { generatePrivateKey, nonceManager, privateKeyToAccount } from "viem/acco
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { toUnits } from "../../../protocol/money.ts";
 import { receiptOf } from "../../../protocol/receipt.ts";
-import { DEPLOYER_KEY } from "../../local-stack/accounts.ts";
+import { DEPLOYER_KEY, OPERATOR } from "../../local-stack/accounts.ts";
 import type { Stack } from "../../local-stack/stack.ts";
 
 const CREDITS = 100;
@@ -68,7 +68,8 @@ export class Depositor {
   }
 
   async #buy(): Promise<Hex> {
-    const call = { address: this.#escrow, abi: inferenceEscrowAbi, functionName: "deposit", args: [CREDITS] } as const;
+    const args = [CREDITS, OPERATOR] as const;
+    const call = { address: this.#escrow, abi: inferenceEscrowAbi, functionName: "deposit", args } as const;
     return await this.#mined(await this.#wallet.writeContract({ ...call, chain: null, gas: 300_000n }));
   }
 

@@ -47,7 +47,7 @@ const lint: Suite = {
 
 const contracts: Suite = {
   name: "contracts",
-  seconds: 270,
+  seconds: 400,
   folders: ["test/contracts", "contracts"],
   steps: [
     { title: "hardhat", args: [bin("hardhat/dist/src/cli.js"), "test"], count: "mocha" },
@@ -67,7 +67,7 @@ function vitest(name: string, seconds: number, folders = [`test/${name}`]): Suit
 
 /** Vitest's suites; vitest.config.ts makes a project of each. */
 export const VITEST_SUITES: readonly Suite[] = [
-  vitest("api", 390),
+  vitest("api", 470),
   vitest("worker", 320),
   vitest("e2e", 240),
   vitest("indexer", 160),
@@ -76,7 +76,7 @@ export const VITEST_SUITES: readonly Suite[] = [
   vitest("web", 100),
   vitest("bootstrap", 65),
   vitest("verify", 60),
-  vitest("unit", 20, ["test/unit", "test/protocol"]),
+  vitest("unit", 60, ["test/unit", "test/protocol"]),
 ];
 
 /** The web application, which every API serves. Runs first, whatever is asked for, rather than in the first suite that starts an API. */
