@@ -8,6 +8,7 @@ import { Balances } from "./chain/balances.ts";
 import { Broadcaster } from "./chain/broadcast.ts";
 import { Directory } from "./chain/directory.ts";
 import { Head } from "./chain/head.ts";
+import { Operator } from "./chain/operator.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, type Rpc } from "./chain/rpc.ts";
@@ -27,7 +28,7 @@ import { Metrics } from "./metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
 import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/output.ts";
-import { checkDeployment, readTimes } from "./startup.ts";
+import { checkChain, readTimes } from "./startup.ts";
 import { Cipher } from "./store/cipher.ts";
 import { DisputeStore } from "./store/disputes.ts";
 import { startHousekeeping } from "./store/housekeeping.ts";
@@ -56,6 +57,7 @@ export class Gateway {
   readonly runs = new Runs();
   readonly metrics = new Metrics();
   readonly webhooks: WebhookService;
+  operator!: Operator;
   pipeline!: Pipeline;
   jobReader!: JobReader;
   chat!: ChatDependencies;
@@ -129,7 +131,8 @@ export class Gateway {
     const { contracts, chainId } = config.deployment;
     const escrow = contracts.InferenceEscrow;
     const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
-    await checkDeployment(rpc, config.deployment, account.address);
+    await checkChain(rpc, config.deployment);
+    this.operator = await Operator.find(rpc, { escrow, signer: account.address }, logger);
     await this.signerLock.keep();
     await head.start();
     await recognizeChain(pool, config.deployment as Incarnation, logger);
@@ -163,6 +166,7 @@ export class Gateway {
 
     const jobs: JobContext = {
       account,
+      operator: this.operator,
       chainId,
       escrow,
       times: await readTimes(rpc, config),
@@ -188,7 +192,7 @@ export class Gateway {
       stopping: () => this.#stopping,
       takenUp: () => this.#takenUp,
     };
-    this.#recovery = new Recovery(jobs, rpc, (jobId) => this.runs.has(jobId));
+    this.#recovery = new Recovery(jobs, rpc, contracts.WorkerRegistry, (jobId) => this.runs.has(jobId));
     this.#overdue = new OverdueJobs(jobs, pool, () => this.index.indexedUntil === null);
     this.metrics.observe(this);
     const disputes = new DisputeStore(pool);
@@ -198,7 +202,8 @@ export class Gateway {
       disputes,
       metrics: this.metrics,
       waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
-      proofTx: (jobId) => this.jobReader.proofTx(jobId),
+      registry: contracts.WorkerRegistry,
+      indexed: (jobId) => this.jobReader.indexed(jobId),
     });
     takenUp
       .then(() => this.#goOn())
@@ -238,6 +243,7 @@ export class Gateway {
     this.workers.stop();
     await this.workerClient.close();
     this.directory.stop();
+    this.operator?.stop();
     this.head.stop();
     await this.signerLock.release();
     await webhooksStopped;

@@ -1,12 +1,12 @@
 import type { Address, Hex } from "viem";
-import { type AccountAtBlock, AccountReader, type SpendingLimits } from "./account-reader.ts";
+import { type AccountAtBlock, AccountReader, type SpendingTerms, termsOf } from "./account-reader.ts";
 import { ExpectedReturns } from "./expected-returns.ts";
 import type { Head } from "./head.ts";
 import type { Operation } from "./operations.ts";
-import { endOfBlock, type MinedBatch } from "./outcome.ts";
+import { accountIn, endOfBlock, type MinedBatch } from "./outcome.ts";
 import type { Rpc } from "./rpc.ts";
 
-export type { SpendingLimits } from "./account-reader.ts";
+export type { SpendingTerms } from "./account-reader.ts";
 
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
@@ -14,7 +14,7 @@ export type Balance = { free: number; escrowed: number };
 /** A balance as the chain has it at `position`. */
 type Entry = Balance & {
   position: number;
-  limits: SpendingLimits | null;
+  terms: SpendingTerms | null;
   /** So many transactions of our signer are in this balance, although not all of them may be seen mined yet. */
   sent: number;
   /** When it was last seen, and when the chain was asked for it; never asked for what events told. `performance.now()`. */
@@ -52,21 +52,22 @@ export class Balances {
   /** Takes the balances out of a mined batch. */
   observe(batch: MinedBatch): void {
     for (const [jobId, events] of batch.eventsByJob) {
-      const ended = events.some(({ name, args }) => name !== "JobLocked" && typeof args.free === "number");
-      if (ended) this.#returns.drop(jobId);
+      if (events.some((event) => event.name !== "JobLocked" && accountIn(event) !== null)) this.#returns.drop(jobId);
     }
-    for (const { args, position } of [...batch.eventsByJob.values()].flat()) {
-      if (typeof args.free !== "number" || typeof args.escrowed !== "number") continue;
-      const wallet = (args.wallet as string).toLowerCase();
+    for (const event of [...batch.eventsByJob.values()].flat()) {
+      const account = accountIn(event);
+      if (account === null) continue;
+      const wallet = (event.args.wallet as string).toLowerCase();
       const known = this.#entries.get(wallet);
-      if (known && known.position > position) continue;
+      if (known && known.position > event.position) continue;
       // A signer's transactions are mined in their order: this batch's balances have what those before it returned, even where
       // their receipts are seen later.
       const sent = batch.nonce + 1;
-      // Events tell balances, not limits: those stay as the chain last told them.
-      const limits = known?.limits ?? null;
+      // Some events tell balances only: the terms stay as the chain last told them.
+      const terms = "flags" in account ? termsOf(account) : (known?.terms ?? null);
+      const { free, escrowed } = account;
       const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
-      this.#set(wallet, { free: args.free, escrowed: args.escrowed, position, limits, sent, ...seen });
+      this.#set(wallet, { free, escrowed, position: event.position, terms, sent, ...seen });
     }
   }
 
@@ -96,9 +97,9 @@ export class Balances {
     return entry ? this.#withReturns(key, entry) : null;
   }
 
-  /** Limits as the chain last told them; null if it was not asked. */
-  limits(wallet: string): SpendingLimits | null {
-    return this.#entries.get(wallet.toLowerCase())?.limits ?? null;
+  /** Who may lock the wallet's credits, as the chain last told it; null if it did not. */
+  terms(wallet: string): SpendingTerms | null {
+    return this.#entries.get(wallet.toLowerCase())?.terms ?? null;
   }
 
   /**
@@ -116,6 +117,11 @@ export class Balances {
     }
   }
 
+  /** The key that signs each of the wallet's jobs; zero for none. Rejects with RpcUnreachable. */
+  authorizationKey(wallet: Address): Promise<Address> {
+    return this.#reader.authorizationKey(wallet);
+  }
+
   #read(wallet: string): Promise<Balance> {
     const startedAt = performance.now();
     const done = this.#reader
@@ -126,15 +132,15 @@ export class Balances {
     return done;
   }
 
-  #take(wallet: string, { block, free, escrowed, limits, sent }: AccountAtBlock, askedAt: number): Balance {
+  #take(wallet: string, { block, free, escrowed, terms, sent }: AccountAtBlock, askedAt: number): Balance {
     const position = endOfBlock(block);
     const known = this.#entries.get(wallet);
     if (known && known.position > position) {
       // A node behind the one that told of our own transactions: its balance is older than ours.
-      known.limits = limits;
+      known.terms ??= terms;
       return this.#withReturns(wallet, known);
     }
-    const entry = { free, escrowed, position, limits, sent, seenAt: performance.now(), askedAt };
+    const entry = { free, escrowed, position, terms, sent, seenAt: performance.now(), askedAt };
     this.#set(wallet, entry);
     return this.#withReturns(wallet, entry);
   }

@@ -1,9 +1,9 @@
 import { type Address, encodeFunctionData, type Hex, zeroHash } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
-import { type Assignment, type Completion, compactSignature } from "../../protocol/messages.ts";
+import { type Assignment, type Authorization, type Completion, compactSignature } from "../../protocol/messages.ts";
 
-export type OperationKind = "lock" | "acknowledge" | "complete" | "fail" | "refund" | "openDispute";
+export type OperationKind = "lock" | "lockAuthorized" | "acknowledge" | "complete" | "fail" | "refund" | "openDispute";
 
 /** One call of the escrow on its way into a batch. */
 export type Operation = {
@@ -20,6 +20,7 @@ export type Operation = {
  */
 export const GAS_CEILING: Record<OperationKind, bigint> = {
   lock: 120_000n,
+  lockAuthorized: 140_000n,
   acknowledge: 100_000n,
   complete: 220_000n,
   fail: 70_000n,
@@ -46,24 +47,37 @@ export function lockOperation(lock: {
   return { kind: "lock", jobId, data, deadline: validUntil * 1000 };
 }
 
+/**
+ * The same on the terms that the wallet's authorization key signed; void if mined at or after `expiresAt`. `wantedBy`: chain time until
+ * which the client waits.
+ */
+export function lockAuthorizedOperation(authorization: Authorization, byKey: Hex, wantedBy: number): Operation {
+  const data = encode("lockAuthorized", [authorization, compactSignature(byKey)]);
+  return { kind: "lockAuthorized", jobId: authorization.jobId, data, deadline: wantedBy * 1000 };
+}
+
 const UNSIGNED = { r: zeroHash, vs: zeroHash };
 
-/** Relay a worker's acknowledgement of a job of ours: the contract does not look at the signature of a gateway that calls itself. */
-export function acknowledgeOperation(assignment: Assignment, byWorker: Hex): Operation {
-  const data = encode("acknowledge", [assignment, UNSIGNED, compactSignature(byWorker)]);
-  return { kind: "acknowledge", jobId: assignment.jobId, data, deadline: assignment.acknowledgeBy * 1000 };
+/**
+ * Relay a worker's acknowledgement of a job of ours. The contract does not look at the Assignment's signature when one of the operator's
+ * keys calls, so `minedBefore` (chain time, seconds) can be later than the offer that the worker has.
+ */
+export function acknowledgeOperation(assignment: Assignment, byWorker: Hex, minedBefore: number): Operation {
+  const { jobId, acknowledgeBy } = assignment;
+  const relayed = { ...assignment, acknowledgeBy: minedBefore };
+  const data = encode("acknowledge", [relayed, UNSIGNED, compactSignature(byWorker)]);
+  return { kind: "acknowledge", jobId, data, deadline: acknowledgeBy * 1000 };
 }
 
 /** Settle an answered job. `deadline` is lockedAt + 150 s in ms. */
 export function completeOperation(
   completion: Completion,
   signature: Hex,
-  attempt: number,
   countedTokens: number,
   wallet: Address,
   deadline: number,
 ): Operation {
-  const data = encode("complete", [completion, countedTokens, compactSignature(signature), attempt, wallet]);
+  const data = encode("complete", [completion, countedTokens, compactSignature(signature), wallet]);
   return { kind: "complete", jobId: completion.jobId, data, deadline };
 }
 
@@ -77,14 +91,17 @@ export function refundOperation(jobId: Hex): Operation {
   return { kind: "refund", jobId, data: encode("refund", [jobId]), deadline: Date.now() + 5_000 };
 }
 
-/** Dispute a job of ours for its client. `deadline`: end of the contract's window in ms. */
+/**
+ * Dispute a job of ours for its client. `byWorker`: the worker's signature as the contract takes it; null for a proven Completion, which
+ * needs none. `deadline`: end of the contract's window in ms.
+ */
 export function openDisputeOperation(
   receivedHash: Hex,
   completion: Completion,
-  signature: Hex,
+  byWorker: { r: Hex; vs: Hex } | null,
   deadline: number,
 ): Operation {
-  const data = encode("openDispute", [receivedHash, completion, compactSignature(signature)]);
+  const data = encode("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
   return { kind: "openDispute", jobId: completion.jobId, data, deadline };
 }
 

@@ -1,5 +1,6 @@
 import { type Hex, hexToNumber } from "viem";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
+import { type AccountWord, decodeAccountWord } from "../../protocol/words.ts";
 import type { RawReceipt } from "./rpc.ts";
 
 /** What became of one operation. An outcome is known or it is not: there is no "probably failed". */
@@ -61,4 +62,11 @@ export function readReceipt(receipt: RawReceipt, nonce: number): MinedBatch {
 /** The event of that name in a mined outcome. */
 export function eventOf(outcome: Outcome, name: string): PlacedEvent | undefined {
   return outcome.status === "mined" ? outcome.events.find((event) => event.name === name) : undefined;
+}
+
+/** The account of a job's wallet after an event: the whole of it where the event has its word, else the two balances; null without any. */
+export function accountIn({ name, args }: DecodedEvent): AccountWord | Pick<AccountWord, "free" | "escrowed"> | null {
+  if (name === "JobLocked" || name === "JobSettled") return decodeAccountWord(args.account as bigint);
+  const { free, escrowed } = args;
+  return typeof free === "number" && typeof escrowed === "number" ? { free, escrowed } : null;
 }

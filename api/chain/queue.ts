@@ -33,7 +33,7 @@ export class OperationQueue<T extends Pending = Pending> {
    * half of the gas, so that a rush of new jobs never holds up the settlement of finished ones.
    */
   take(gasLimit: bigint): T[] {
-    const isLock = (item: T) => item.operation.kind === "lock";
+    const isLock = ({ operation: { kind } }: T) => kind === "lock" || kind === "lockAuthorized";
     this.#items.sort(
       (a, b) =>
         a.operation.deadline - b.operation.deadline || Number(isLock(a)) - Number(isLock(b)) || a.queuedAt - b.queuedAt,

@@ -18,8 +18,9 @@ export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | nul
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
 
 /**
- * Takes dispute requests: records each with its arrival before anything else, then has it decided by the gateway that locked
- * the job: this one, or another process on the same database, whose sweep finds it. What a killed process left is found too.
+ * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's operator can; a
+ * repetition that reaches another one waits for the first. What a killed process left is found by its next start, or decided by the
+ * gateway that the client asks next.
  */
 export class DisputeDesk {
   readonly #context: DisputeContext;
@@ -46,27 +47,30 @@ export class DisputeDesk {
     const { jobs, disputes } = this.#context;
     const refuse = (reason: Refusal) =>
       refusalError(reason, toApiJobId(jobId), jobs.times.dispute, row?.disputeTx ?? stored?.disputeTx ?? null);
-    if (stored === null) throw refuse(this.#withoutRow(row, arrivedAt));
-    const request = { jobId, receivedHash, wallet, gateway: stored.gateway, arrivedAt };
-    const first = await disputes.record(request);
-    if (first === null) throw refuse("too_many_hashes");
-    const own = stored.gateway.toLowerCase() === jobs.account.address.toLowerCase();
-    const decided = own ? this.#process({ ...request, arrivedAt: first }) : this.#elsewhere(request);
+    const over = stored === null ? this.#withoutRow(row, arrivedAt) : null;
+    if (over !== null) throw refuse(over);
+    const { address: gateway } = jobs.account;
+    const patience = (this.#context.waitMs + OPEN_WAIT_MS) / 1000;
+    const request = await disputes.record({ jobId, receivedHash, wallet, gateway, arrivedAt }, patience);
+    if (request === null) throw refuse("too_many_hashes");
+    const own = request.gateway.toLowerCase() === gateway.toLowerCase();
+    const decided = own ? this.#process(request) : this.#elsewhere(request);
     const decision = await Promise.race([decided, this.#patience()]);
     if (decision.kind === "refused") throw refuse(decision.reason);
     return decision;
   }
 
-  /** The gateway's rows are kept for days: a job without one is over, or was never this service's. */
-  #withoutRow(row: JobRow | null, arrivedAt: Date): Refusal {
+  /** The gateways' rows are kept for days: a job without one is over, was another operator's, or was lost with a database. */
+  #withoutRow(row: JobRow | null, arrivedAt: Date): Refusal | null {
+    const { jobs } = this.#context;
     if (row?.disputeTx) return "already_open";
     if (row?.status === "failed" || row?.status === "refunded") return "not_charged";
     const settledAt = row?.completedAt ?? null;
-    const late = settledAt !== null && arrivedAt.getTime() / 1000 > settledAt + this.#context.jobs.times.dispute;
-    return late ? "expired" : "other_service";
+    if (settledAt !== null && arrivedAt.getTime() / 1000 > settledAt + jobs.times.dispute) return "expired";
+    return row?.operator === jobs.operator.id ? null : "other_service";
   }
 
-  /** Decides a request of one of this gateway's jobs and notes the answer. A sweep leaves it alone meanwhile. */
+  /** Decides a request and notes the answer. A sweep leaves it alone meanwhile. */
   async #process(request: DisputeRequest): Promise<Decision> {
     const { disputes, metrics } = this.#context;
     const { jobId, receivedHash } = request;
@@ -84,17 +88,29 @@ export class DisputeDesk {
     }
   }
 
-  /** Waits until the job's own gateway has answered the request. */
+  /** Waits until the gateway that has the request has answered it. */
   async #elsewhere({ jobId, receivedHash }: DisputeRequest): Promise<Decision> {
-    const { disputes, jobs } = this.#context;
+    const { disputes } = this.#context;
     const end = Date.now() + this.#context.waitMs + OPEN_WAIT_MS;
     while (Date.now() < end) {
       const request = await disputes.find(jobId, receivedHash);
-      const decision = request === null ? null : decisionOf(request, await jobs.store.find(jobId));
+      const decision = request === null ? null : await this.#decisionOf(request);
       if (decision !== null) return decision;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     return { kind: "refused", reason: "unavailable" };
+  }
+
+  /** The stored answer of another process; null while there is none. */
+  async #decisionOf({ jobId, outcome, disputeTx }: AnsweredRequest): Promise<Decision | null> {
+    if (outcome === null) return null;
+    if (REFUSALS.includes(outcome as Refusal)) return { kind: "refused", reason: outcome as Refusal };
+    const { jobs, indexed } = this.#context;
+    const stored = await jobs.store.find(jobId);
+    const workerHash = stored?.completion?.completion.proofHash ?? (await indexed(jobId))?.proofHash;
+    if (!workerHash) throw new ApiError("internal_error", "A decided dispute has no proof to show.");
+    if (outcome === "opened" && disputeTx !== null) return { kind: "opened", tx: disputeTx, workerHash };
+    return { kind: "equal", workerHash };
   }
 
   #patience(): Promise<Decision> {
@@ -127,13 +143,3 @@ export class DisputeDesk {
 }
 
 const keyOf = ({ jobId, receivedHash }: DisputeRequest) => `${jobId}:${receivedHash}`;
-
-/** The stored answer of another process; null while there is none. */
-function decisionOf({ outcome, disputeTx }: AnsweredRequest, stored: StoredJob | null): Decision | null {
-  if (outcome === null) return null;
-  if (REFUSALS.includes(outcome as Refusal)) return { kind: "refused", reason: outcome as Refusal };
-  const workerHash = stored?.completion?.completion.proofHash;
-  if (workerHash === undefined) throw new ApiError("internal_error", "A decided dispute has no proof to show.");
-  if (outcome === "opened" && disputeTx !== null) return { kind: "opened", tx: disputeTx, workerHash };
-  return { kind: "equal", workerHash };
-}

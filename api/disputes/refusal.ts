@@ -10,6 +10,8 @@ export const REFUSALS = [
   "not_charged",
   "too_many",
   "too_many_hashes",
+  "wallet_only",
+  "reserve_too_small",
   "other_service",
   "unavailable",
 ] as const;
@@ -50,10 +52,23 @@ export function refusalError(reason: Refusal, jobId: string, seconds: number, di
       return new ApiError("unprocessable", `Too many different hashes were sent for ${jobId}; one text was received.`, {
         param: "received_output_hash",
       });
+    case "wallet_only":
+      return new ApiError(
+        "conflict",
+        `The worker of ${jobId} was convicted of signing two answers: only the wallet itself can dispute the charge now, without a ` +
+          "bond (openDispute of the settlement contract).",
+      );
+    case "reserve_too_small":
+      return new ApiError(
+        "service_unavailable",
+        `This service cannot put up the bond for a dispute of ${jobId} now. Your request is recorded: send it again later, or dispute ` +
+          "with the wallet itself (openDispute of the settlement contract, for a bond).",
+        { details: { retry_after: 60 } },
+      );
     case "other_service":
       return new ApiError(
         "conflict",
-        `${jobId} was run by another service of the protocol: dispute it there, or with the wallet itself.`,
+        `${jobId} was run by another operator of the protocol: dispute it there, or with the wallet itself.`,
       );
     case "unavailable":
       return new ApiError(

@@ -8,7 +8,7 @@ const NO = "No: the same request gets the same answer.";
 /** One entry for every code: the type says when one is missing. */
 export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   invalid_request: {
-    cause: "The body or a query parameter is malformed, missing or out of range; `param` names it.",
+    cause: "The body, a query parameter or a header is malformed, missing or out of range; `param` names it.",
     fix: "Correct the field. Tools, images, several choices, log probabilities and JSON output are not offered.",
     retry: NO,
   },
@@ -54,6 +54,23 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     fix: "Unfreeze it with the wallet.",
     retry: "After that.",
   },
+  operator_not_chosen: {
+    cause:
+      "The wallet has chosen another operator, or none, so this service may not lock its credits: `details.chosen_operator` instead of `details.operator`.",
+    fix: "Choose this service's operator in the web application, or with the wallet itself (chooseOperator).",
+    retry: "After that.",
+  },
+  authorization_required: {
+    cause: "The wallet has an authorization key on chain, and the request carries no signature of it.",
+    fix: "Sign the job and send the signature in `x-service-authorization`, or take the key off with the wallet (setAuthorizationKey).",
+    retry: "After that.",
+  },
+  authorization_invalid: {
+    cause:
+      "The authorization is not signed by the wallet's authorization key, `details.key`, or the wallet has none. `details.message` was checked.",
+    fix: "Compare `details.message` with what was signed: the body's hash, the model's number, the operator.",
+    retry: NO,
+  },
   job_not_found: {
     cause: "No job of this key's wallet has this id. A job exists from its mined escrow on.",
     fix: "Check the id; GET /v1/jobs lists yours.",
@@ -76,9 +93,9 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   conflict: {
     cause:
-      "The request contradicts what is: an Idempotency-Key used with another body, a dispute of a job that was never charged, " +
-      "or a ninth open dispute of one wallet.",
-    fix: "The message says which. Use a new key for a new request; a wallet can also open a dispute itself, for a bond.",
+      "The request contradicts what is: an Idempotency-Key used with another body, a job id that was used before, a dispute of a job that " +
+      "was never charged, or a ninth open dispute of one wallet.",
+    fix: "The message says which. Use a new key or id for a new request; a wallet can also open a dispute itself, for a bond.",
     retry: NO,
   },
   job_not_settled: {

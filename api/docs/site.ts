@@ -9,9 +9,11 @@ export type Site = {
   retentionHours: number;
   chainId: number;
   escrow: string;
+  /** Id of the operator that runs the service. */
+  operator: number;
 };
 
-export function siteOf(config: Config): Site {
+export function siteOf(config: Config, operator: number): Site {
   const { BASE_URL, APP_URL, EXPLORER_URL, OUTPUT_RETENTION_HOURS, deployment } = config;
   return {
     baseUrl: BASE_URL,
@@ -20,5 +22,6 @@ export function siteOf(config: Config): Site {
     retentionHours: OUTPUT_RETENTION_HOURS,
     chainId: deployment.chainId,
     escrow: deployment.contracts.InferenceEscrow,
+    operator,
   };
 }

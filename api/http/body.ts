@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
 import { whyUnreasonable } from "../../protocol/json-shape.ts";
 import { ApiError } from "../errors.ts";
+import { AUTHORIZATION_HEADER } from "./request.ts";
 
 /** Largest request body. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
@@ -18,9 +19,11 @@ const onlyJson: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** An Idempotency-Key stands for the bytes that were sent with it. */
+/** An Idempotency-Key and an authorization stand for the bytes that were sent with them, as they were before any compression. */
 function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
-  if (request.headers["idempotency-key"] !== undefined) (request as Request).rawBody = body;
+  const { headers } = request;
+  const isKept = headers["idempotency-key"] !== undefined || headers[AUTHORIZATION_HEADER] !== undefined;
+  if (isKept) (request as Request).rawBody = body;
 }
 
 /** Refuses bodies whose parts are so many or so deep that looking at them would hold up everybody else. */

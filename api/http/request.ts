@@ -1,6 +1,9 @@
 import type { Request, Response } from "express";
 import { getAddress } from "viem";
 
+/** Carries a client's signed consent to the job (jobs/authorization.ts). */
+export const AUTHORIZATION_HEADER = "x-service-authorization";
+
 /** What a request carries once it is authenticated. */
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
 
@@ -15,7 +18,7 @@ declare global {
       arrivedAt: Date;
       /** Set by authentication; absent before it. */
       client?: Client;
-      /** The body's bytes, kept for requests with an Idempotency-Key. */
+      /** The body's bytes, kept for requests with an Idempotency-Key or an authorization. */
       rawBody?: Buffer;
     }
   }

@@ -12,6 +12,7 @@ const COLUMNS = columns<AccountRow>({
   charged: "charged",
   compensated: "compensated",
   forfeited: "forfeited",
+  operator: "operator",
   dailyLimit: "daily_limit",
   frozen: "frozen",
   disputes: "disputes",

@@ -9,9 +9,10 @@ const DISPUTE = columns<DisputeRow>({
   worker: "worker",
   receivedHash: "received_hash",
   workerHash: "worker_hash",
-  byGateway: "by_gateway",
+  byOperator: "by_operator",
   fromProven: "from_proven",
   credits: "credits",
+  joinedHash: "joined_hash",
   bond: "bond",
   arbiterSet: "arbiter_set",
   votesWorkerAtFault: "votes_worker_at_fault",
@@ -19,6 +20,7 @@ const DISPUTE = columns<DisputeRow>({
   votesRejected: "votes_rejected",
   openedAt: "opened_at",
   openedTx: "opened_tx",
+  ruleFrom: "rule_from",
   ruleBefore: "rule_before",
   ruling: "ruling",
   resolvedAt: "resolved_at",
@@ -38,7 +40,7 @@ const SLASH = columns<SlashRow>({
   txHash: "tx_hash",
 });
 
-/** The dispute of a job by its API id; null if it has none. */
+/** The last dispute of a job by its API id; null if it has none. */
 export async function getDispute(reader: Reader, jobId: string): Promise<DisputeRow | null> {
   const id = fromApiJobId(jobId);
   if (id === null) return null;

@@ -14,7 +14,7 @@ const COLUMNS = columns<JobRow>({
   modelNumber: "model_number",
   tier: "tier",
   status: "status",
-  gateway: "gateway",
+  operator: "operator",
   creditsLocked: "credits_locked",
   creditsCharged: "credits_charged",
   creditsReturned: "credits_returned",

@@ -15,14 +15,14 @@ export type JobRow = {
   modelNumber: number;
   tier: Tier;
   status: JobState;
-  /** Id of the gateway that locked it. */
-  gateway: number;
+  /** Id of the operator that locked it. */
+  operator: number;
   creditsLocked: number;
   /** What the settlement charged; 0 until then, and unchanged by what a dispute brings. */
   creditsCharged: number;
   /** Credits that came back from the escrow. */
   creditsReturned: number;
-  /** Whole credits of the charge that the treasury gave back after a dispute or an equivocation. */
+  /** Whole credits of the charge that operator and treasury gave back after a dispute or an equivocation. */
   creditsCompensated: number;
   creditsPerRequest: number;
   creditsPer1kTokens: number;
@@ -31,8 +31,9 @@ export type JobRow = {
   worker: Address | null;
   attempt: number;
   createdAt: number;
+  /** Of a job settled from pending: the settlement, which assigned its worker. */
   acknowledgedAt: number | null;
-  /** Time of the final token as signed; known on the slow path only. */
+  /** Time of the final token as the worker signed it. */
   answeredAt: number | null;
   provenAt: number | null;
   finalizeFrom: number | null;
@@ -76,17 +77,19 @@ export type AccountRow = {
   deposited: number;
   withdrawn: number;
   charged: number;
-  /** Given back by the treasury after disputes. */
+  /** Given back by operators and the treasury after disputes. */
   compensated: number;
   /** Bonds of its own disputes that were rejected. */
   forfeited: number;
-  /** Credits a UTC day that gateways may lock; null without a limit. */
+  /** The one operator that may lock its credits; null for none. */
+  operator: number | null;
+  /** Credits a UTC day that the operator may lock; null without a limit. */
   dailyLimit: number | null;
   /** All locks are refused. */
   frozen: boolean;
   /** Disputes ever opened of its jobs. */
   disputes: number;
-  /** Those opened by a gateway that have not ended; the contract allows eight. */
+  /** Those of settled jobs that the operator opened and nobody ended; the contract allows eight. */
   openDisputes: number;
   firstTopupAt: number;
   lastTopupAt: number;
@@ -140,12 +143,15 @@ export type DisputeRow = {
   /** What the client says it received; 32 zero bytes for "nothing". */
   receivedHash: Hex;
   workerHash: Hex;
-  byGateway: boolean;
+  /** By the job's operator; otherwise by the wallet itself. */
+  byOperator: boolean;
   /** Opened before the charge, while the escrow still held the money. */
   fromProven: boolean;
   /** Charge in dispute. */
   credits: number;
-  /** Credits the wallet put up. */
+  /** The wallet's own hash, added to its operator's dispute; null while it has not joined. */
+  joinedHash: Hex | null;
+  /** Credits put up: by the wallet, or from the operator's reserve for a proven job. */
   bond: number;
   arbiterSet: number;
   votesWorkerAtFault: number;
@@ -153,13 +159,15 @@ export type DisputeRow = {
   votesRejected: number;
   openedAt: number;
   openedTx: Hex;
+  /** No ruling takes effect before; until then the wallet may join its operator's dispute. */
+  ruleFrom: number;
   /** A ruling must be mined before this time. */
   ruleBefore: number;
   /** Null while arbitration is pending. */
   ruling: RulingName | null;
   resolvedAt: number | null;
   resolvedTx: Hex | null;
-  /** Credits that left escrow for the wallet when it ended, the bond included. */
+  /** Credits that left escrow for the wallet when it ended, its bond included. */
   creditsReturned: number;
   position: number;
 };

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../../protocol/dispatch.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation } from "../chain/operations.ts";
+import type { Outcome } from "../chain/outcome.ts";
 import type { Offer } from "../store/job-steps.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
@@ -23,14 +24,26 @@ export type AttemptInput = {
   request: ChatRequest;
   answer: Answer;
   signal: AbortSignal;
+  /** Chain time before which the job can be settled. */
+  settleBefore: number;
   onFirstToken: () => void;
   /** Writes the offer into the job's row. The offer does not wait for it: without it, recovery asks every host of the model. */
   record: (offer: Offer) => Promise<void>;
 };
 
+/**
+ * A finished attempt. `acknowledgement`: the worker's signature that it took the job; null if it sent none. `acknowledged`: of a later
+ * attempt than the first, what becomes of that on chain; null of the first, whose settlement needs no acknowledgement.
+ */
+export type Answered = {
+  completed: CompletedEvent;
+  acknowledgement: Hex | null;
+  acknowledged: Promise<Outcome> | null;
+};
+
 /** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
 export type AttemptResult =
-  | { ok: true; completed: CompletedEvent }
+  | ({ ok: true } & Answered)
   | { ok: false; failure: WorkerFailure; acknowledgeBy: number; acknowledged: boolean };
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
@@ -63,7 +76,7 @@ async function follow(
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
-  const relay = new AcknowledgementRelay(context, assignment, recorded);
+  const relay = new AcknowledgementRelay(context, { assignment, recorded, minedBefore: input.settleBefore });
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
     const completed = await context.client.dispatch(
@@ -89,7 +102,7 @@ async function follow(
     );
     // Nothing is no answer: nobody pays for it, and another worker may have one.
     if (answer.pieces === 0) throw new WorkerFailure("empty", "the worker completed the job without any text", true);
-    return { ok: true, completed };
+    return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const failure = explain(error, patience.signal, input.signal);
     // A job that was late when the worker got it says nothing about the worker.
@@ -120,22 +133,29 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
 }
 
+type Relayed = { assignment: Assignment; recorded: Promise<void>; minedBefore: number };
+
 /**
  * Decides when a worker's acknowledgement goes on chain. A short job needs none: its settlement says it too. A later attempt
- * is relayed at once, because it must replace whatever the worker before it may still send.
+ * is relayed at once, because it must replace whatever the worker before it may still send: that one could have acknowledged on chain,
+ * and would be paid if it copied the hash out of our settlement and proved it first.
  */
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
   readonly #recorded: Promise<void>;
+  readonly #minedBefore: number;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** What becomes of it on chain, once it is sent. */
+  #mined: Promise<Outcome> | null = null;
   #over = false;
 
-  constructor(context: JobContext, assignment: Assignment, recorded: Promise<void>) {
+  constructor(context: JobContext, { assignment, recorded, minedBefore }: Relayed) {
     this.#context = context;
     this.#assignment = assignment;
     this.#recorded = recorded;
+    this.#minedBefore = minedBefore;
   }
 
   get isAccepted(): boolean {
@@ -149,12 +169,23 @@ class AcknowledgementRelay {
     const { jobId, attempt, acknowledgeBy } = this.#assignment;
     const stored = this.#recorded.then(() => store.acknowledged(jobId));
     stored.catch((error) => logger.warn({ err: error }, "job state not stored"));
+    if (attempt > 1) return this.#send();
     const left = acknowledgeBy * 1000 - Date.now();
-    this.#schedule(attempt > 1 ? 0 : Math.max(0, left * RELAY_SHARE));
+    this.#schedule(Math.max(0, left * RELAY_SHARE));
   }
 
   firstToken(): void {
     if (this.#byWorker !== undefined) this.#schedule(RELAY_DELAY_MS);
+  }
+
+  /** The worker has answered. Throws where a later attempt cannot be settled. */
+  finished(): Pick<Answered, "acknowledgement" | "acknowledged"> {
+    const acknowledgement = this.#byWorker ?? null;
+    if (this.#assignment.attempt === 1) return { acknowledgement, acknowledged: null };
+    if (this.#mined === null) {
+      throw new WorkerFailure("bad_acknowledgement", "the worker did not acknowledge the job with its key", true);
+    }
+    return { acknowledgement, acknowledged: this.#mined };
   }
 
   cancel(): void {
@@ -170,23 +201,22 @@ class AcknowledgementRelay {
 
   #send(): void {
     this.#over = true;
-    this.#relay().catch((error) =>
-      this.#context.logger.warn({ err: error, worker: this.#assignment.worker }, "an acknowledgement was not sent"),
-    );
-  }
-
-  async #relay(): Promise<void> {
     const { pipeline, logger, workers } = this.#context;
     const { worker, jobId, attempt } = this.#assignment;
     const byWorker = this.#byWorker as Hex;
     if (!isAcknowledgedBy(this.#context, { jobId, attempt }, byWorker, worker)) {
-      // The worker gets no acknowledgement from us; its answer is judged by itself.
+      // The worker gets no acknowledgement from us; the answer of a first attempt is judged by itself.
       const detail = "the acknowledgement is not signed by the worker's key";
       return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });
     }
-    const outcome = await pipeline.submit(acknowledgeOperation(this.#assignment, byWorker)).mined;
-    if (outcome.status === "reverted") {
-      logger.warn({ worker, revert: outcome.revert }, "the chain refused an acknowledgement");
-    }
+    this.#mined = pipeline.submit(acknowledgeOperation(this.#assignment, byWorker, this.#minedBefore)).mined;
+    this.#mined.then(
+      (outcome) => {
+        if (outcome.status === "reverted") {
+          logger.warn({ worker, revert: outcome.revert }, "the chain refused an acknowledgement");
+        }
+      },
+      (error) => logger.warn({ err: error, worker }, "an acknowledgement was not sent"),
+    );
   }
 }

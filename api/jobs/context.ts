@@ -5,6 +5,7 @@ import type { Assignment } from "../../protocol/messages.ts";
 import type { SigningAccount } from "../../protocol/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Head } from "../chain/head.ts";
+import type { Operator } from "../chain/operator.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { JobStore } from "../store/jobs.ts";
@@ -32,6 +33,8 @@ export type JobTimes = {
 /** All that running a job needs. */
 export type JobContext = {
   account: SigningAccount;
+  /** Whom `account` signs for. */
+  operator: Operator;
   chainId: number;
   escrow: Address;
   times: JobTimes;

@@ -3,18 +3,22 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
+import { acknowledgeOperation } from "../chain/operations.ts";
+import type { Outcome } from "../chain/outcome.ts";
 import type { Offer } from "../store/job-steps.ts";
 import type { StoredJob } from "../store/stored-job.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { settle } from "./settle.ts";
-import { judge } from "./verdict.ts";
+import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 
 const FETCH_TIMEOUT_MS = 5_000;
 
 /** What the chain says of a job that holds credits. */
 export type OpenJob = {
-  status: number;
   model: number;
+  /** Who acknowledged it last, in which attempt; null and 0 while nobody did. */
+  worker: Address | null;
+  attempt: number;
   lockedAt: number;
   credits: number;
   creditsPerRequest: number;
@@ -50,7 +54,7 @@ export async function settleLateAnswer(context: JobContext, job: StoredJob, chai
 
 async function ask(context: JobContext, job: StoredJob, chain: OpenJob, offer: Offer): Promise<Asked> {
   const { jobId } = job;
-  const { worker, attempt } = offer;
+  const { worker } = offer;
   let output: WorkerOutput | null;
   try {
     output = await fetchOutput(context, jobId, offer);
@@ -59,18 +63,22 @@ async function ask(context: JobContext, job: StoredJob, chain: OpenJob, offer: O
     return "later";
   }
   if (output === null) return "none";
-  const { text, completion, signature, finish_reason } = output;
+  const { text, completion, signature, finish_reason, acknowledgement } = output;
+  const papers = { jobId, worker, attempt: acknowledgement.attempt, acknowledgement: acknowledgement.signature };
   const bytes = Buffer.byteLength(text);
+  await knowsTime(context, completion.completedAt);
   const seen = { jobId, worker, lockedAt: chain.lockedAt, hash: answerHash(text), text, bytes, maxTokens: null };
   const verdict = judge(context, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;
   if (incident !== null) context.workers.report(worker, { ...incident, jobId });
-  if (verdict.fault !== null) return "none";
+  // Nobody was offered a later attempt than the one after the last on record.
+  if (verdict.fault !== null || papers.attempt > job.attempt + 1) return "none";
+  const acknowledged = acknowledgedFirst(context, papers, chain);
+  if (acknowledged === "replaced") return "none";
   const settling = await settle(context, {
-    jobId,
+    ...papers,
+    acknowledged,
     wallet: job.wallet,
-    worker,
-    attempt,
     lockedAt: chain.lockedAt,
     creditsLocked: chain.credits,
     model: chain,
@@ -80,6 +88,27 @@ async function ask(context: JobContext, job: StoredJob, chain: OpenJob, offer: O
   });
   await settling.done;
   return "settled";
+}
+
+/** Who answered, in which attempt, and its signature that it took that attempt. */
+export type Papers = { jobId: Hex; worker: Address; attempt: number; acknowledgement: Hex | null };
+
+/**
+ * The acknowledgement that must be mined before a settlement's hash may be public: of a later attempt than the first, unless the chain has
+ * it. Null where none is needed. `replaced`: the chain gave the job to a later attempt, or there is no acknowledgement to send.
+ */
+export function acknowledgedFirst(
+  context: JobContext,
+  { jobId, worker, attempt, acknowledgement }: Papers,
+  chain: OpenJob,
+): Promise<Outcome> | null | "replaced" {
+  if (chain.worker?.toLowerCase() === worker.toLowerCase()) return null;
+  if (chain.worker === null && attempt <= 1) return null;
+  if (attempt <= chain.attempt || acknowledgement === null) return "replaced";
+  if (!isAcknowledgedBy(context, { jobId, attempt }, acknowledgement, worker)) return "replaced";
+  const minedBefore = chain.lockedAt + context.times.completion + context.times.inclusion;
+  const assignment = { jobId, worker, attempt, acknowledgeBy: minedBefore };
+  return context.pipeline.submit(acknowledgeOperation(assignment, acknowledgement, minedBefore)).mined;
 }
 
 /** Shows the worker that this is the job's gateway, and fetches what it has stored; null if it has nothing. */

@@ -3,10 +3,16 @@ import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
 import type { Model } from "../chain/directory.ts";
-import { lockOperation } from "../chain/operations.ts";
-import { eventOf, type Outcome } from "../chain/outcome.ts";
+import { lockAuthorizedOperation, lockOperation } from "../chain/operations.ts";
+import { accountIn, eventOf, type Outcome, type PlacedEvent } from "../chain/outcome.ts";
 import { NotSent } from "../chain/submission.ts";
 import { ApiError } from "../errors.ts";
+import {
+  authorizationInvalid,
+  authorizationRequired,
+  type SignedAuthorization,
+  unauthorizable,
+} from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import { failJob } from "./end.ts";
 
@@ -16,6 +22,8 @@ export type LockRequest = {
   model: Model;
   maxTokens: number;
   credits: number;
+  /** Of a wallet with an authorization key: what that key signed. */
+  authorization: SignedAuthorization | null;
   /** Called once the lock is in the hands of the transaction pipeline. */
   onSubmitted?: () => void;
 };
@@ -34,13 +42,14 @@ export type Lock = {
  * rejection nothing stays locked: a lock that is mined later is failed at once.
  */
 export async function lockCredits(context: JobContext, request: LockRequest): Promise<Lock> {
-  const { jobId, wallet, model, maxTokens, credits } = request;
+  const { jobId, wallet, model, maxTokens, credits, authorization } = request;
   if (context.pipeline.congested) {
     throw new ApiError("service_unavailable", "Too many jobs wait for the settlement chain; retry in a few seconds.", {
       details: { retry_after: 5 },
     });
   }
-  const validUntil = context.head.time + context.times.lock;
+  const wantedBy = context.head.time + context.times.lock;
+  const validUntil = authorization?.message.expiresAt ?? wantedBy;
   const gateway = context.account.address;
   const row = {
     jobId,
@@ -51,7 +60,10 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     validUntil,
     creditsLocked: credits,
   };
-  const operation = lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil });
+  const operation =
+    authorization === null
+      ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
+      : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
   const { mined } = context.pipeline.submit(operation, row);
   request.onSubmitted?.();
   let outcome: Outcome | "late";
@@ -63,7 +75,7 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
   }
   if (outcome === "late") {
-    undoLateLock(context, jobId, mined);
+    undoLateLock(context, request, mined);
     throw new ApiError(
       "service_unavailable",
       "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.",
@@ -73,29 +85,47 @@ export async function lockCredits(context: JobContext, request: LockRequest): Pr
     );
   }
   if (outcome.status === "reverted") {
-    // Ids are random: an existing one is our own lock, mined in a transaction whose receipt we never saw. Recovery ends it.
-    const state = outcome.revert.name === "Job_AlreadyExists" ? "pending" : "unlocked";
+    const state = stateOfRefused(outcome.revert, request);
     await context.store.update(jobId, { state, failure: outcome.revert.name });
-    throw lockError(outcome.revert, model, credits);
+    if (outcome.revert.name === "Job_MayNotLock") {
+      await context.operator.refresh().catch((error) => context.logger.warn({ err: error }, "standing not read"));
+    }
+    throw lockError(context, request, outcome.revert);
   }
-  const event = eventOf(outcome, "JobLocked");
-  if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
+  const event = lockedEvent(outcome, jobId);
   return {
     escrowTx: outcome.hash,
     blockNumber: outcome.blockNumber,
     lockedAt: outcome.blockTime,
     credits: event.args.credits as number,
-    free: event.args.free as number,
+    free: accountIn(event)?.free ?? 0,
   };
 }
 
+function lockedEvent(outcome: Outcome, jobId: Hex): PlacedEvent {
+  const event = eventOf(outcome, "JobLocked");
+  if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
+  return event;
+}
+
+/**
+ * Ids of ours are random: one that exists on chain is our own lock, mined in a transaction whose receipt we never saw, and recovery ends
+ * it. An id that the client chose may be another gateway's job: that one is left alone.
+ */
+function stateOfRefused(revert: DecodedRevert, { authorization }: LockRequest): "pending" | "unlocked" {
+  return revert.name === "Job_AlreadyExists" && authorization === null ? "pending" : "unlocked";
+}
+
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */
-function undoLateLock(context: JobContext, jobId: Hex, mined: Promise<Outcome>): void {
+function undoLateLock(context: JobContext, request: LockRequest, mined: Promise<Outcome>): void {
+  const { jobId } = request;
   const log = context.logger.child({ jobId: toApiJobId(jobId) });
   mined
     .then(async (outcome) => {
-      if (outcome.status === "reverted")
-        return context.store.update(jobId, { state: "unlocked", failure: outcome.revert.name });
+      if (outcome.status === "reverted") {
+        const state = stateOfRefused(outcome.revert, request);
+        return context.store.update(jobId, { state, failure: outcome.revert.name });
+      }
       log.warn("a lock was mined after its request had been refused: it is failed");
       await context.store.update(jobId, { state: "pending", escrowTx: outcome.hash, lockedAt: outcome.blockTime });
       await failJob(context, jobId, FailureReason.Cancelled, "the lock was mined too late");
@@ -106,16 +136,30 @@ function undoLateLock(context: JobContext, jobId: Hex, mined: Promise<Outcome>):
 }
 
 /** What a refused lock means for the client. */
-function lockError(revert: DecodedRevert, model: Model, credits: number): ApiError {
+function lockError(context: JobContext, request: LockRequest, revert: DecodedRevert): ApiError {
+  const { jobId, model, credits, authorization } = request;
+  const [, first, second] = revert.args;
+  if (revert.name === "Job_AlreadyExists" && authorization !== null) return idTaken(jobId);
   switch (revert.name) {
     case "Ledger_InsufficientCredits":
-      return insufficientCredits(Number(revert.args[1]), credits, model);
+      return insufficientCredits(Number(first), credits, model);
     case "Ledger_UnknownAccount":
       return insufficientCredits(0, credits, model);
     case "Limits_Frozen":
       return spendingFrozen();
     case "Limits_DailyLimitReached":
-      return dailyLimitReached(Number(revert.args[1]), Number(revert.args[2]), credits);
+      return dailyLimitReached(Number(first), Number(second), credits);
+    case "Job_OperatorNotChosen":
+      return operatorNotChosen(Number(first), context.operator.id);
+    case "Job_MayNotLock":
+      return mayNotLock(context);
+    case "Job_AuthorizationRequired":
+      return authorizationRequired();
+    case "Job_NotAuthorized":
+      return authorizationInvalid(String(first), String(second));
+    case "Job_AuthorizationTooLong":
+    case "Job_InvalidId":
+      return unauthorizable(`the settlement contract refused it (${revert.name}): is your clock right?`);
     case "Job_ModelNotActive":
       return new ApiError("model_not_found", `The model '${model.id}' is no longer offered.`, { param: "model" });
     case "Ledger_Paused":
@@ -132,6 +176,31 @@ function lockError(revert: DecodedRevert, model: Model, credits: number): ApiErr
         },
       );
   }
+}
+
+/** 403: the wallet's credits are for another operator, or for none. `chosen`: 0 for none. */
+export function operatorNotChosen(chosen: number, own: number): ApiError {
+  const now = chosen === 0 ? "has chosen no operator" : `has chosen operator ${chosen}`;
+  return new ApiError(
+    "operator_not_chosen",
+    `The wallet ${now}, and this service is operator ${own}, so it may not lock the wallet's credits. ` +
+      `Choose operator ${own} in the web application, or call chooseOperator(${own}) with the wallet.`,
+    { details: { operator: own, chosen_operator: chosen === 0 ? null : chosen } },
+  );
+}
+
+/** 503: the operator is stopped, or this gateway's key left it. */
+export function mayNotLock({ operator }: JobContext): ApiError {
+  const why = operator.mayNotLock ?? "the settlement contract takes none from this gateway";
+  return new ApiError("service_unavailable", `No new jobs are taken: ${why}. Nothing is charged; retry later.`);
+}
+
+/** 409: a job of this id exists on chain. */
+export function idTaken(jobId: Hex): ApiError {
+  const id = toApiJobId(jobId);
+  return new ApiError("conflict", `The job id ${id} was used before; an authorization is good for one job.`, {
+    details: { job_id: id },
+  });
 }
 
 /** 403: the wallet's own switch. */

@@ -47,10 +47,9 @@ export class JobReader {
     throw new ApiError("job_not_found", `There is no job '${jobId}' of this key's wallet.`);
   }
 
-  /** Transaction in which a worker proved its answer without its gateway; null if the index knows of none. */
-  async proofTx(jobId: Hex): Promise<Hex | null> {
-    const row = await this.#indexed(() => getJob(this.#pool, toApiJobId(jobId)), null);
-    return row?.proofTx ?? null;
+  /** A job as the index has it, whosever it is; null if it does not. */
+  indexed(jobId: Hex): Promise<JobRow | null> {
+    return this.#indexed(() => getJob(this.#pool, toApiJobId(jobId)), null);
   }
 
   /**

@@ -1,15 +1,17 @@
-import type { Hex } from "viem";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
+import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { StoredJob } from "../store/stored-job.ts";
 import type { JobContext } from "./context.ts";
 import { failJob, JOB_TIMEOUT, refundJob } from "./end.ts";
-import { type OpenJob, settleLateAnswer } from "./late-answer.ts";
+import { acknowledgedFirst, type OpenJob, settleLateAnswer } from "./late-answer.ts";
 import { submitSettlement } from "./settle.ts";
 
 const SWEEP_MS = 10_000;
+
+type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 
 /**
  * Ends jobs that nobody in this process runs any more: after a crash, or after a step that failed on the way. What the chain
@@ -18,13 +20,15 @@ const SWEEP_MS = 10_000;
 export class Recovery {
   readonly #context: JobContext;
   readonly #rpc: Rpc;
+  readonly #registry: Address;
   readonly #isRunning: (jobId: Hex) => boolean;
   readonly #busy = new Set<Hex>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(context: JobContext, rpc: Rpc, isRunning: (jobId: Hex) => boolean) {
+  constructor(context: JobContext, rpc: Rpc, registry: Address, isRunning: (jobId: Hex) => boolean) {
     this.#context = context;
     this.#rpc = rpc;
+    this.#registry = registry;
     this.#isRunning = isRunning;
   }
 
@@ -63,15 +67,10 @@ export class Recovery {
   }
 
   async #end(job: StoredJob): Promise<void> {
-    const { store, head, times, escrow } = this.#context;
+    const { store, head, times } = this.#context;
     // Taken before the job is read: a lock mined after it would be in a later block, when it is void.
     const seen = { block: head.block.timestamp, time: head.time };
-    const chain = await this.#rpc.client.readContract({
-      address: escrow,
-      abi: inferenceEscrowAbi,
-      functionName: "jobOf",
-      args: [job.jobId],
-    });
+    const chain = await this.#rpc.client.readContract({ ...this.#escrow, functionName: "jobOf", args: [job.jobId] });
     switch (chain.status) {
       case ChainStatus.None:
         // Until then the lock may still be mined, from a batch that an earlier process sent.
@@ -96,8 +95,13 @@ export class Recovery {
   }
 
   /** A job that holds credits: settle it, or give them back. */
-  async #endOpen(job: StoredJob, chain: OpenJob): Promise<void> {
-    const { head, times } = this.#context;
+  async #endOpen(job: StoredJob, onChain: ChainJob): Promise<void> {
+    const { head, times, store } = this.#context;
+    const [wallet, chain] = await Promise.all([this.#walletOf(onChain), this.#openJob(onChain)]);
+    // Clients choose ids, too: another wallet's job of this id is none of this row's business.
+    if (!isAddressEqual(wallet, job.wallet)) {
+      return store.update(job.jobId, { state: "unlocked", failure: "the id is another job's" });
+    }
     const answerUntil = chain.lockedAt + times.completion;
     const failure = job.failure ?? this.#context.refused.get(job.jobId);
     if (failure !== undefined) return this.#giveBack(job, failure);
@@ -106,24 +110,7 @@ export class Recovery {
       await failJob(this.#context, job.jobId, FailureReason.AnswerLost, "no answer can be had");
       return;
     }
-    if (job.completion && head.time < answerUntil + times.inclusion) {
-      const signed = job.completion;
-      const settling = submitSettlement(
-        this.#context,
-        {
-          jobId: job.jobId,
-          wallet: job.wallet,
-          attempt: job.attempt,
-          lockedAt: chain.lockedAt,
-          creditsLocked: chain.credits,
-          signed,
-          countedTokens: job.countedTokens ?? signed.completion.completionTokens,
-        },
-        job.creditsCharged ?? chain.credits,
-      );
-      await settling.done;
-      return;
-    }
+    if (head.time < answerUntil + times.inclusion && (await this.#settleStored(job, chain))) return;
     // An answer that was finished in time is not lost to a gateway that was away: there is still time to have it mined.
     const over = head.time >= answerUntil;
     if (over && head.time >= answerUntil + times.inclusion / 2) {
@@ -138,6 +125,44 @@ export class Recovery {
       const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
       await failJob(this.#context, job.jobId, reason, "the gateway restarted and no answer could be had");
     }
+  }
+
+  /** Settles the answer that is in the job's row; false if there is none, or the chain has given the job to another worker. */
+  async #settleStored(job: StoredJob, chain: OpenJob): Promise<boolean> {
+    const { jobId, wallet, worker, completion: signed } = job;
+    if (signed === null || worker === null) return false;
+    const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
+    if (acknowledged === "replaced") return false;
+    const settling = submitSettlement(
+      this.#context,
+      {
+        jobId,
+        wallet,
+        acknowledged,
+        lockedAt: chain.lockedAt,
+        creditsLocked: chain.credits,
+        signed,
+        countedTokens: job.countedTokens ?? signed.completion.completionTokens,
+      },
+      job.creditsCharged ?? chain.credits,
+    );
+    await settling.done;
+    return true;
+  }
+
+  async #openJob(job: ChainJob): Promise<OpenJob> {
+    if (job.worker === 0) return { ...job, worker: null };
+    const registry = { address: this.#registry, abi: workerRegistryAbi } as const;
+    const worker = await this.#rpc.client.readContract({ ...registry, functionName: "signerOf", args: [job.worker] });
+    return { ...job, worker };
+  }
+
+  #walletOf({ account }: ChainJob): Promise<Address> {
+    return this.#rpc.client.readContract({ ...this.#escrow, functionName: "walletOf", args: [account] });
+  }
+
+  get #escrow() {
+    return { address: this.#context.escrow, abi: inferenceEscrowAbi } as const;
   }
 
   /** Its client was told that it is over without a charge: that was not mined, or a reorganisation took it back. */

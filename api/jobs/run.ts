@@ -6,7 +6,8 @@ import { FailureReason } from "../../protocol/job-status.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
 import { Answer } from "./answer.ts";
-import { runAttempt } from "./attempt.ts";
+import { type Answered, runAttempt } from "./attempt.ts";
+import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import type { CompletedEvent } from "./dispatch-stream.ts";
 import { type Lock, lockCredits } from "./lock.ts";
@@ -14,7 +15,7 @@ import { OfferRecord } from "./offer-record.ts";
 import { brokenOff, endUncharged, giveUp, noWorkers, timedOut } from "./refuse.ts";
 import { type Settling, settle } from "./settle.ts";
 import type { Stages } from "./stages.ts";
-import { judge } from "./verdict.ts";
+import { judge, knowsTime } from "./verdict.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
@@ -27,6 +28,8 @@ export type JobInput = {
   model: Model;
   request: ChatRequest;
   credits: number;
+  /** Of a wallet with an authorization key: what that key signed. */
+  authorization: SignedAuthorization | null;
   /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
   stages: Stages;
 };
@@ -58,6 +61,7 @@ export class JobRun {
       model: input.model,
       maxTokens: input.request.max_tokens,
       credits: input.credits,
+      authorization: input.authorization,
       onSubmitted: () => input.stages.end("prepare"),
     });
     const first = new Promise<Address>((resolve) => {
@@ -112,13 +116,14 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
+        settleBefore: this.#settleBefore(lock),
         record: (offer) => row.write(offer),
         onFirstToken: () => {
           this.input.stages.end("first-token");
           void row.lockRecorded().then(() => this.#firstToken(worker.signer));
         },
       });
-      if (result.ok) return this.#complete(lock, attempt, worker, result.completed);
+      if (result.ok) return this.#complete(lock, attempt, worker, result);
       if (signal.aborted) break;
       const log = this.#context.logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
       log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
@@ -143,11 +148,12 @@ export class JobRun {
     lock: Lock,
     attempt: number,
     worker: RegisteredWorker,
-    completed: CompletedEvent,
+    { completed, acknowledgement, acknowledged }: Answered,
   ): Promise<CompletedJob> {
     const { jobId, wallet, model, request } = this.input;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text } = this.answer;
+    await knowsTime(this.#context, completion.completedAt);
     const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
     const verdict = judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
     const incident = verdict.fault ?? verdict.excess;
@@ -164,6 +170,8 @@ export class JobRun {
       wallet,
       worker: worker.signer,
       attempt,
+      acknowledgement,
+      acknowledged,
       lockedAt: lock.lockedAt,
       creditsLocked: lock.credits,
       model,
@@ -173,6 +181,12 @@ export class JobRun {
     });
     this.input.stages.end("record");
     return { worker: worker.signer, completed, settling };
+  }
+
+  /** Chain time before which the job's settlement must be mined. */
+  #settleBefore({ lockedAt }: Lock): number {
+    const { completion, inclusion } = this.#context.times;
+    return lockedAt + completion + inclusion;
   }
 
   #uncharged(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {

@@ -31,6 +31,12 @@ export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; e
 const PLAUSIBLE_FACTOR = 2.5;
 const PLAUSIBLE_EXTRA = 64;
 
+/** Reads the chain's time where a worker has dated its Completion later than we know: it may have seen a newer block. */
+export async function knowsTime({ head, logger }: JobContext, completedAt: number): Promise<void> {
+  if (completedAt <= head.time) return;
+  await head.refresh().catch((error) => logger.warn({ err: error }, "the chain's time could not be read"));
+}
+
 /** Judges a worker's signed Completion by what was received. The chain checks signature, hash and time again. */
 export function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Verdict {
   const fault = findFault(context, seen, signed);
@@ -61,11 +67,13 @@ function findFault(context: JobContext, seen: Observed, { completion, signature 
   if (completedAt < seen.lockedAt || completedAt >= closes) {
     return { code: "wrong_time", detail: `completedAt ${completedAt} is not in [${seen.lockedAt}, ${closes})` };
   }
+  const now = context.head.time;
+  if (completedAt > now) return { code: "wrong_time", detail: `completedAt ${completedAt} is later than now, ${now}` };
   return null;
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */
-export function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
+function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
   return recovers(worker, signature, () => jobDigests(context.chainId, context.escrow).completion(message));
 }
 

@@ -20,6 +20,23 @@ const idempotencyKey: Json = {
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
+const authorization: Json = {
+  name: "x-service-authorization",
+  in: "header",
+  required: false,
+  description:
+    "Required of a wallet with an authorization key: that key's EIP-712 signature `Authorization` for this one job, with the fields that " +
+    "do not follow from the request (wallet, operator, the model's catalog number, SHA-256 of the body's bytes). `job_id`: a UUIDv7 made " +
+    "within 60 seconds of now, good for one job. `max_tokens`: their price is locked; at least what the body asks for. `max_credits`: at " +
+    "least that price. `expires_at`: Unix seconds, at most 600 ahead. A repetition with the same header and body gets the same answer; " +
+    "another use of the job id is 409 `conflict`. Not together with `Idempotency-Key`.",
+  schema: {
+    type: "string",
+    pattern:
+      "^job_id=job_[0-9a-f]{32};max_tokens=[0-9]+;max_credits=[0-9]+;expires_at=[0-9]+;signature=0x[0-9a-fA-F]{130}$",
+  },
+};
+
 /** `POST /v1/chat/completions` */
 export const createChatCompletion: Json = {
   operationId: "createChatCompletion",
@@ -29,7 +46,7 @@ export const createChatCompletion: Json = {
     "Locks the price in escrow, has a worker answer, settles on chain. Fields that would change the answer and are not " +
     "offered (`n` above 1, `tools`, image parts, JSON `response_format`, `logprobs`, `logit_bias`, …) are refused by name; fields " +
     "without a meaning for the answer (`user`, `metadata`, `store`, …) are ignored.",
-  parameters: [idempotencyKey],
+  parameters: [idempotencyKey, authorization],
   requestBody: {
     required: true,
     description: "At most 4 MiB.",
@@ -71,6 +88,9 @@ export const createChatCompletion: Json = {
       "insufficient_credits",
       "daily_limit_reached",
       "spending_frozen",
+      "operator_not_chosen",
+      "authorization_required",
+      "authorization_invalid",
       "conflict",
       "no_workers_available",
       "job_timeout",

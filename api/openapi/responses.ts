@@ -39,7 +39,9 @@ export function responses(success: Record<string, Json>, cases: readonly ErrorCa
 }
 
 function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
-  const known = [401, 403, 429].includes(status) ? COMMON : aboutJob && status >= 404 ? JOB : AUTHENTICATED;
+  // A suspended key is refused before its wallet's balance is known; what a wallet itself forbids is not.
+  const unknown = status === 401 || status === 429 || codes.every((code) => code === "key_suspended");
+  const known = unknown ? COMMON : aboutJob && status >= 404 ? JOB : AUTHENTICATED;
   const retry = codes.some((code) => RETRIED.includes(code)) ? some("Retry-After") : {};
   const examples = Object.fromEntries(
     codes.map((code) => [code, { $ref: `#/components/examples/${exampleName(code, status)}` }]),
@@ -60,6 +62,11 @@ const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     refund_tx: `0x${"5e".repeat(32)}`,
   },
   daily_limit_reached: { daily_limit: 500, spent_today: 480, credits_required: 40 },
+  operator_not_chosen: { operator: 1, chosen_operator: null },
+  authorization_invalid: {
+    key: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    signer: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+  },
   job_not_settled: { retry_after: 5 },
   dispute_already_open: { dispute_tx: `0x${"d1".repeat(32)}` },
   rate_limited: { retry_after: 1 },
@@ -69,6 +76,7 @@ const PARAMS: Partial<Record<ErrorCode, string>> = {
   invalid_request: "messages[2].role",
   model_not_found: "model",
   context_length_exceeded: "messages",
+  authorization_invalid: "x-service-authorization",
 };
 
 /** Codes whose answers can say when to come back. */

@@ -1,12 +1,15 @@
 import type { Request, RequestHandler, Response } from "express";
+import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
-import { clientOf, setServiceHeaders } from "../http/request.ts";
+import { AUTHORIZATION_HEADER, clientOf, setServiceHeaders } from "../http/request.ts";
+import { parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
+import { idTaken } from "../jobs/lock.ts";
 import type { CompletedJob, JobRun } from "../jobs/run.ts";
 import { Stages } from "../jobs/stages.ts";
-import { type PlannedJob, planJob, startJob } from "../jobs/start.ts";
+import { type PlannedJob, planJob, type RequestAuthorization, startJob } from "../jobs/start.ts";
 import type { IdempotencyStore } from "../store/idempotency.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
 import { ChunkWriter, type CompletionBase, completionObject, statementOf, usageOf } from "./completion-shapes.ts";
@@ -31,11 +34,15 @@ export type ChatDependencies = {
   takenUp: () => boolean;
 };
 
-/** `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent. */
+/**
+ * `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent; so does the job id of
+ * an authorization.
+ */
 export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = parseChatBody(request.body);
-    const plan = planJob(dependencies.directory, clientOf(request).wallet, body);
+    const authorization = authorizationOf(request);
+    const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
     if (dependencies.stopping()) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
@@ -52,15 +59,29 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
       });
     }
     const key = idempotencyKey(request);
-    if (key === null) await answer(dependencies, plan, body, response);
-    else await answerOnce(dependencies, key, plan, body, request, response);
+    if (authorization !== null) {
+      if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
+      const { jobId } = authorization.signed;
+      await answerOnce(dependencies, { key: toApiJobId(jobId), jobId }, plan, body, request, response);
+    } else if (key !== null) await answerOnce(dependencies, { key, jobId: null }, plan, body, request, response);
+    else await answer(dependencies, plan, body, response);
   };
 }
+
+/** The request's authorization, null without one. */
+function authorizationOf(request: Request): RequestAuthorization | null {
+  const header = request.headers[AUTHORIZATION_HEADER];
+  if (header === undefined) return null;
+  return { signed: parseAuthorization(String(header)), body: request.rawBody ?? Buffer.alloc(0) };
+}
+
+/** What a request is repeated under; `jobId` where the client chose it. */
+type Once = { key: string; jobId: Hex | null };
 
 /** Runs the job, unless an earlier request with this key did. */
 async function answerOnce(
   dependencies: ChatDependencies,
-  key: string,
+  { key, jobId: chosen }: Once,
   plan: PlannedJob,
   body: ChatBody,
   request: Request,
@@ -68,10 +89,12 @@ async function answerOnce(
 ): Promise<void> {
   const { jobs, idempotency } = dependencies;
   const { wallet } = plan;
+  const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
   for (;;) {
-    const jobId = newJobId();
+    const jobId = chosen ?? newJobId();
     const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
     if (claim.status === "mismatch") {
+      if (chosen !== null) throw idTaken(chosen);
       throw new ApiError("conflict", "This Idempotency-Key was used with another body; use a new key.", {
         param: "Idempotency-Key",
       });
@@ -79,10 +102,14 @@ async function answerOnce(
     if (claim.status === "new") {
       // Whatever ends without an answer gives the key free: errors are not replayed.
       const release = () => idempotency.release(wallet, key, jobId);
-      return answer(dependencies, plan, body, response, jobId, release);
+      if (!(await isUsed())) return answer(dependencies, plan, body, response, jobId, release);
+      await release();
+      throw idTaken(jobId);
     }
     const job = await earlierAnswer(jobs, claim, () => idempotency.isClaimed(wallet, key, claim.jobId));
     if (job !== null) return replayAnswer(jobs, job, body, response);
+    // The chain takes an id once, also when its job came to nothing.
+    if (await isUsed()) throw idTaken(jobId);
     await idempotency.release(wallet, key, claim.jobId);
   }
 }
@@ -168,7 +195,8 @@ function usage({ completed, settling }: CompletedJob) {
 
 function settlementHash(job: CompletedJob): Promise<string | null> {
   const tooLate = new Promise<null>((resolve) => setTimeout(() => resolve(null), SETTLEMENT_HASH_MS).unref());
-  return Promise.race([job.settling.sent, tooLate]);
+  // A settlement that is not sent is no fault of the answer: the job is failed, or a restart takes it up.
+  return Promise.race([job.settling.sent.catch(() => null), tooLate]);
 }
 
 function apiErrorOf(error: unknown): ApiError {

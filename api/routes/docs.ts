@@ -15,8 +15,8 @@ const STYLE = readFileSync(new URL("../docs/style.css", import.meta.url), "utf8"
  * The documentation site: `/docs` (guide), `/docs/reference`, `/docs/errors#<code>` where every error body's `docs` link leads,
  * and `/openapi.json`. Open to everybody; rendered once, at the start.
  */
-export function docsRoutes(config: Config): Router {
-  const site = siteOf(config);
+export function docsRoutes(config: Config, operator: number): Router {
+  const site = siteOf(config, operator);
   const routes = Router()
     .get("/docs", send("html", guidePage(site)))
     .get("/docs/reference", send("html", referencePage(site)))

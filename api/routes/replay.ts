@@ -49,7 +49,7 @@ export async function earlierAnswer(
     if (job?.state === "settling" || job?.state === "settled") return job;
     if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
     if (Date.now() - started > (completion + inclusion + lock) * 1000) {
-      throw new ApiError("conflict", `The first request with this Idempotency-Key still runs as ${toApiJobId(jobId)}.`);
+      throw new ApiError("conflict", `The first of these requests still runs as ${toApiJobId(jobId)}.`);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -65,7 +65,7 @@ export async function replayAnswer(
   const jobId = toApiJobId(job.jobId);
   const answer = await readAnswer(context.store, context.cipher, job);
   if (answer === null) {
-    throw new ApiError("conflict", `This Idempotency-Key was answered as ${jobId}; the answer is no longer kept.`, {
+    throw new ApiError("conflict", `This request was answered as ${jobId}; the answer is no longer kept.`, {
       details: { job_id: jobId },
     });
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
-import { count, jobId, tier, txHash } from "./primitives.ts";
+import { address, count, jobId, tier, txHash } from "./primitives.ts";
 
 const retryAfter = count("Seconds after which a repetition makes sense; also in `Retry-After`.", 5);
 
@@ -21,6 +21,18 @@ const ERROR_DETAILS = {
     daily_limit: count("Credits a day that the wallet allows.", 500),
     spent_today: count("Credits of it that are spent.", 480),
     credits_required: count("Credits that the request locks.", 40),
+  }),
+  operator_not_chosen: z.object({
+    operator: count("The operator that runs this service.", 1),
+    chosen_operator: z.int().nullable().meta({ description: "The one that the wallet has chosen; null for none." }),
+  }),
+  authorization_invalid: z.object({
+    key: address.nullable().meta({ description: "The wallet's authorization key; null if it has none." }),
+    signer: address.nullable().meta({ description: "Whose signature it is; null for no signature at all." }),
+    message: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: "EIP-712 message `Authorization` that was checked; absent when the contract refused it." }),
   }),
   job_not_settled: z
     .object({ retry_after: retryAfter })

@@ -19,7 +19,7 @@ export const statementSchema = z
         proofHash: bytes32,
         promptTokens: count("Tokens of the prompt.", 12),
         completionTokens: count("Output tokens by the worker's count; `usage` is what was billed.", 84),
-        completedAt: count("Unix seconds of the final token.", 1_767_225_600),
+        completedAt: count("Time of the newest block at the final token, Unix seconds.", 1_767_225_600),
       })
       .meta({ description: "EIP-712 message `Completion`, exactly as it was signed." }),
     signature: z

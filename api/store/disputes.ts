@@ -5,7 +5,7 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 /** Different hashes that are kept for one job: a client has received one text. */
 const HASHES_A_JOB = 16;
 
-/** A dispute request: what a client says it received, and when it first said so. */
+/** A dispute request: what a client says it received, when it first said so, and the gateway that decides it. */
 export type DisputeRequest = { jobId: Hex; receivedHash: Hex; wallet: Address; gateway: Address; arrivedAt: Date };
 
 /** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. */
@@ -22,17 +22,35 @@ export class DisputeStore {
     this.#pool = pool;
   }
 
-  /** Records a request, or that it was repeated. Returns its first arrival; null if the job has too many different hashes. */
-  async record({ jobId, receivedHash, wallet, gateway, arrivedAt }: DisputeRequest): Promise<Date | null> {
+  /**
+   * Records a request, or that it was repeated. Returns it with its first arrival; null if the job has too many different hashes. It stays
+   * with the gateway that has it, unless that one has answered, or has had it for longer than `patience` (seconds) and has not.
+   */
+  async record(
+    { jobId, receivedHash, wallet, gateway, arrivedAt }: DisputeRequest,
+    patience: number,
+  ): Promise<DisputeRequest | null> {
+    const kept = "d.outcome IS NULL AND d.updated_at > now() - make_interval(secs => $7)";
     const { rows } = await this.#pool.query({
       name: "dispute-record",
-      text: `INSERT INTO dispute_request (job_id, received_hash, wallet, gateway, arrived_at)
+      text: `INSERT INTO dispute_request AS d (job_id, received_hash, wallet, gateway, arrived_at)
              SELECT $1, $2, $3, $4, $5
              WHERE (SELECT count(*) FROM dispute_request WHERE job_id = $1 AND received_hash <> $2) < $6
-             ON CONFLICT (job_id, received_hash) DO UPDATE SET outcome = NULL, updated_at = now() RETURNING arrived_at`,
-      values: [toApiJobId(jobId), receivedHash, wallet.toLowerCase(), gateway.toLowerCase(), arrivedAt, HASHES_A_JOB],
+             ON CONFLICT (job_id, received_hash) DO UPDATE SET outcome = NULL,
+               gateway = CASE WHEN ${kept} THEN d.gateway ELSE EXCLUDED.gateway END,
+               updated_at = CASE WHEN ${kept} THEN d.updated_at ELSE now() END
+             RETURNING job_id, received_hash AS "receivedHash", wallet, gateway, arrived_at AS "arrivedAt"`,
+      values: [
+        toApiJobId(jobId),
+        receivedHash,
+        wallet.toLowerCase(),
+        gateway.toLowerCase(),
+        arrivedAt,
+        HASHES_A_JOB,
+        patience,
+      ],
     });
-    return rows[0]?.arrived_at ?? null;
+    return rows[0] ? read(rows[0]) : null;
   }
 
   /** Notes how a request was answered. */
@@ -52,17 +70,17 @@ export class DisputeStore {
       text: `${SELECT} WHERE job_id = $1 AND received_hash = $2`,
       values: [toApiJobId(jobId), receivedHash],
     });
-    return rows[0] ? read(rows[0]) : null;
+    return rows[0] ? read<AnsweredRequest>(rows[0]) : null;
   }
 
-  /** Requests of this gateway's jobs that nobody has answered. */
+  /** Requests that this gateway has and nobody has answered. */
   async unanswered(gateway: Address): Promise<AnsweredRequest[]> {
     const { rows } = await this.#pool.query({
       name: "dispute-unanswered",
       text: `${SELECT} WHERE gateway = $1 AND outcome IS NULL ORDER BY arrived_at`,
       values: [gateway.toLowerCase()],
     });
-    return rows.map(read);
+    return rows.map((row) => read<AnsweredRequest>(row));
   }
 
   /** Deletes requests that many days old: no window is open for them any more. */
@@ -71,6 +89,6 @@ export class DisputeStore {
   }
 }
 
-function read({ job_id, ...row }: Record<string, unknown>): AnsweredRequest {
-  return { ...row, jobId: fromApiJobId(job_id as string) } as AnsweredRequest;
+function read<Row extends DisputeRequest>({ job_id, ...row }: Record<string, unknown>): Row {
+  return { ...row, jobId: fromApiJobId(job_id as string) } as unknown as Row;
 }

@@ -8,13 +8,16 @@ export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
 
 /** An earlier request's claim on a key, so many milliseconds ago, for this job. */
 export type EarlierClaim = { jobId: Hex; ageMs: number };
-/** `new`: this request runs it. `known`: an earlier one did. `mismatch`: the key was used for another body. */
+/** `new`: this request runs it. `known`: an earlier one did. `mismatch`: the key was used for another body, the job id by another wallet. */
 export type Claim = { status: "new" } | ({ status: "known" } & EarlierClaim) | { status: "mismatch" };
 
 /** Rows live as long as answers may be asked for again, and never shorter than this. */
 const LEAST_HOURS = 24;
 
-/** Claims on Idempotency-Keys, shared by all gateways of one database. */
+/**
+ * Claims on Idempotency-Keys, shared by all gateways of one database. A job id that a client chose is its own key: one job has one claim,
+ * whosever it is.
+ */
 export class IdempotencyStore {
   readonly #pool: pg.Pool;
 
@@ -31,15 +34,15 @@ export class IdempotencyStore {
       [owner, key, fingerprint, toApiJobId(jobId)],
     );
     if (inserted.rowCount === 1) return { status: "new" };
-    const found = await this.#pool.query<{ fingerprint: Buffer; job_id: string; age: number }>(
-      `SELECT fingerprint, job_id, (extract(epoch FROM now() - created_at) * 1000)::float8 AS age
-       FROM idempotency WHERE wallet = $1 AND key = $2`,
-      [owner, key],
+    const found = await this.#pool.query<{ wallet: string; fingerprint: Buffer; job_id: string; age: number }>(
+      `SELECT wallet, fingerprint, job_id, (extract(epoch FROM now() - created_at) * 1000)::float8 AS age
+       FROM idempotency WHERE wallet = $1 AND key = $2 OR job_id = $3`,
+      [owner, key, toApiJobId(jobId)],
     );
     const [row] = found.rows;
     // Released between the two statements: the request before us failed, so this one is new.
     if (row === undefined) return this.claim({ wallet, key, body }, jobId);
-    if (!row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
+    if (row.wallet !== owner || !row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
     return { status: "known", jobId: fromApiJobId(row.job_id) as Hex, ageMs: row.age };
   }
 

@@ -9,6 +9,10 @@ export type Offer = { worker: Address; workerEndpoint: string; attempt: number; 
 export type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number; offer: Offer | null };
 export type AnsweredStep = {
   jobId: Hex;
+  /** Who answered, in which attempt, with its signature that it took the job: what its settlement needs after a restart. */
+  worker: Address;
+  attempt: number;
+  acknowledgement: Hex | null;
   completion: SignedCompletion;
   countedTokens: number;
   finalTokenAt: Date;
@@ -47,7 +51,7 @@ export class JobSteps {
     };
   }
 
-  /** A mined lock, with the first offer if there is one. A state that the job has reached meanwhile stays. */
+  /** A mined lock, with the first offer if there is one. What the job has reached meanwhile stays: its state, and who answered. */
   locked(step: LockedStep): Promise<void> {
     return this.#lanes.locked.add(step);
   }
@@ -98,8 +102,9 @@ const LOCKED: Step<LockedStep> = {
     offer?.acknowledgeBy ?? null,
   ],
   set: `state = CASE state WHEN 'locking' THEN 'pending' ELSE state END, escrow_tx = new.escrow_tx, locked_at = new.locked_at,
-        credits_locked = new.credits_locked, worker = new.worker, worker_endpoint = new.worker_endpoint,
-        attempt = new.attempt, acknowledge_by = new.acknowledge_by`,
+        credits_locked = new.credits_locked, worker_endpoint = new.worker_endpoint, acknowledge_by = new.acknowledge_by,
+        worker = CASE WHEN completion IS NULL THEN new.worker ELSE job.worker END,
+        attempt = CASE WHEN completion IS NULL THEN new.attempt ELSE job.attempt END`,
 };
 
 const ACKNOWLEDGED: Step<Hex> = {
@@ -113,6 +118,9 @@ const ACKNOWLEDGED: Step<Hex> = {
 const ANSWERED: Step<AnsweredStep> = {
   name: "job-answered",
   columns: {
+    worker: "text",
+    attempt: "smallint",
+    acknowledgement: "text",
     completion: "jsonb",
     counted_tokens: "integer",
     final_token_at: "timestamptz",
@@ -120,7 +128,20 @@ const ANSWERED: Step<AnsweredStep> = {
     output: "bytea",
     hours: "integer",
   },
-  values: ({ completion, countedTokens, finalTokenAt, creditsCharged, output, retentionHours }) => [
+  values: ({
+    worker,
+    attempt,
+    acknowledgement,
+    completion,
+    countedTokens,
+    finalTokenAt,
+    creditsCharged,
+    output,
+    retentionHours,
+  }) => [
+    worker,
+    attempt,
+    acknowledgement,
     JSON.stringify(completion),
     countedTokens,
     finalTokenAt,
@@ -128,7 +149,8 @@ const ANSWERED: Step<AnsweredStep> = {
     output,
     retentionHours,
   ],
-  set: `state = 'settling', completion = new.completion, counted_tokens = new.counted_tokens,
+  set: `state = 'settling', worker = new.worker, attempt = new.attempt, acknowledgement = new.acknowledgement,
+        completion = new.completion, counted_tokens = new.counted_tokens,
         final_token_at = new.final_token_at, credits_charged = new.credits_charged, output = new.output,
         output_expires_at = now() + make_interval(hours => new.hours)`,
 };

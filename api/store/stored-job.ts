@@ -33,6 +33,8 @@ export type StoredJob = {
   acknowledgeBy: number | null;
   worker: Address | null;
   workerEndpoint: string | null;
+  /** The worker's signature that it took the attempt in which it answered. */
+  acknowledgement: Hex | null;
   countedTokens: number | null;
   completion: SignedCompletion | null;
   finalTokenAt: Date | null;
@@ -62,6 +64,7 @@ export const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
   acknowledgeBy: "acknowledge_by",
   worker: "worker",
   workerEndpoint: "worker_endpoint",
+  acknowledgement: "acknowledgement",
   countedTokens: "counted_tokens",
   completion: "completion",
   finalTokenAt: "final_token_at",

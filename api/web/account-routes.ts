@@ -1,47 +1,51 @@
 import { type RequestHandler, Router } from "express";
+import { type Address, zeroAddress } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../accounts/keys.ts";
+import { termsOf } from "../chain/account-reader.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { sessionOf } from "./session-routes.ts";
 
-const FROZEN = 1;
-const LIMITED = 2;
 const DAY_SECONDS = 86_400;
 
-type Parts = { rpc: Rpc; escrow: `0x${string}`; keys: Keys; now: () => number };
+type Parts = { rpc: Rpc; escrow: Address; keys: Keys; now: () => number };
 
 /**
  * `GET /account`: the signed-in wallet's account as the chain has it now; all zero before the first deposit. Credits are whole.
- * `spent_today` counts the UTC day of the chain's time, and only while a daily limit is set.
+ * `spent_today` counts the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
+ * refused, in its units.
  */
 export function accountRoute({ rpc, escrow, now }: Parts): RequestHandler {
   return async (_request, response) => {
     const { wallet } = sessionOf(response);
-    const account = await readAccount(rpc, escrow, wallet);
-    const limited = (account.flags & LIMITED) !== 0;
+    const [account, key, claimable] = await readAccount(rpc, escrow, wallet);
+    const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
     response.json({
       wallet,
       free: account.free,
       escrowed: account.escrowed,
       usdg_value: usdgValue(account.free + account.escrowed),
       has_account: account.id !== 0,
-      frozen: (account.flags & FROZEN) !== 0,
-      daily_limit: limited ? account.dailyLimit : null,
-      spent_today: limited && account.spentDay === Math.floor(now() / DAY_SECONDS) ? account.spentToday : 0,
+      operator: operator === 0 ? null : operator,
+      authorization_key: key === zeroAddress ? null : key,
+      frozen,
+      daily_limit: dailyLimit,
+      spent_today: dailyLimit !== null && spentDay === Math.floor(now() / DAY_SECONDS) ? spentToday : 0,
+      claimable_units: claimable.toString(),
     });
   };
 }
 
-async function readAccount(rpc: Rpc, escrow: `0x${string}`, wallet: `0x${string}`) {
+async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
+  const escrow = { address, abi: inferenceEscrowAbi, args: [wallet] } as const;
   try {
-    return await rpc.client.readContract({
-      address: escrow,
-      abi: inferenceEscrowAbi,
-      functionName: "accountOf",
-      args: [wallet],
-    });
+    return await Promise.all([
+      rpc.client.readContract({ ...escrow, functionName: "accountOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "authorizationKeyOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "claimableOf" }),
+    ]);
   } catch (error) {
     throw new RpcUnreachable("account", error);
   }

@@ -31,7 +31,7 @@ export function webApp(gateway: Gateway): Router {
 }
 
 function webApi(gateway: Gateway): Router {
-  const { config, pool, rpc, keys, jobReader } = gateway;
+  const { config, pool, rpc, keys, jobReader, operator } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
   const sessions = {
@@ -54,7 +54,7 @@ function webApi(gateway: Gateway): Router {
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
-  api.get("/config", configRoute(config));
+  api.get("/config", configRoute(config, operator.id));
   api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes(sessions));
   api.use(explorerRoutes({ rpc, reader: pool, jobs: new JobStore(pool) }));

@@ -5,8 +5,8 @@ import type { Config } from "../config.ts";
 
 const DEV_CHAIN_ID = 31_337;
 
-/** `GET /config`: what the application must know before anyone signs in. Nothing in it is secret. */
-export function configRoute(config: Config): RequestHandler {
+/** `GET /config`: what the application must know before anyone signs in; deposits name `operator`. Nothing in it is secret. */
+export function configRoute(config: Config, operator: number): RequestHandler {
   const { chainId, contracts } = config.deployment;
   const development = chainId === DEV_CHAIN_ID;
   const shown = {
@@ -20,6 +20,7 @@ export function configRoute(config: Config): RequestHandler {
     docs_url: config.DOCS_URL,
     origin: new URL(config.APP_URL).origin,
     contracts,
+    operator,
     minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
     development,
   };

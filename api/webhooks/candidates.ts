@@ -50,7 +50,7 @@ const TEXT = `
   WHERE e.position >= $2 AND e.position < $3
     AND CASE source.number ${CONDITIONS} ELSE true END
     AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.event_id = ${EVENT_ID})
-  ORDER BY e.position, w.id LIMIT $4`;
+  ORDER BY e.position, source.number, w.id LIMIT $4`;
 
 /** Events in the range that webhooks are to have and have not, in chain order. Throws IndexUnavailable. */
 export async function findCandidates(reader: Reader, range: CandidateRange): Promise<Candidate[]> {

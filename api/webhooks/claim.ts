@@ -85,4 +85,5 @@ const CLAIM = `
   )
   SELECT claimed.id, claimed.webhook_id AS "webhookId", claimed.event_id AS "eventId", e.name AS event, w.url, w.secret, e.body,
     claimed.attempt, claimed.round, claimed.failures
-  FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id`;
+  FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
+  ORDER BY claimed.id`;

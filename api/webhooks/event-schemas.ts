@@ -46,7 +46,9 @@ export const EVENT_DATA = {
     ...job,
     worker_address: workerAddress,
     attempt: z.int().min(1).describe("A later attempt's worker replaces the one before."),
-    acknowledge_tx: transaction,
+    acknowledge_tx: transaction.describe(
+      "The settlement itself where that came first: then `job.completed` follows at once.",
+    ),
     block_number: block,
   }),
   "job.completed": z.object({
@@ -84,7 +86,7 @@ export const EVENT_DATA = {
     worker_address: workerAddress,
     your_hash: hash.nullable().describe("What the client says it received; null for nothing."),
     worker_hash: hash.describe("What the worker signed."),
-    opened_by: z.enum(["gateway", "wallet"]).describe("Through the API, or by the wallet itself on chain."),
+    opened_by: z.enum(["operator", "wallet"]).describe("Through the API, or by the wallet itself on chain."),
     credits_disputed: whole,
     usdg_value: usdg,
     dispute_tx: transaction,
@@ -100,7 +102,9 @@ export const EVENT_DATA = {
   "credit.topup": z.object({
     credits_added: whole,
     usdg_value: usdg,
-    source: z.enum(["deposit", "compensation"]).describe("Bought, or paid by the treasury after a ruling."),
+    source: z
+      .enum(["deposit", "compensation"])
+      .describe("Bought, or given back by operator or treasury after a ruling."),
     related_job_id: jobId.nullable().describe("The job a compensation is for; null for a deposit."),
     topup_tx: transaction,
     block_number: block,

@@ -11,12 +11,17 @@ import { EVENT_DATA, type EventData, type EventName } from "./event-schemas.ts";
 export type EventSource = { event: EventName; kind: string; when?: string; everyone?: boolean };
 
 const CROSSED = "(e.data->>'total_before')::bigint >= threshold AND (e.data->>'total_after')::bigint < threshold";
+const CREDITED = "(e.data->>'credits_compensated')::bigint > 0";
+// A settlement from pending assigns its worker, too: the contract has no event of its own for that.
+const FUSED = "(e.data->>'fused')::boolean";
 // A proven job returns its escrow only because its worker equivocated: it was answered in time, so that is no timeout.
 const EQUIVOCATION = "e.data->>'reason' IS NOT DISTINCT FROM 'equivocation'";
 
+/** Of two events from one row the first here is told first. */
 export const EVENT_SOURCES: readonly EventSource[] = [
   { event: "job.submitted", kind: "job.locked" },
   { event: "job.processing", kind: "job.acknowledged" },
+  { event: "job.processing", kind: "job.settled", when: FUSED },
   { event: "job.completed", kind: "job.settled" },
   { event: "job.failed", kind: "job.failed" },
   { event: "job.failed", kind: "job.refunded", when: EQUIVOCATION },
@@ -27,7 +32,8 @@ export const EVENT_SOURCES: readonly EventSource[] = [
   { event: "credit.low", kind: "account.withdrawn", when: CROSSED },
   { event: "credit.low", kind: "job.dispute_resolved", when: CROSSED },
   { event: "credit.topup", kind: "account.deposited" },
-  { event: "credit.topup", kind: "job.compensated", when: "(e.data->>'credits_compensated')::bigint > 0" },
+  { event: "credit.topup", kind: "job.compensated", when: CREDITED },
+  { event: "credit.topup", kind: "job.operator_charged", when: CREDITED },
   { event: "worker.registered", kind: "worker.registered", everyone: true },
   { event: "worker.slashed", kind: "worker.slashed", everyone: true },
 ];

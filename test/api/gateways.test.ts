@@ -29,7 +29,7 @@ let pool: ReturnType<typeof openDatabase>;
 beforeAll(async () => {
   stack = await startTestStack({
     workers: [{ models: [MODEL] }],
-    env: { contracts: { GATEWAY_ADDRESSES: `${GATEWAY.address},${SECOND.address}` } },
+    gatewayKeys: [SECOND_KEY],
   });
   await giveGas();
   other = await startSecond();
@@ -157,6 +157,32 @@ describe("two gateways", () => {
     expect(lists[0]?.body.data).toHaveLength(2);
   });
 
+  it("sign for one operator: a dispute of a job that one locked is opened by the other, and asked of both it is one", async () => {
+    const [first, second] = demo();
+    const settled = async () => {
+      const reply = await first.post("/v1/chat/completions", chat(MODEL, "Hello"));
+      const id = reply.headers.get("x-service-job-id") as string;
+      const job = () => first.get(`/v1/jobs/${id}`);
+      await eventually(job, ({ body }) => body.status === "settled");
+      return id;
+    };
+    const received = { received_output_hash: `sha256:${"5e".repeat(32)}` };
+    const id = await settled();
+    const answer = await second.post(`/v1/jobs/${id}/dispute`, received);
+    expect(answer.body).toMatchObject({ job_id: id, dispute_opened: true });
+    const client = createPublicClient({ transport: http(stack.info.rpc_url) });
+    const { from } = await client.getTransactionReceipt({ hash: answer.body.dispute_tx });
+    expect(from).toBe(SECOND.address.toLowerCase());
+    expect((await first.get(`/v1/jobs/${id}`)).body.status).toBe("disputed");
+
+    const asked = await settled();
+    const answers = await Promise.all([first, second].map((api) => api.post(`/v1/jobs/${asked}/dispute`, received)));
+    // Whoever comes when it is open already is told so.
+    const told = answers.map(({ status, body }) => (status === 200 ? body.dispute_tx : body.error.details.dispute_tx));
+    expect(new Set(told)).toEqual(new Set([expect.stringMatching(/^0x[0-9a-f]{64}$/)]));
+    expect(answers.map(({ status }) => status)).toContain(200);
+  });
+
   it("share an Idempotency-Key: one job, one charge, the same answer from both", async () => {
     const send = (baseUrl: string) =>
       fetch(`${baseUrl}/v1/chat/completions`, {
@@ -183,7 +209,7 @@ describe("two gateways", () => {
     expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
     const { body } = await eventually(
       () => apiClient(other).get("/v1/jobs?limit=100"),
-      (reply) => reply.body.data.every((job: { status: string }) => job.status === "settled"),
+      (reply) => reply.body.data.every((job: { status: string }) => /^(settled|disputed)$/.test(job.status)),
     );
     const asked = replies.map(({ headers }) => headers.get("x-service-job-id"));
     const listed = new Set(body.data.map(({ id }: { id: string }) => id));

@@ -27,7 +27,7 @@ function gateway() {
     hash: "0x10",
     blockNumber: 1,
     blockTime: now,
-    events: [{ name: "JobLocked", args: { credits: 8, free: 0 }, position: 1 }],
+    events: [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }],
   };
   const submit = ({ kind }: { kind: string }) => ({
     sent: Promise.resolve("0x10"),
@@ -84,7 +84,8 @@ it("a job that could not be signed for does not stay with its worker, nor is the
 
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {
   const { context, asked, outstanding } = gateway();
-  const input = { jobId, wallet: context.account.address, model, request, credits: 8, stages: new Stages() };
+  const wallet = context.account.address;
+  const input = { jobId, wallet, model, request, credits: 8, authorization: null, stages: new Stages() };
   const { completed } = new JobRun(context as unknown as JobContext, input as never);
   await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect(asked).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));

@@ -53,6 +53,7 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
       OTHER_MASTER_KEYS: [],
     },
     pool: { query },
+    operator: { id: 1 },
     webhooks: { context: {} },
     output: unasked,
     dispute: unasked,

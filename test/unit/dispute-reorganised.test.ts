@@ -1,23 +1,30 @@
 /** A dispute's transaction in the gateway's own row proves nothing: the chain can have taken it back. */
 import { pino } from "pino";
+import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import { Decider, type DecisionContext } from "../../api/disputes/decide.ts";
+import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { signingAccount } from "../../protocol/secp256k1.ts";
 
+const ESCROW = `0x${"e5".repeat(20)}` as const;
 const jobId = newJobId();
+const worker = signingAccount(generatePrivateKey());
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
 
 /** Decides a request of a settled job whose row names a dispute's transaction, where the chain has that dispute or not. */
-function decide(openedAt: number) {
+async function decide(openedAt: number) {
   const completion = { jobId, proofHash: hash("a"), promptTokens: 1, completionTokens: 2, completedAt: 7 };
+  const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
   const stored = {
     disputeTx: hash("d"),
     finalTokenAt: null,
-    completion: { completion, signature: `0x${"11".repeat(64)}1b`, finish_reason: "stop" },
+    completion: { completion, signature, finish_reason: "stop" },
   };
   const chain: Record<string, unknown> = {
-    jobOf: { status: ChainStatus.Settled, lockedAt: 1, deadline: 2 },
+    jobOf: { status: ChainStatus.Settled, operator: 1, worker: 7, lockedAt: 1, deadline: 90 },
+    payeeOf: 7n << 160n,
     disputeOf: { openedAt },
     accountOf: { openDisputes: 0 },
     DISPUTE_LIMIT: 8,
@@ -25,7 +32,10 @@ function decide(openedAt: number) {
   const mined = Promise.resolve({ status: "mined", hash: hash("e") });
   const context = {
     jobs: {
-      escrow: `0x${"e5".repeat(20)}`,
+      chainId: 1,
+      escrow: ESCROW,
+      operator: { id: 1 },
+      head: { time: 10 },
       times: { dispute: 60 },
       store: { find: async () => stored, update: async () => {} },
       pipeline: { submit: () => ({ mined }) },

@@ -93,7 +93,7 @@ describe("the gateway's settings", () => {
 describe("what the web application is told", () => {
   const told = (chainId: number, more: Record<string, string> = {}) => {
     const json = vi.fn();
-    configRoute(readConfig(environment(chainId, more)))({} as never, { json } as never, () => {});
+    configRoute(readConfig(environment(chainId, more)), 1)({} as never, { json } as never, () => {});
     return json.mock.calls[0]?.[0];
   };
 

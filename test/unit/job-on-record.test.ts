@@ -16,7 +16,7 @@ afterEach(() => void vi.useRealTimers());
 /** A run whose worker does what `worker` says, and whose lock is written when `write` resolves. Its promises, and what has resolved. */
 async function run(write: Promise<void>, worker: (events: DispatchEvents) => Promise<never>) {
   const now = Math.floor(Date.now() / 1000);
-  const events = [{ name: "JobLocked", args: { credits: 8, free: 0 }, position: 1 }];
+  const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
   const mined = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: now, events };
   const context = {
     account: signingAccount(generatePrivateKey()),
@@ -47,6 +47,7 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
     model,
     request,
     credits: 8,
+    authorization: null,
     stages: new Stages(),
   } as never);
   const told: string[] = [];

@@ -6,7 +6,6 @@ import { settleLateAnswer } from "../../api/jobs/late-answer.ts";
 import type { StoredJob } from "../../api/store/stored-job.ts";
 import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../protocol/secp256k1.ts";
 
 it("hosts that are only asked for an answer get no Assignment with which they could take the job on chain", async () => {
@@ -33,8 +32,9 @@ it("hosts that are only asked for an answer get no Assignment with which they co
   const offer = { worker: first?.signer, workerEndpoint: first?.endpoint, attempt: 1, acknowledgeBy: lockedAt + 10 };
   const job = { jobId: newJobId(), ...offer } as StoredJob;
   const chain = {
-    status: ChainStatus.Locked,
     model: 1,
+    worker: null,
+    attempt: 0,
     lockedAt,
     credits: 8,
     creditsPerRequest: 8,

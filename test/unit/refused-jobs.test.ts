@@ -43,7 +43,7 @@ function process(dispatching: Dispatching) {
   const note = async (change: object) => void Object.assign(row, change);
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(kind);
-    const events = [{ name: "JobLocked", args: { credits: 8, free: 0 }, position: 1 }];
+    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
     const lock = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events };
     return { sent: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
   };
@@ -51,7 +51,11 @@ function process(dispatching: Dispatching) {
     const usage = { promptTokens: 3, completionTokens: 4 };
     const completion = { jobId: row["jobId"] as Hex, proofHash: answerHash(TEXT), ...usage, completedAt: lockedAt + 5 };
     const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
-    return { text: TEXT, completion, signature, finish_reason: "stop" };
+    const taken = await worker.sign({
+      hash: jobDigests(1, ESCROW).acknowledgement({ jobId: completion.jobId, attempt: 1 }),
+    });
+    const acknowledgement = { attempt: 1, signature: taken };
+    return { text: TEXT, completion, signature, finish_reason: "stop", acknowledgement };
   };
   const context = {
     account: gateway,
@@ -95,7 +99,15 @@ function process(dispatching: Dispatching) {
 async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
   const { context } = process(dispatching);
   const request = { messages: [], max_tokens: 100 };
-  const input = { jobId: row["jobId"], wallet: gateway.address, model, request, credits: 8, stages: new Stages() };
+  const input = {
+    jobId: row["jobId"],
+    wallet: gateway.address,
+    model,
+    request,
+    credits: 8,
+    authorization: null,
+    stages: new Stages(),
+  };
   const { completed } = new JobRun(context, input as never);
   const told = completed.catch((error) => error);
   await vi.advanceTimersByTimeAsync(20_000);
@@ -105,9 +117,13 @@ async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
 /** What the next process sends for the job. */
 async function nextProcessSends(): Promise<Operation["kind"][]> {
   const { context, sent } = process(() => new Promise(() => {}));
-  const chain = { status: ChainStatus.Acknowledged, model: 1, lockedAt, credits: 8, ...model };
-  const rpc = { client: { readContract: async () => chain } } as unknown as Rpc;
-  void new Recovery(context, rpc, () => false).sweep();
+  const chain: Record<string, unknown> = {
+    jobOf: { status: ChainStatus.Acknowledged, model: 1, lockedAt, credits: 8, worker: 1, attempt: 1, ...model },
+    walletOf: gateway.address,
+    signerOf: worker.address,
+  };
+  const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
+  void new Recovery(context, { client: { readContract } } as unknown as Rpc, ESCROW, () => false).sweep();
   vi.useRealTimers();
   await vi.waitFor(() => expect(sent).not.toEqual([]));
   return sent;

@@ -48,7 +48,11 @@ it("chat is answered with service_unavailable, and when to come back", async () 
     takenUp: () => false,
     jobs: { head: { silentMs: 0 } },
   };
-  const request = { client: { wallet: "0x01" }, body: { model: "m", messages: [{ role: "user", content: "Hi" }] } };
+  const request = {
+    client: { wallet: "0x01" },
+    headers: {},
+    body: { model: "m", messages: [{ role: "user", content: "Hi" }] },
+  };
   const refused = (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, {}, () => {});
   const error = await refused.catch((failure) => failure);
   expect(error).toBeInstanceOf(ApiError);

@@ -6,11 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
-import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
+import { MASTER_KEY, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -26,10 +25,8 @@ let second: SecondGateway;
 beforeAll(async () => {
   stack = await startTestStack({
     workers: [],
-    env: {
-      contracts: { GATEWAY_ADDRESSES: `${GATEWAY.address},${SECOND_ADDRESS}` },
-      api: { MASTER_KEY, LOG_LEVEL: "warn" },
-    },
+    gatewayKeys: [SECOND_KEY],
+    env: { api: { MASTER_KEY, LOG_LEVEL: "warn" } },
   });
   pool = openStore(stack);
   receiver = await Receiver.open();

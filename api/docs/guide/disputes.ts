@@ -20,6 +20,8 @@ export const disputes = ({ baseUrl }: Site): Section => ({
       "`dispute_opened: false`: the hashes are equal. You have what the worker signed, and there is nothing to dispute.",
       "A job that is still settling is waited for, up to 30 seconds; then the answer is 409 `job_not_settled`. Send the request again: it " +
         "counts from its first arrival.",
+      "The arbiters rule after the contract's own window is over. Until then your wallet can add a hash of its own to the dispute " +
+        "(`joinDispute`), without a bond.",
       "After 60 seconds: 422 `dispute_window_expired`. A second dispute of one job: 409 `dispute_already_open`.",
     ),
   ].join("\n"),

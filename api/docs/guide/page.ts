@@ -1,6 +1,7 @@
 import { lead, section } from "../blocks.ts";
 import { page } from "../page.ts";
 import type { Site } from "../site.ts";
+import { authorization } from "./authorization.ts";
 import { charging } from "./charging.ts";
 import { disputes } from "./disputes.ts";
 import { errors } from "./errors.ts";
@@ -11,7 +12,18 @@ import { streaming } from "./streaming.ts";
 import { verify } from "./verify.ts";
 import { webhooks } from "./webhooks.ts";
 
-const SECTIONS = [start, streaming, charging, verify, disputes, idempotency, retention, webhooks, errors];
+const SECTIONS = [
+  start,
+  streaming,
+  charging,
+  verify,
+  disputes,
+  idempotency,
+  authorization,
+  retention,
+  webhooks,
+  errors,
+];
 
 /** `/docs`: what a client's author reads, from the first call on. */
 export function guidePage(site: Site): string {

@@ -15,7 +15,8 @@ export const verify = ({ baseUrl, transactionUrl, chainId, escrow }: Site): Sect
     list(
       `Look a transaction up at \`${transactionUrl}\`, or with any node of chain ${chainId}.`,
       "The escrow transaction shows the balance's debit, the lock, the tier and the job id.",
-      "The settlement transaction shows the escrow's release, the transfers to the worker and to the treasury, and the proof's hash.",
+      "The settlement transaction shows the escrow's release, the transfer to the worker, the treasury's share of all jobs in it as one " +
+        "transfer, and the proof's hash.",
       "The proof's hash is the SHA-256 of the answer's text, UTF-8. Compute it from what you received:",
     ),
     code("shell (the text exactly, with no newline after it)", `printf %s "$ANSWER" | sha256sum`),

@@ -4,9 +4,9 @@ CREATE TABLE dispute_request (
   job_id        text NOT NULL,
   received_hash text NOT NULL,                -- 0x + 64 hex digits
   wallet        text NOT NULL,
-  gateway       text NOT NULL,                -- signer that locked the job: only it can open the dispute for its client
+  gateway       text NOT NULL,                -- signer of the gateway that decides it
   arrived_at    timestamptz NOT NULL,
-  -- null: not answered, to be taken up by the job's gateway · opened · equal · why it was refused (api/disputes/refusal.ts)
+  -- null: not answered, to be taken up by that gateway · opened · equal · why it was refused (api/disputes/refusal.ts)
   outcome       text,
   dispute_tx    text,
   updated_at    timestamptz NOT NULL DEFAULT now(),

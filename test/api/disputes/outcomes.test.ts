@@ -1,6 +1,6 @@
 /** What becomes of a dispute: rulings by the arbiters, silence, a proof without an answer, a gateway that dies meanwhile. */
-import { type Abi, createWalletClient, type Hex, http, parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { type Abi, createWalletClient, type Hex, http, parseEther, toHex } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   arbitrationPanelAbi,
@@ -10,10 +10,11 @@ import {
 } from "../../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { Ruling } from "../../../protocol/ruling.ts";
+import { OPERATOR } from "../../../scripts/local-stack/accounts.ts";
 import { chat, eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
 import { startTestStack } from "../../support/stack.ts";
-import { hashOf, Scene } from "./support.ts";
+import { hashOf, OTHER, Scene } from "./support.ts";
 
 const MODEL = "qwen3-8b";
 const SLOW = "mistral-7b-instruct-v0.3";
@@ -23,8 +24,8 @@ const ARBITERS = [
   "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
   "0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
 ] as const;
-/** Fifth account; no role of its own. */
-const ANYONE = privateKeyToAccount("0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba");
+/** Somebody without a role of its own. */
+const ANYONE = privateKeyToAccount(generatePrivateKey());
 let scene: Scene;
 
 beforeAll(async () => {
@@ -35,13 +36,17 @@ beforeAll(async () => {
       workers: [{ models: [MODEL] }, { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     }),
   );
+  await scene.rpc("anvil_setBalance", [ANYONE.address, toHex(parseEther("10"))]);
   // What the treasury has earned before.
   const treasury = scene.contract("ProtocolTreasury");
   await scene.send(ANYONE, scene.contract("Stablecoin"), testStablecoinAbi as Abi, "mint", [treasury, 10_000_000n]);
 });
 afterAll(() => scene?.close());
 
+/** The wallet adds its own hash first: without that, the arbiters of a dispute that its operator opened wait for the end of the window. */
 const vote = async (jobId: string, ruling: number) => {
+  const joined = [scene.chainId(jobId), `0x${OTHER.slice(7)}`];
+  await scene.send(scene.client, scene.contract("InferenceEscrow"), inferenceEscrowAbi as Abi, "joinDispute", joined);
   for (const key of ARBITERS) {
     const args = [scene.chainId(jobId), ruling];
     await scene.send(
@@ -106,6 +111,7 @@ describe("an answer that the worker proved and the client never got", () => {
     );
     await scene.stack.restart("api");
     await becomes(id, "settling");
+    const reserve = await operator();
     const answer = await scene.dispute(id, hashOf(""));
     expect(answer.body).toMatchObject({
       job_id: id,
@@ -119,9 +125,13 @@ describe("an answer that the worker proved and the client never got", () => {
       completed_at: null,
       on_chain: { settlement_tx: null, block_number: null, proof_hash: answer.body.worker_hash },
     });
+    // The operator puts up the charge in dispute.
+    expect(await operator()).toEqual({ reserve: reserve.reserve - 8, held: reserve.held + 8 });
     await vote(id, Ruling.GatewayAtFault);
     expect((await becomes(id, "refunded")).body).toMatchObject({ credits_charged: 0, completed_at: null });
     expect(await credits()).toBe(before);
+    // It has its bond back, and pays the worker, who did its work.
+    expect(await operator()).toEqual({ reserve: reserve.reserve - 8, held: reserve.held });
   });
 });
 
@@ -170,6 +180,17 @@ describe("silence of the arbiters", () => {
     expect((await claimable()) - before).toBe(8_000n);
   });
 });
+
+/** What the stack's operator has put aside. */
+const operator = async () => {
+  const { reserve, held } = await scene.chain.client.readContract({
+    address: scene.contract("InferenceEscrow") as Hex,
+    abi: inferenceEscrowAbi,
+    functionName: "operatorOf",
+    args: [OPERATOR],
+  });
+  return { reserve, held };
+};
 
 /** Token units that wait for the client's wallet. */
 const claimable = () =>

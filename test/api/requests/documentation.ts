@@ -54,7 +54,16 @@ export function documentation(world: World): void {
       const text = await (await get("/docs")).text();
       expect(sectionOf(text, "retention")).toMatch(/24 hours, then erased/);
       expect(sectionOf(text, "charging")).toMatch(/3,000 tokens<\/td><td>60<\/td><td>20/);
-      for (const id of ["start", "streaming", "verify", "disputes", "idempotency", "webhooks", "errors"]) {
+      for (const id of [
+        "start",
+        "streaming",
+        "verify",
+        "disputes",
+        "idempotency",
+        "authorization",
+        "webhooks",
+        "errors",
+      ]) {
         expect(sectionOf(text, id), id).toMatch(/<h2>/);
       }
     });

@@ -36,6 +36,9 @@ export function steps(world: World): void {
         ...ids.map((jobId, n) =>
           jobs.answered({
             jobId,
+            worker: STRANGER,
+            attempt: 1,
+            acknowledgement: null,
             completion: signed(n) as Parameters<JobStore["answered"]>[0]["completion"],
             countedTokens: n,
             finalTokenAt: new Date(n * 1000),

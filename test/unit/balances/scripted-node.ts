@@ -12,13 +12,22 @@ const escrow: Hex = `0x${"22".repeat(20)}`;
 const signer: Hex = `0x${"33".repeat(20)}`;
 export const jobId: Hex = `0x${"a1".repeat(16)}`;
 export const otherJob: Hex = `0x${"a2".repeat(16)}`;
-const nobody = { id: 7, sequence: 1, dailyLimit: 0, spentToday: 0, spentDay: 0, flags: 0, openDisputes: 0 };
+const nobody = {
+  id: 7,
+  sequence: 1,
+  dailyLimit: 0,
+  spentToday: 0,
+  spentDay: 0,
+  flags: 0,
+  openDisputes: 0,
+  operator: 1,
+};
 /** Chain time until which settlements can be mined, and the chain's time at first; Unix seconds. */
 export const UNTIL = 1_900_000_150;
 const NOW = 1_900_000_010;
 
-/** What the node has from a block on; `sent`: how many transactions of our signer. */
-type State = { free: number; escrowed: number; sent: number };
+/** What the node has from a block on; `sent`: how many transactions of our signer. Of a wallet that chose operator 1, unless it says more. */
+type State = { free: number; escrowed: number; sent: number; operator?: number; flags?: number };
 
 /** A node over HTTP that has one wallet's balance by block, and does what a test says. */
 export class ScriptedNode {
@@ -79,7 +88,8 @@ export class ScriptedNode {
     if (method === "eth_getTransactionCount") return of === signer ? `0x${state.sent.toString(16)}` : null;
     const { functionName } = decodeFunctionData({ abi: inferenceEscrowAbi, data: (of as { data: Hex }).data });
     if (functionName !== "accountOf") return null;
-    const result = { ...nobody, free: state.free, escrowed: state.escrowed };
+    const { sent: _, ...account } = state;
+    const result = { ...nobody, ...account };
     return encodeFunctionResult({ abi: inferenceEscrowAbi, functionName, result });
   }
 }
@@ -90,9 +100,12 @@ export function batch(
   nonce: number,
   name: string,
   job: Hex,
-  balance: { free: number; escrowed: number },
+  { free, escrowed, operator = 1, flags = 0 }: Omit<State, "sent">,
 ) {
-  const event = { name, args: { wallet, jobId: job, ...balance }, position: logPosition(block, 3) };
+  // As in contracts/Words.sol.
+  const word = (BigInt(operator) << 240n) | (BigInt(flags) << 224n) | (BigInt(escrowed) << 72n) | (BigInt(free) << 32n);
+  const told = /^Job(Locked|Settled)$/.test(name) ? { account: word } : { free, escrowed };
+  const event = { name, args: { wallet, jobId: job, ...told }, position: logPosition(block, 3) };
   return {
     hash: "0x",
     nonce,

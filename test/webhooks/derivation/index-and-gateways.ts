@@ -37,7 +37,8 @@ export function indexAndGateways(world: World): void {
         const { InferenceEscrow } = protocol.deployment.contracts;
         await protocol.send(client, protocol.call("Stablecoin", "mint", world.client(), 40_000_000n));
         await protocol.send(client, protocol.call("Stablecoin", "approve", InferenceEscrow, 40_000_000n));
-        for (let i = 0; i < 40; i += 1) await protocol.send(client, protocol.call("InferenceEscrow", "deposit", 100));
+        for (let i = 0; i < 40; i += 1)
+          await protocol.send(client, protocol.call("InferenceEscrow", "deposit", 100, 1));
         await world.quiet();
         expect(world.ids("/shared")).toHaveLength(40);
         expect(new Set(world.ids("/shared")).size).toBe(40);

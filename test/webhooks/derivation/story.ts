@@ -28,7 +28,11 @@ export function story(world: World): void {
       const of = (kind: string) => Number(rows.find((row) => row.kind === kind)?.count ?? 0);
       const got = (name: EventName) => received.filter(({ event }) => event.event === name).length;
       expect(got("job.submitted")).toBe(of("job.locked"));
-      expect(got("job.processing")).toBe(of("job.acknowledged"));
+      const [{ count: fused = 0 } = {}] = await world.stage.sql<{ count: string }>(
+        "SELECT count(*) FROM index.protocol_event WHERE kind = 'job.settled' AND (data->>'fused')::boolean",
+      );
+      expect(Number(fused)).toBeGreaterThan(0);
+      expect(got("job.processing")).toBe(of("job.acknowledged") + Number(fused));
       expect(got("job.completed")).toBe(of("job.settled"));
       expect(got("job.disputed")).toBe(of("job.disputed"));
       expect(got("job.failed") + got("job.timeout")).toBe(of("job.failed") + of("job.refunded"));
@@ -41,7 +45,21 @@ export function story(world: World): void {
       expect(about("job.failed", story.refunded)).toHaveLength(0);
       expect(about("job.failed", story.failed)[0]?.event.data.reason).toBe("worker_failed");
       expect(about("job.processing", story.reassigned).map(({ event }) => event.data.attempt)).toEqual([1, 3]);
-      // The treasury's compensation is money that comes in, like a deposit.
+      // The first settled job had no acknowledgement of its own: its settlement is both, and the worker's taking it is told first.
+      const [processing] = about("job.processing", story.fused);
+      const [completed] = about("job.completed", story.fused);
+      expect(processing?.event.data).toMatchObject({
+        attempt: 1,
+        acknowledge_tx: completed?.event.data.settlement_tx,
+        worker_address: completed?.event.data.worker_address,
+      });
+      const order = await world.webhooks.sql<{ name: string }>(
+        `SELECT e.name FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event_id
+         WHERE e.id = ANY ($1) ORDER BY d.id`,
+        [[processing?.event.id, completed?.event.id]],
+      );
+      expect(order.map(({ name }) => name)).toEqual(["job.processing", "job.completed"]);
+      // What operator and treasury give back is money that comes in, like a deposit.
       const topups = received.filter(({ event }) => event.event === "credit.topup").map(({ event }) => event.data);
       expect(new Set(topups.map(({ source }) => source))).toEqual(new Set(["deposit", "compensation"]));
       expect(topups.filter(({ source }) => source === "deposit")).toHaveLength(of("account.deposited"));

@@ -48,6 +48,12 @@ export function jobs(world: World): void {
         completion_tokens: job.usage.completion_tokens,
         credits_remaining: 992,
       });
+      // Whether the worker's acknowledgement was relayed or its settlement came first: it is told before the settlement.
+      const { rows } = await world.pool.query(
+        `SELECT e.name FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event_id WHERE e.id = ANY ($1) ORDER BY d.id`,
+        [received.map(({ event }) => event.id)],
+      );
+      expect(rows.map(({ name }) => name)).toEqual(["job.submitted", "job.processing", "job.completed"]);
       for (const { event } of received) {
         expect(envelopeSchema(event.event).parse(event)).toEqual(event);
         expect(Object.keys(event)).toEqual(["id", "event", "created_at", "api_version", "data"]);

@@ -54,7 +54,7 @@ export async function answeredJob(
   const completion = { jobId, proofHash: answerHash("The answer."), ...tokens, completedAt: blockTime };
   const digests = jobDigests(world.stack.info.chain_id, world.stack.info.contracts["InferenceEscrow"] as Hex);
   const signature = await worker.sign({ hash: digests.completion(completion) });
-  return completeOperation(completion, signature, 1, 4, owner.address, (blockTime + 150) * 1000);
+  return completeOperation(completion, signature, 4, owner.address, (blockTime + 150) * 1000);
 }
 
 /** Settles the job as the gateway does: whoever submits it writes its row. Returns the transaction. */

@@ -61,7 +61,7 @@ export function comparison(given: () => Scene): void {
           args: {
             receivedHash: `0x${OTHER.slice(7)}`,
             workerHash: `0x${hashOf(text).slice(7)}`,
-            byGateway: true,
+            byOperator: true,
             bond: 0,
           },
         },

@@ -1,0 +1,77 @@
+import type { Logger } from "pino";
+import type { Address } from "viem";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import type { Rpc } from "./rpc.ts";
+
+const LOOK_MS = 5_000;
+
+/** What can change of it while a gateway runs: its key can be removed, and the operator can be stopped. */
+type Standing = { inOffice: boolean; stopped: boolean };
+
+/** The operator that this gateway's key signs for. Wallets choose it, and its jobs can be ended by each of its signers. */
+export class Operator {
+  readonly id: number;
+  readonly #rpc: Rpc;
+  readonly #escrow: Address;
+  readonly #signer: Address;
+  readonly #logger: Logger;
+  #standing: Standing;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(rpc: Rpc, keys: { escrow: Address; signer: Address }, logger: Logger, id: number) {
+    this.#rpc = rpc;
+    this.#escrow = keys.escrow;
+    this.#signer = keys.signer;
+    this.#logger = logger;
+    this.id = id;
+    this.#standing = { inOffice: true, stopped: false };
+  }
+
+  /** Finds the operator of a key and looks at it from then on. Rejects with what to do when the key signs for none. */
+  static async find(rpc: Rpc, keys: { escrow: Address; signer: Address }, logger: Logger): Promise<Operator> {
+    const { escrow, signer } = keys;
+    const [id, removedAt] = await signerOf(rpc, escrow, signer);
+    const remedy = "have the operator's admin add it (rotateSigners), or set another GATEWAY_PRIVATE_KEY";
+    if (id === 0) throw new Error(`The key ${signer} signs for no operator of the escrow ${escrow}: ${remedy}.`);
+    if (removedAt !== 0) {
+      const when = new Date(removedAt * 1000).toISOString();
+      throw new Error(`The key ${signer} was removed from the signers of operator ${id} at ${when}: ${remedy}.`);
+    }
+    const operator = new Operator(rpc, keys, logger, id);
+    await operator.refresh();
+    operator.#timer = setInterval(() => {
+      operator.refresh().catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
+    }, LOOK_MS).unref();
+    return operator;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Why the escrow takes no new locks of this gateway; null if it does. Open jobs are ended either way, as far as the key is in office. */
+  get mayNotLock(): string | null {
+    if (!this.#standing.inOffice) return `this gateway's key signs for operator ${this.id} no more`;
+    return this.#standing.stopped ? `operator ${this.id} is stopped on the settlement contract` : null;
+  }
+
+  /** Asks the chain. */
+  async refresh(): Promise<void> {
+    const escrow = { address: this.#escrow, abi: inferenceEscrowAbi } as const;
+    const [[, removedAt], stoppedOperators] = await Promise.all([
+      signerOf(this.#rpc, this.#escrow, this.#signer),
+      this.#rpc.client.readContract({ ...escrow, functionName: "stoppedOperators" }),
+    ]);
+    const before = this.mayNotLock;
+    // One bit an operator, from the lowest.
+    const stopped = ((stoppedOperators >> BigInt(this.id - 1)) & 1n) === 1n;
+    this.#standing = { inOffice: removedAt === 0, stopped };
+    const now = this.mayNotLock;
+    if (now === before) return;
+    if (now !== null) this.#logger.error({ operator: this.id, signer: this.#signer }, `no jobs are taken: ${now}`);
+    else this.#logger.info({ operator: this.id }, "the operator may lock again: jobs are taken");
+  }
+}
+
+const signerOf = (rpc: Rpc, escrow: Address, signer: Address) =>
+  rpc.client.readContract({ address: escrow, abi: inferenceEscrowAbi, functionName: "signerOf", args: [signer] });

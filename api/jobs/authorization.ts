@@ -1,0 +1,159 @@
+/**
+ * A client's signed consent to one job, as the request's header `x-service-authorization` carries it:
+ *
+ *   job_id=job_…;max_tokens=2000;max_credits=8;expires_at=1767225900;signature=0x…
+ *
+ * The rest of the EIP-712 message `Authorization` follows from the request: the key's wallet, this service's operator, the model's number
+ * in the catalog, and the SHA-256 of the body. The contract checks all of it again; what it would refuse is refused here, where it costs
+ * nobody gas.
+ */
+import { createHash } from "node:crypto";
+import { type Address, type Hex, hashTypedData, isAddressEqual, zeroAddress } from "viem";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
+import { quote } from "../../protocol/pricing.ts";
+import { recoverSigner } from "../../protocol/secp256k1.ts";
+import type { Model } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import { AUTHORIZATION_HEADER } from "../http/request.ts";
+import type { JobContext } from "./context.ts";
+
+/** The header's fields. */
+export type ClientAuthorization = {
+  jobId: Hex;
+  maxTokens: number;
+  maxCredits: number;
+  expiresAt: number;
+  signature: Hex;
+};
+
+/** The whole message, with a signature that was checked. */
+export type SignedAuthorization = { message: Authorization; signature: Hex };
+
+/** Longest time that an authorization may be signed ahead, seconds (`AUTHORIZATION_SPAN` of the contract). */
+const LONGEST_SPAN = 600;
+/** How far the time in a job id may be from ours, seconds. The contract allows 300: the lock is mined a while later. */
+const ID_SPAN = 60;
+
+const uint = (digits: string): number | null => (/^(0|[1-9]\d{0,12})$/.test(digits) ? Number(digits) : null);
+const uint32 = (digits: string): number | null => {
+  const value = uint(digits);
+  return value !== null && value > 0 && value <= 0xffff_ffff ? value : null;
+};
+
+/** How each field is read, and what is said where it cannot be. */
+const FIELDS = {
+  job_id: [fromApiJobId, "`job_` and 32 hex digits, in lower case"],
+  max_tokens: [uint32, "a whole number of tokens"],
+  max_credits: [uint32, "a whole number of credits"],
+  expires_at: [uint, "Unix seconds"],
+  signature: [(text: string) => (/^0x[0-9a-fA-F]{130}$/.test(text) ? (text as Hex) : null), "0x and 130 hex digits"],
+} as const;
+type Field = keyof typeof FIELDS;
+
+/** Reads the header. Throws `invalid_request` that says what is wrong with it. */
+export function parseAuthorization(header: string): ClientAuthorization {
+  const given = new Map<string, string>();
+  for (const part of header.split(";")) {
+    const [name = "", ...value] = part.split("=");
+    const key = name.trim();
+    if (!Object.hasOwn(FIELDS, key))
+      throw unauthorizable(`'${key.slice(0, 40)}' is none of ${Object.keys(FIELDS).join(", ")}`);
+    if (given.has(key)) throw unauthorizable(`${key} is there twice`);
+    given.set(key, value.join("=").trim());
+  }
+  const read = <Name extends Field>(name: Name) => {
+    const text = given.get(name);
+    if (text === undefined) throw unauthorizable(`${name} is missing`);
+    const [parse, form] = FIELDS[name];
+    const value = parse(text);
+    if (value === null) throw unauthorizable(`${name} must be ${form}`);
+    return value as NonNullable<ReturnType<(typeof FIELDS)[Name][0]>>;
+  };
+  return {
+    jobId: read("job_id"),
+    maxTokens: read("max_tokens"),
+    maxCredits: read("max_credits"),
+    expiresAt: read("expires_at"),
+    signature: read("signature"),
+  };
+}
+
+/** What the request says of the job that it authorizes. `maxTokens`: the most output tokens it asks for. */
+export type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; body: Buffer };
+
+/** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */
+export function checkAuthorization(
+  context: Pick<JobContext, "chainId" | "escrow" | "head" | "operator">,
+  authorization: ClientAuthorization,
+  { wallet, model, maxTokens, body }: AuthorizedRequest,
+  key: Address,
+): SignedAuthorization {
+  const { signature, ...signed } = authorization;
+  const now = context.head.time;
+  checkId(signed.jobId, now);
+  if (signed.expiresAt <= now) throw unauthorizable(`it expired at ${signed.expiresAt}, and now is ${now}`);
+  if (signed.expiresAt > now + LONGEST_SPAN) {
+    throw unauthorizable(`expires_at must be within ${LONGEST_SPAN} seconds of now, ${now}; it is ${signed.expiresAt}`);
+  }
+  if (signed.maxTokens > model.contextWindow) {
+    throw unauthorizable(`max_tokens is more than the ${model.contextWindow} tokens of '${model.id}'`);
+  }
+  if (maxTokens > signed.maxTokens) {
+    throw unauthorizable(`the request asks for ${maxTokens} tokens, and max_tokens is ${signed.maxTokens}`);
+  }
+  const credits = quote(signed.maxTokens, model);
+  if (credits > signed.maxCredits) {
+    throw unauthorizable(`${signed.maxTokens} tokens of '${model.id}' lock ${credits} credits, more than max_credits`);
+  }
+  const requestHash: Hex = `0x${createHash("sha256").update(body).digest("hex")}`;
+  const message = { ...signed, wallet, operator: context.operator.id, model: model.number, requestHash };
+  const signer = signerOf(context, message, signature);
+  if (key === zeroAddress || signer === null || !isAddressEqual(signer, key)) {
+    throw authorizationInvalid(key, signer, message);
+  }
+  return { message, signature };
+}
+
+/** A UUIDv7 that was made about now. */
+function checkId(jobId: Hex, now: number): void {
+  const isUuid7 = jobId[14] === "7" && /[89ab]/.test(jobId[18] as string);
+  const seconds = Math.floor(Number.parseInt(jobId.slice(2, 14), 16) / 1000);
+  if (!isUuid7) throw unauthorizable("job_id must be a UUIDv7");
+  if (Math.abs(seconds - now) > ID_SPAN) {
+    throw unauthorizable(`job_id must be made within ${ID_SPAN} seconds of now, ${now}; its time is ${seconds}`);
+  }
+}
+
+function signerOf({ chainId, escrow }: Pick<JobContext, "chainId" | "escrow">, message: Authorization, signature: Hex) {
+  const domain = escrowDomain(chainId, escrow);
+  return recoverSigner(
+    hashTypedData({ domain, types: authorizationTypes, primaryType: "Authorization", message }),
+    signature,
+  );
+}
+
+/** 400: the header is not what this request needs. */
+export function unauthorizable(why: string): ApiError {
+  return new ApiError("invalid_request", `${AUTHORIZATION_HEADER}: ${why}`, { param: AUTHORIZATION_HEADER });
+}
+
+/** 403: the wallet demands a signature for each job. */
+export function authorizationRequired(): ApiError {
+  return new ApiError(
+    "authorization_required",
+    `The wallet has set an authorization key: send that key's signature for this job in ${AUTHORIZATION_HEADER}.`,
+  );
+}
+
+/** 403: not signed by the wallet's key. `message`: what was checked, for a client to compare with its own. */
+export function authorizationInvalid(key: string, signer: string | null, message?: Authorization): ApiError {
+  const why =
+    key === zeroAddress
+      ? "the wallet has no authorization key: leave the header out, or set a key with the wallet (setAuthorizationKey)"
+      : `it is not signed by the wallet's authorization key ${key}`;
+  return new ApiError("authorization_invalid", `${AUTHORIZATION_HEADER}: ${why}.`, {
+    param: AUTHORIZATION_HEADER,
+    details: { key: key === zeroAddress ? null : key, signer, ...(message && { message }) },
+  });
+}

@@ -1,0 +1,331 @@
+/** Whose credits this service may lock: of wallets that chose its operator, and where they demand it, for what they signed only. */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { type Abi, type Address, createPublicClient, createWalletClient, type Hex, http, parseEventLogs } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { fromApiJobId, newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
+import { GATEWAY, OPERATOR } from "../../scripts/local-stack/accounts.ts";
+import { apiClient, chat, eventually } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Client, openStore } from "../support/client.ts";
+import { Contract } from "../support/contract.ts";
+import { mined } from "../support/mined.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+const MODEL = "qwen3-8b";
+/** What the gateway remembers of an account, it asks for again after this. */
+const FRESH_MS = 1_200;
+
+let stack: TestStack;
+let pool: pg.Pool;
+let chain: ChainReader;
+let contract: Contract;
+/** Its number in the catalog. */
+let model: number;
+/** Two wallets with a key each that signs for their jobs. */
+let one: Wallet;
+let other: Wallet;
+
+beforeAll(async () => {
+  stack = await startTestStack({ workers: [{ models: [MODEL] }] });
+  pool = openStore(stack);
+  chain = chainReader(stack);
+  contract = await Contract.of(stack.info.base_url);
+  const { data } = (await (await fetch(`${stack.info.base_url}/app/api/models`)).json()) as {
+    data: { id: string; number: number }[];
+  };
+  model = data.find(({ id }) => id === MODEL)?.number as number;
+  [one, other] = [await Wallet.create(), await Wallet.create()];
+});
+afterAll(async () => {
+  await pool?.end();
+  await stack?.remove();
+});
+
+/** What a client changes of what it would sign. */
+type Change = Partial<Authorization> & { signer?: typeof one.key };
+
+/** A client, the key that signs for its jobs, and what it does about both on chain. */
+class Wallet {
+  readonly client: Client;
+  readonly key = privateKeyToAccount(generatePrivateKey());
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  static async create(): Promise<Wallet> {
+    const wallet = new Wallet(await Client.create(stack, pool, 2_000));
+    await wallet.client.deposit(1_000);
+    return wallet;
+  }
+
+  get address(): Address {
+    return this.client.account.address;
+  }
+
+  async set(functionName: "setAuthorizationKey" | "chooseOperator", value: unknown): Promise<void> {
+    const transport = http(stack.info.rpc_url);
+    const sender = createWalletClient({ account: this.client.account, transport });
+    const call = { address: chain.escrow, abi: inferenceEscrowAbi as Abi, functionName, args: [value], chain: null };
+    await mined(createPublicClient({ transport }), await sender.writeContract(call));
+    await new Promise((resolve) => setTimeout(resolve, FRESH_MS));
+  }
+
+  /** The header for a body. */
+  async sign(body: string, { signer = this.key, ...change }: Change = {}): Promise<string> {
+    const message: Authorization = {
+      jobId: newJobId(),
+      wallet: this.address,
+      operator: OPERATOR,
+      model,
+      maxTokens: 2_000,
+      maxCredits: 8,
+      requestHash: `0x${createHash("sha256").update(body).digest("hex")}`,
+      expiresAt: Math.floor(Date.now() / 1000) + 300,
+      ...change,
+    };
+    const domain = escrowDomain(stack.info.chain_id, chain.escrow);
+    const types = authorizationTypes;
+    const signature = await signer.signTypedData({ domain, types, primaryType: "Authorization", message });
+    const { jobId, maxTokens, maxCredits, expiresAt } = message;
+    return `job_id=${toApiJobId(jobId)};max_tokens=${maxTokens};max_credits=${maxCredits};expires_at=${expiresAt};signature=${signature}`;
+  }
+
+  /** Asks, with whatever headers, and holds the answer against the OpenAPI document. */
+  async ask(body: string, headers: Record<string, string> = {}) {
+    const response = await fetch(`${stack.info.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.client.apiKey}`, "content-type": "application/json", ...headers },
+      body,
+    });
+    const answer = await contract.check("post", "/v1/chat/completions", response);
+    return { status: response.status, headers: response.headers, body: answer };
+  }
+
+  /** Signs the body and asks with it. */
+  async askSigned(body: string, change: Change = {}) {
+    const header = await this.sign(body, change);
+    return { header, ...(await this.ask(body, { "x-service-authorization": header })) };
+  }
+}
+
+const hello = (more: Record<string, unknown> = {}) => JSON.stringify(chat(MODEL, "Hello", more));
+/** Transactions of the gateway so far: what is refused before them has cost it no gas. */
+const sent = () => chain.client.getTransactionCount({ address: GATEWAY.address });
+const settled = (wallet: Wallet, id: string) =>
+  eventually(
+    async () => (await wallet.client.api.get(`/v1/jobs/${id}`)).body,
+    ({ status }) => status === "settled",
+  );
+const balance = async (wallet: Wallet) => {
+  const { free, escrowed } = await chain.account(wallet.address);
+  return { free, escrowed };
+};
+
+/** Expects that nothing was locked or sent meanwhile. */
+async function untouched(wallet: Wallet, ask: () => Promise<void>): Promise<void> {
+  const before = [await balance(wallet), await sent()];
+  await ask();
+  expect([await balance(wallet), await sent()]).toEqual(before);
+}
+
+describe("a wallet that chose another operator, or none", () => {
+  it("is told which one to choose: 403 operator_not_chosen, and no gas is spent", async () => {
+    const wallet = await Wallet.create();
+    expect((await wallet.ask(hello())).status).toBe(200);
+    await eventually(
+      () => balance(wallet),
+      ({ escrowed }) => escrowed === 0,
+    );
+    await wallet.set("chooseOperator", 0);
+    await untouched(wallet, async () => {
+      const { status, headers, body } = await wallet.ask(hello());
+      expect(status).toBe(403);
+      expect(body.error).toMatchObject({
+        code: "operator_not_chosen",
+        type: "permission_error",
+        message: expect.stringContaining("Choose operator 1 in the web application, or call chooseOperator(1)"),
+        details: { operator: OPERATOR, chosen_operator: null },
+      });
+      expect(headers.get("x-service-job-id")).toBeNull();
+      expect(headers.get("x-service-credits-remaining")).toBe("992");
+    });
+    await wallet.set("chooseOperator", OPERATOR);
+    expect((await wallet.ask(hello())).status).toBe(200);
+  });
+
+  it("is told so by the contract where the gateway cannot know yet", async () => {
+    const wallet = await Wallet.create();
+    expect((await wallet.ask(hello())).status).toBe(200);
+    await eventually(
+      () => balance(wallet),
+      ({ escrowed }) => escrowed === 0,
+    );
+    const before = await balance(wallet);
+    const choosing = wallet.set("chooseOperator", 0);
+    const answers = [];
+    for (let i = 0; i < 5; i++) answers.push(await wallet.ask(hello()));
+    await choosing;
+    expect((await wallet.ask(hello())).body.error.code).toBe("operator_not_chosen");
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(new Set(refused.map(({ body }) => body.error.code))).toEqual(
+      new Set(refused.length === 0 ? [] : ["operator_not_chosen"]),
+    );
+    const charged = 8 * (answers.length - refused.length);
+    await eventually(
+      () => balance(wallet),
+      ({ free, escrowed }) => escrowed === 0 && free === before.free - charged,
+    );
+  });
+});
+
+describe("a wallet with an authorization key", () => {
+  beforeAll(async () => {
+    await one.set("setAuthorizationKey", one.key.address);
+    await other.set("setAuthorizationKey", other.key.address);
+  });
+
+  it("has nothing locked without its signature: 403 authorization_required, and no gas is spent", async () => {
+    await untouched(one, async () => {
+      const { status, body } = await one.ask(hello());
+      expect([status, body.error.code, body.error.type]).toEqual([403, "authorization_required", "permission_error"]);
+    });
+  });
+
+  it("pays for what it signed, under the id that it chose, and the chain keeps the body's hash", async () => {
+    const body = hello();
+    const jobId = newJobId();
+    const { status, headers } = await one.askSigned(body, { jobId });
+    expect(status).toBe(200);
+    const id = headers.get("x-service-job-id") as string;
+    expect(id).toBe(toApiJobId(jobId));
+    const receipt = await chain.client.getTransactionReceipt({ hash: headers.get("x-service-tx-hash") as Hex });
+    const [event] = parseEventLogs({ abi: inferenceEscrowAbi, logs: receipt.logs, eventName: "JobAuthorized" });
+    const requestHash = `0x${createHash("sha256").update(body).digest("hex")}`;
+    expect(event?.args).toEqual({ jobId, key: one.key.address, requestHash });
+    expect(await settled(one, id)).toMatchObject({ credits_charged: 8 });
+  });
+
+  it("locks the price of what it signed, and has the rest back", async () => {
+    const before = await balance(one);
+    const streamed = await fetch(`${stack.info.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${one.client.apiKey}`,
+        "content-type": "application/json",
+        "x-service-authorization": await one.sign(hello({ stream: true }), { maxTokens: 4_000, maxCredits: 20 }),
+      },
+      body: hello({ stream: true }),
+    });
+    const id = streamed.headers.get("x-service-job-id") as string;
+    expect(await streamed.text()).toContain("[DONE]");
+    await settled(one, id);
+    const { events } = await chain.transaction(streamed.headers.get("x-service-tx-hash") as Hex, id);
+    expect(events.find(({ eventName }) => eventName === "JobLocked")?.args).toMatchObject({ credits: 16 });
+    expect(await balance(one)).toEqual({ free: before.free - 8, escrowed: 0 });
+  });
+
+  it("gets the same answer again for the same header and body, and pays once", async () => {
+    const body = hello();
+    const first = await one.askSigned(body);
+    const id = first.headers.get("x-service-job-id") as string;
+    await settled(one, id);
+    await untouched(one, async () => {
+      const again = await one.ask(body, { "x-service-authorization": first.header });
+      expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+      expect(again.body).toEqual(first.body);
+    });
+    // Sent twice at once, it is one job as well.
+    const header = await one.sign(body);
+    const twice = await Promise.all([1, 2].map(() => one.ask(body, { "x-service-authorization": header })));
+    expect(twice.map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set(twice.map(({ headers }) => headers.get("x-service-job-id"))).size).toBe(1);
+  });
+
+  it("cannot use an id twice: another body, or another wallet, is 409 conflict", async () => {
+    const jobId = newJobId();
+    const first = await one.askSigned(hello(), { jobId });
+    expect(first.status).toBe(200);
+    const id = toApiJobId(jobId);
+    expect(await settled(one, id)).toMatchObject({ id, credits_charged: 8 });
+    for (const [wallet, body] of [
+      [one, hello({ temperature: 1 })],
+      [other, hello()],
+    ] as const) {
+      await untouched(other, async () => {
+        const { status, body: answer } = await wallet.askSigned(body, { jobId });
+        expect([status, answer.error.code, answer.error.details]).toEqual([409, "conflict", { job_id: id }]);
+      });
+    }
+  });
+
+  it("cannot take the id of a job that somebody else runs", async () => {
+    const demo = apiClient(stack);
+    const reply = await demo.post("/v1/chat/completions", chat(MODEL, "Hello"));
+    const id = reply.headers.get("x-service-job-id") as string;
+    const { status, body } = await one.askSigned(hello(), { jobId: fromApiJobId(id) as Hex });
+    expect([status, body.error.code]).toEqual([409, "conflict"]);
+    const job = await eventually(
+      async () => (await demo.get(`/v1/jobs/${id}`)).body,
+      ({ status }) => status === "settled",
+    );
+    expect(job.credits_charged).toBe(8);
+  });
+
+  it.each<[string, Change, string | undefined, number, string]>([
+    [
+      "another key's signature",
+      { signer: privateKeyToAccount(generatePrivateKey()) },
+      undefined,
+      403,
+      "authorization_invalid",
+    ],
+    ["the signature of another body", {}, hello({ seed: 1 }), 403, "authorization_invalid"],
+    ["the signature for another operator", { operator: 2 }, undefined, 403, "authorization_invalid"],
+    ["one that has expired", { expiresAt: 1_900_000_000 - 1e9 }, undefined, 400, "invalid_request"],
+    [
+      "one that lasts too long",
+      { expiresAt: Math.floor(Date.now() / 1000) + 3_600 },
+      undefined,
+      400,
+      "invalid_request",
+    ],
+    ["an id of yesterday", { jobId: newJobId(Date.now() - 86_400_000) }, undefined, 400, "invalid_request"],
+    ["one for fewer tokens than it asks for", { maxTokens: 50 }, hello({ max_tokens: 51 }), 400, "invalid_request"],
+    ["one for fewer credits than they cost", { maxCredits: 7 }, undefined, 400, "invalid_request"],
+  ])("is refused with %s, and no gas is spent", async (_what, change, sentBody, status, code) => {
+    const signed = sentBody !== undefined && change.maxTokens !== undefined ? sentBody : hello();
+    const header = await one.sign(signed, change);
+    await untouched(one, async () => {
+      const answer = await one.ask(sentBody ?? hello(), { "x-service-authorization": header });
+      expect([answer.status, answer.body.error.code, answer.body.error.param]).toEqual([
+        status,
+        code,
+        "x-service-authorization",
+      ]);
+    });
+  });
+
+  it("sends a header that can be read, and no Idempotency-Key beside it", async () => {
+    const header = await one.sign(hello());
+    for (const headers of [
+      { "x-service-authorization": "signature=0x" },
+      { "x-service-authorization": header, "idempotency-key": "mine" },
+    ]) {
+      const { status, body } = await one.ask(hello(), headers);
+      expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+    }
+    // What was refused before its escrow can be sent again as it should have been.
+    expect((await one.ask(hello(), { "x-service-authorization": header })).status).toBe(200);
+  });
+
+  it("and is asked for none once it has taken its key off; a signature is then refused", async () => {
+    await other.set("setAuthorizationKey", "0x0000000000000000000000000000000000000000");
+    const { status, body } = await other.askSigned(hello());
+    expect([status, body.error.code, body.error.details.key]).toEqual([403, "authorization_invalid", null]);
+    expect((await other.ask(hello())).status).toBe(200);
+  });
+});

@@ -1,0 +1,206 @@
+/**
+ * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
+ * be paid: so the acknowledgement of a later attempt is mined first.
+ */
+import { pino } from "pino";
+import { type Address, decodeFunctionData, type Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { beforeEach, expect, it, vi } from "vitest";
+import type { Operation } from "../../api/chain/operations.ts";
+import type { Outcome } from "../../api/chain/outcome.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import type { DispatchEvents } from "../../api/jobs/dispatch-stream.ts";
+import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/late-answer.ts";
+import { JobRun } from "../../api/jobs/run.ts";
+import { Stages } from "../../api/jobs/stages.ts";
+import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { jobDigests } from "../../protocol/digests.ts";
+import type { Dispatch } from "../../protocol/dispatch.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { signingAccount } from "../../protocol/secp256k1.ts";
+
+const ESCROW: Hex = `0x${"e5".repeat(20)}`;
+const TEXT = "The answer.";
+const digests = jobDigests(1, ESCROW);
+const gateway = signingAccount(generatePrivateKey());
+const [silent, honest] = [1, 2].map((id) => {
+  const account = signingAccount(generatePrivateKey());
+  return { account, id, signer: account.address, endpoint: `https://${id}.example`, models: new Set([1]) };
+}) as [Host, Host];
+type Host = { account: typeof gateway; id: number; signer: Address; endpoint: string; models: Set<number> };
+
+const lockedAt = Math.floor(Date.now() / 1000);
+const jobId = newJobId();
+let sent: Operation[];
+let mine: Map<string, (outcome: Outcome) => void>;
+beforeEach(() => {
+  [sent, mine] = [[], new Map()];
+});
+const kinds = () => sent.map(({ kind }) => kind);
+const mined: Outcome = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events: [] };
+
+/** A gateway whose chain mines the lock, and everything else when the test says so. */
+function context(): JobContext {
+  const submit = (operation: Operation) => {
+    sent.push(operation);
+    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
+    if (operation.kind === "lock")
+      return { sent: Promise.resolve("0x10"), mined: Promise.resolve({ ...mined, events }) };
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    mine.set(operation.kind, resolve);
+    return { sent: Promise.resolve("0x11"), mined: promise };
+  };
+  return {
+    account: gateway,
+    operator: { id: 1 },
+    chainId: 1,
+    escrow: ESCROW,
+    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
+    head: { time: lockedAt, refresh: async () => {} },
+    pipeline: { congested: false, submit },
+    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    workers: {
+      choose: (_model: number, excluded: Set<string>) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
+      begin: () => ({ firstToken: () => {}, end: () => {} }),
+      report: () => {},
+      reportSuccess: () => {},
+    },
+    store: {
+      update: async () => {},
+      locked: async () => {},
+      acknowledged: async () => {},
+      answered: async () => {},
+      settled: async () => {},
+    },
+    cipher: { encrypt: () => Buffer.alloc(0) },
+    outputRetentionHours: 24,
+    refused: new Map(),
+    logger: pino({ level: "silent" }),
+  } as unknown as JobContext;
+}
+
+/** Answers as an honest worker does, with whatever signature of the attempt. */
+async function answer({ account }: Host, { assignment }: Dispatch, events: DispatchEvents, byWorker?: Hex) {
+  const { attempt } = assignment;
+  events.acknowledged(byWorker ?? (await account.sign({ hash: digests.acknowledgement({ jobId, attempt }) })));
+  events.delta(TEXT);
+  const completion = {
+    jobId,
+    proofHash: answerHash(TEXT),
+    promptTokens: 3,
+    completionTokens: 4,
+    completedAt: lockedAt,
+  };
+  return { completion, signature: await account.sign({ hash: digests.completion(completion) }), finish_reason: "stop" };
+}
+
+type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) => Promise<unknown>;
+function run(dispatch: Dispatching): JobRun {
+  const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
+  const request = { messages: [], max_tokens: 100 };
+  const wallet = gateway.address;
+  const input = { jobId, wallet, model, request, credits: 8, authorization: null, stages: new Stages() };
+  return new JobRun({ ...context(), client: { dispatch } } as unknown as JobContext, input as never);
+}
+const firstRefuses: Dispatching = async (endpoint, body, events) => {
+  if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
+  return answer(honest, body, events);
+};
+
+it("the first attempt's settlement is one transaction: nobody else can have the job", async () => {
+  const { settling } = await run((_endpoint, body, events) => answer(silent, body, events)).completed;
+  expect(kinds()).toEqual(["lock", "complete"]);
+  mine.get("complete")?.(mined);
+  expect(await settling.done).toBe(true);
+});
+
+it("a later attempt's waits until its acknowledgement is mined", async () => {
+  const { settling, worker } = await run(firstRefuses).completed;
+  expect(worker).toBe(honest.signer);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(kinds()).toEqual(["lock", "acknowledge"]);
+  const { functionName, args } = decodeFunctionData({ abi: inferenceEscrowAbi, data: sent[1]?.data as Hex });
+  // It must be mined in time for the settlement, whatever the offer said.
+  expect([functionName, args?.[0]]).toMatchObject([
+    "acknowledge",
+    { jobId, worker: honest.signer, attempt: 2, acknowledgeBy: lockedAt + 150 },
+  ]);
+  mine.get("acknowledge")?.(mined);
+  expect(await settling.sent).toBe("0x11");
+  expect(kinds()).toEqual(["lock", "acknowledge", "complete"]);
+  mine.get("complete")?.(mined);
+  expect(await settling.done).toBe(true);
+});
+
+it("whose acknowledgement the chain refuses is failed, and its hash never leaves", async () => {
+  const { settling } = await run(firstRefuses).completed;
+  const revert = { name: "Job_WrongState", args: [] };
+  mine.get("acknowledge")?.({ status: "reverted", hash: "0x10", blockNumber: 1, revert });
+  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "acknowledge", "fail"]));
+  mine.get("fail")?.(mined);
+  expect(await settling.done).toBe(false);
+});
+
+it("whose worker has not signed that it took the job comes to nothing", async () => {
+  const { completed } = run(async (endpoint, body, events) => {
+    if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
+    return answer(honest, body, events, `0x${"11".repeat(64)}1b`);
+  });
+  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "fail"]));
+  mine.get("fail")?.(mined);
+  await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
+});
+
+it("a worker that dates its answer later than the chain's time has answered nothing that the chain takes", async () => {
+  const { completed } = run(async (_endpoint, body, events) => {
+    const { completion, ...rest } = await answer(silent, body, events);
+    const later = { ...completion, completedAt: lockedAt + 1 };
+    return { ...rest, completion: later, signature: await silent.account.sign({ hash: digests.completion(later) }) };
+  });
+  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "fail"]));
+  mine.get("fail")?.(mined);
+  await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
+});
+
+/** After a restart: what must be mined before the stored answer of `honest` is settled. */
+async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
+  const attempt = papers.attempt ?? 2;
+  const acknowledgement = await honest.account.sign({ hash: digests.acknowledgement({ jobId, attempt }) });
+  const job = { model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
+  return acknowledgedFirst(
+    context(),
+    { jobId, worker: honest.signer, attempt, acknowledgement, ...papers },
+    { ...job, worker: null, attempt: 0, ...chain },
+  );
+}
+
+it.each([
+  ["a first attempt that nobody acknowledged", { attempt: 1 }, {}, null],
+  ["its own acknowledgement", {}, { worker: honest.signer, attempt: 2 }, null],
+  ["a later attempt of another worker", {}, { worker: silent.signer, attempt: 3 }, "replaced"],
+  [
+    "another worker's, and no signature of its own",
+    { acknowledgement: null },
+    { worker: silent.signer, attempt: 1 },
+    "replaced",
+  ],
+  [
+    "another worker's, and a wrong one",
+    { acknowledgement: `0x${"11".repeat(64)}1b` as Hex },
+    { worker: silent.signer, attempt: 1 },
+    "replaced",
+  ],
+])("after a restart, with %s on chain, nothing is sent", async (_what, papers, chain, expected) => {
+  expect(await first(papers, chain)).toBe(expected);
+  expect(sent).toEqual([]);
+});
+
+it.each([
+  ["nobody", {}],
+  ["an earlier attempt", { worker: silent.signer, attempt: 1 }],
+])("after a restart, with %s on chain, a later attempt is acknowledged first", async (_what, chain) => {
+  void first({}, chain);
+  await vi.waitFor(() => expect(kinds()).toEqual(["acknowledge"]));
+});

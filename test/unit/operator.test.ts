@@ -1,0 +1,70 @@
+/** Whose jobs a gateway locks: found at its start by its key, and looked at while it runs. */
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { Operator } from "../../api/chain/operator.ts";
+import type { Rpc } from "../../api/chain/rpc.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { startJob } from "../../api/jobs/start.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+
+const keys = { escrow: `0x${"e5".repeat(20)}`, signer: `0x${"11".repeat(20)}` } as const;
+
+/** A chain on which the key has that standing; a test changes it. */
+function chain(standing: { operator: number; removedAt?: number; stopped?: bigint }) {
+  const lines: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const readContract = async ({ functionName }: { functionName: string }) =>
+    functionName === "signerOf" ? [standing.operator, standing.removedAt ?? 0] : (standing.stopped ?? 0n);
+  const rpc = { client: { readContract } } as unknown as Rpc;
+  return { lines, find: () => Operator.find(rpc, keys, logger) };
+}
+
+it("is the one that its key signs for", async () => {
+  const { find, lines } = chain({ operator: 3, stopped: 0b1011n });
+  const operator = await find();
+  expect([operator.id, operator.mayNotLock, lines]).toEqual([3, null, []]);
+  operator.stop();
+});
+
+it("must be there: a gateway whose key signs for none does not start, and says what to do", async () => {
+  await expect(chain({ operator: 0 }).find()).rejects.toThrow(
+    `The key ${keys.signer} signs for no operator of the escrow ${keys.escrow}: have the operator's admin add it (rotateSigners)`,
+  );
+  await expect(chain({ operator: 2, removedAt: 1_900_000_000 }).find()).rejects.toThrow(
+    `The key ${keys.signer} was removed from the signers of operator 2 at 2030-03-17T17:46:40.000Z`,
+  );
+});
+
+it("that is stopped takes no jobs, which the log says, and goes on when the stop is lifted", async () => {
+  const standing = { operator: 2, stopped: 0b10n };
+  const { find, lines } = chain(standing);
+  const operator = await find();
+  expect(operator.mayNotLock).toBe("operator 2 is stopped on the settlement contract");
+  standing.stopped = 0n;
+  await operator.refresh();
+  expect(operator.mayNotLock).toBeNull();
+  expect(lines).toEqual([
+    "no jobs are taken: operator 2 is stopped on the settlement contract",
+    "the operator may lock again: jobs are taken",
+  ]);
+  operator.stop();
+});
+
+it("takes no jobs once the key has left it", async () => {
+  const standing = { operator: 2, removedAt: 0 };
+  const operator = await chain(standing).find();
+  standing.removedAt = 1_900_000_000;
+  await operator.refresh();
+  expect(operator.mayNotLock).toBe("this gateway's key signs for operator 2 no more");
+  operator.stop();
+});
+
+it("while it may not lock, a request is answered before anything is asked or sent for it", async () => {
+  const operator = await chain({ operator: 2, stopped: 0b10n }).find();
+  const context = { operator } as unknown as JobContext;
+  await expect(startJob(context, newJobId(), {} as never, {} as never)).rejects.toMatchObject({
+    code: "service_unavailable",
+    message: expect.stringContaining("operator 2 is stopped on the settlement contract. Nothing is charged"),
+  });
+  operator.stop();
+});
