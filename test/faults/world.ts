@@ -1,13 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { GATEWAY } from "../../scripts/local-stack/accounts.ts";
 import { endWhenInterrupted } from "../../scripts/local-stack/interrupted.ts";
 import { freePorts } from "../../scripts/local-stack/ports.ts";
 import { rpc } from "../../scripts/local-stack/rpc.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
-import { MASTER_KEY, SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
+import { MASTER_KEY, SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { keepLogs } from "./keep-logs.ts";
 import { Miner } from "./miner.ts";
@@ -18,7 +17,7 @@ const CLIENTS = 4;
 /** Seconds: blocks come from the miner. */
 const NEVER = 36_000;
 /** Short enough that a run sees timeouts; long enough that a healthy job never does. */
-const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 20 };
+const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 30 };
 const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
 
 /** Two gateways behind one database and one chain, workers, webhook receivers, and the connections that faults bend. */
@@ -58,8 +57,8 @@ export async function openWorld(options: {
     blockTime: NEVER,
     windows: WINDOWS,
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
+    gatewayKeys: [SECOND_KEY],
     env: {
-      contracts: { GATEWAY_ADDRESSES: `${GATEWAY.address},${SECOND_ADDRESS}` },
       api: {
         MASTER_KEY,
         RPC_URL: `http://127.0.0.1:${chainWire.port}`,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { decodeAccountWord, decodeJobWord } from "../../../protocol/words.ts";
+import { OPERATOR } from "../../../scripts/local-stack/accounts.ts";
 import { chat } from "../../support/api-client.ts";
 import { jobIdOf, sha256, type World } from "./world.ts";
 
@@ -15,17 +17,22 @@ export function money(world: World): void {
 
       const escrow = await world.chain.transaction(job.on_chain.escrow_tx, jobId);
       const [locked] = escrow.events;
-      expect(locked).toMatchObject({
-        eventName: "JobLocked",
-        args: { wallet, tier: 0, credits: 2, creditsPerRequest: 2, creditsPer1kTokens: 1 },
+      expect(locked).toMatchObject({ eventName: "JobLocked", args: { wallet, tier: 0, credits: 2 } });
+      const { job: word } = (locked?.args ?? {}) as { job: bigint };
+      expect(decodeJobWord(word)).toMatchObject({
+        operator: OPERATOR,
+        credits: 2,
+        creditsPerRequest: 2,
+        creditsPer1kTokens: 1,
+        feeBps: 1_000,
       });
 
       const settlement = await world.chain.transaction(job.on_chain.settlement_tx, jobId);
       const released = settlement.events.find((event) => event.eventName === "JobSettled");
-      // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
-      expect(released?.args).toMatchObject({ wallet, credits: 2, returned: 0, workerUnits: 18_000n, feeUnits: 2_000n });
+      expect(released?.args).toMatchObject({ wallet, credits: 2 });
       const { proofHash } = (released?.args ?? {}) as { proofHash?: string };
       expect(proofHash).toBe(sha256(reply.body.choices[0].message.content).replace("sha256:", "0x"));
+      // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
       const treasury = await world.chain.treasury();
       expect(settlement.transfers).toContainEqual({ from: world.chain.escrow, to: job.worker_address, value: 18_000n });
       expect(settlement.transfers).toContainEqual({ from: world.chain.escrow, to: treasury, value: 2_000n });
@@ -55,10 +62,10 @@ export function money(world: World): void {
       expect(events[0]?.args).toMatchObject({ credits: 80, tier: 3 });
       expect(job).toMatchObject({ credits_charged: charged, usdg_value: charged / 100, tier: "max" });
       const settlement = await world.chain.transaction(job.on_chain.settlement_tx, job.id);
-      expect(settlement.events.find((event) => event.eventName === "JobSettled")?.args).toMatchObject({
-        credits: charged,
-        returned,
-      });
+      const released = settlement.events.find((event) => event.eventName === "JobSettled")?.args;
+      expect(released).toMatchObject({ credits: charged });
+      const balance = (args: unknown) => decodeAccountWord((args as { account: bigint }).account).free;
+      expect(balance(released) - balance(events[0]?.args)).toBe(returned);
       expect((await world.chain.account(wallet)).free).toBe(before - charged);
       expect(Number(reply.headers.get("x-service-credits-remaining"))).toBe(before - charged);
     });

@@ -2,7 +2,8 @@ import { verifyTypedData } from "viem";
 import { describe, expect, it } from "vitest";
 import type { SignedStatement } from "../../../api/routes/completion-shapes.ts";
 import { fromApiJobId } from "../../../protocol/job-id.ts";
-import { escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import { compactSignature, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import { decodeUsageWord } from "../../../protocol/words.ts";
 import { jobIdOf, sha256, type World } from "./world.ts";
 
 /** The worker's signed statement that comes with an answer. */
@@ -41,10 +42,11 @@ export function statement(world: World): void {
       expect(await verify(service, jobIdOf(data.id), text)).toEqual([true, false]);
       const job = await world.settled(jobIdOf(data.id));
       const { events } = await world.chain.transaction(job.on_chain.settlement_tx, job.id);
-      expect(events.find((event) => event.eventName === "JobSettled")?.args).toMatchObject({
-        proofHash: service.completion.proofHash,
-        completionTokens: service.completion.completionTokens,
-      });
+      const settled = events.find((event) => event.eventName === "JobSettled")?.args as { usage: bigint };
+      const { r, vs } = compactSignature(service.signature);
+      expect(settled).toMatchObject({ proofHash: service.completion.proofHash, r, vs });
+      const { promptTokens, completionTokens, completedAt } = service.completion;
+      expect(decodeUsageWord(settled.usage)).toMatchObject({ promptTokens, completionTokens, completedAt });
       expect((await ask()).data).toEqual(data);
       expect((await world.api.get(`/v1/jobs/${job.id}/output`)).body.service).toEqual(service);
     });
