@@ -1,53 +1,16 @@
-import { createHash } from "node:crypto";
-import type { Hex } from "viem";
+import { type Hex, sha256, stringToBytes } from "viem";
 
-// Apart, because browsers have no node:crypto.
-export { fromProofHash, toProofHash } from "./proof-hash.ts";
-
-/**
- * SHA-256 of an answer, fed piece by piece: the concatenated `content` of all chunks, UTF-8.
- *
- * A chunk boundary may fall inside a surrogate pair; hashing each piece alone would turn both halves into U+FFFD. The
- * high half is carried over, so plain and streamed replies of one text have one hash.
- */
-export class AnswerHash {
-  readonly #hash = createHash("sha256");
-  #carry = "";
-  #bytes = 0;
-
-  /** Adds the next piece of text. */
-  update(piece: string): this {
-    if (piece === "") return this;
-    let text = this.#carry + piece;
-    const last = text.charCodeAt(text.length - 1);
-    const endsOpen = last >= 0xd800 && last <= 0xdbff;
-    this.#carry = endsOpen ? text.slice(-1) : "";
-    if (endsOpen) text = text.slice(0, -1);
-    this.#write(text);
-    return this;
-  }
-
-  /** Bytes hashed so far. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** The hash; the object is used up. */
-  digest(): Hex {
-    this.#write(this.#carry);
-    this.#carry = "";
-    return `0x${this.#hash.digest("hex")}`;
-  }
-
-  #write(text: string): void {
-    if (text === "") return;
-    const bytes = Buffer.from(text, "utf8");
-    this.#bytes += bytes.length;
-    this.#hash.update(bytes);
-  }
+/** Hash of an answer: SHA-256 of the concatenated `content` of all its chunks, UTF-8. `shared/answer-hash.ts` takes it piece by piece. */
+export function answerHash(text: string): Hex {
+  return sha256(stringToBytes(text));
 }
 
-/** Hash of a whole text. */
-export function answerHash(text: string): Hex {
-  return new AnswerHash().update(text).digest();
+/** `0xab…` → `sha256:ab…`, the API's form. */
+export function toProofHash(hash: Hex): string {
+  return `sha256:${hash.slice(2).toLowerCase()}`;
+}
+
+/** `sha256:ab…` → `0xab…`; null if it is malformed. */
+export function fromProofHash(text: string): Hex | null {
+  return /^sha256:[0-9a-fA-F]{64}$/.test(text) ? `0x${text.slice(7).toLowerCase()}` : null;
 }

@@ -2,12 +2,12 @@
  * EIP-712 digests of the messages that every job is signed and recovered with: half a dozen a request. viem's encoder takes any type
  * and works on hex text; these messages are a few words of fixed size. `test/protocol/digests.test.ts` holds one against the other.
  */
-import { type Address, bytesToHex, domainSeparator, type Hex, keccak256, toBytes } from "viem";
+import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, keccak256, toBytes } from "viem";
 import { type Acknowledgement, type Assignment, type Completion, escrowDomain, jobMessageTypes } from "./messages.ts";
 
 const WORD = 32;
 type Field = { name: string; type: string };
-type Write = (value: unknown, word: Buffer) => void;
+type Write = (value: unknown, word: Uint8Array) => void;
 
 /** Digests of the job messages of one escrow: what is signed, and what a signature is recovered from. */
 export type JobDigests = {
@@ -38,13 +38,13 @@ function digestOf(separator: Uint8Array, name: string, fields: readonly Field[])
   );
   const writers = fields.map((field) => ({ name: field.name, write: writerOf(field) }));
   return (message) => {
-    const struct = Buffer.alloc(WORD * (1 + writers.length));
+    const struct = new Uint8Array(WORD * (1 + writers.length));
     struct.set(typeHash);
     writers.forEach(({ name, write }, index) => {
       write((message as Record<string, unknown>)[name], struct.subarray(WORD * (index + 1), WORD * (index + 2)));
     });
-    const digest = Buffer.alloc(2 + 2 * WORD);
-    digest.writeUInt16BE(0x1901);
+    const digest = new Uint8Array(2 + 2 * WORD);
+    digest.set([0x19, 0x01]);
     digest.set(separator, 2);
     digest.set(keccak256(struct, "bytes"), 2 + WORD);
     return bytesToHex(keccak256(digest, "bytes"));
@@ -62,7 +62,7 @@ function writerOf({ name, type }: Field): Write {
     const offset = type === "address" ? WORD - bytes : 0;
     return (value, word) => {
       if (typeof value !== "string" || !shape.test(value)) return refuse(value);
-      word.write(value.slice(2), offset, "hex");
+      word.set(hexToBytes(value as Hex), offset);
     };
   }
   const bits = Number(/^uint(\d+)$/.exec(type)?.[1]);
@@ -70,6 +70,10 @@ function writerOf({ name, type }: Field): Write {
   if (!(bits <= 48)) throw new TypeError(`${name}: digests of ${type} are not written`);
   return (value, word) => {
     if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= 2 ** bits) return refuse(value);
-    word.writeUIntBE(value as number, WORD - 6, 6);
+    let rest = value as number;
+    for (let at = WORD - 1; rest > 0; at -= 1) {
+      word[at] = rest % 256;
+      rest = Math.floor(rest / 256);
+    }
   };
 }

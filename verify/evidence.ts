@@ -1,8 +1,8 @@
-/** What an audit of a job, or of a range of blocks, looks at. Gathered from a node by scripts/verify, or by any other reader of the chain. */
+/** What an audit of a job, or of a range of blocks, looks at. `Reader` gathers it from a node; any other reader of the chain can. */
 import type { Address, Hex } from "viem";
-import type { AccountWord } from "../words.ts";
+import type { AccountWord } from "../protocol/words.ts";
 import type { AuditTransaction } from "./calls.ts";
-import type { AnyEvent, AuditAddresses } from "./event-log.ts";
+import type { AnyEvent, AuditAddresses } from "./events.ts";
 
 /** Seconds; `windows()` of the escrow, immutable. */
 export type AuditWindows = {
@@ -87,57 +87,3 @@ export type RangeEvidence = {
   /** Block time of every block with a Compensated event in the range. */
   timeOf: (block: bigint) => number;
 };
-
-/** One statement about a job, and whether it holds. */
-export type Check = {
-  /** Stable name for machines, e.g. `settlement.charge`. */
-  id: string;
-  holds: boolean;
-  /** What was found, in plain words. */
-  says: string;
-};
-
-/** An event that others presuppose is not there: the chain, or the reader of it, left it out. */
-export class MissingEvent extends Error {
-  override name = "MissingEvent";
-}
-
-/** Collects checks. */
-export class Checks {
-  readonly list: Check[] = [];
-
-  /** Runs checks that presuppose events of other jobs; one that is not there fails as `id`. */
-  presuming(id: string, check: () => void): void {
-    try {
-      check();
-    } catch (error) {
-      if (!(error instanceof MissingEvent)) throw error;
-      this.add(id, false, "", error.message);
-    }
-  }
-
-  /** Notes a check; `good` and `bad` say in words what was found. */
-  add(id: string, holds: boolean, good: string, bad: string): boolean {
-    this.list.push({ id, holds, says: holds ? good : bad });
-    return holds;
-  }
-
-  /** Notes that fields of `name` are what they must be; each that is not is named. */
-  fields(id: string, name: string, stated: object, expected: object, good: string): boolean {
-    const wrong = wrongFields(name, stated, expected);
-    return this.add(id, wrong.length === 0, good, wrong.join("; "));
-  }
-}
-
-/** `JobSettled.credits is 9, it should be 8`, for each field of `expected`. */
-export function wrongFields(name: string, stated: object, expected: object): string[] {
-  const values = stated as Record<string, unknown>;
-  return Object.entries(expected).flatMap(([field, value]) =>
-    shown(values[field]) === shown(value)
-      ? []
-      : [`${name}.${field} is ${shown(values[field])}, it should be ${shown(value)}`],
-  );
-}
-
-/** Addresses and hashes are equal in any case, numbers in any type. */
-const shown = (value: unknown): string => (value === null ? "nothing" : String(value).toLowerCase());

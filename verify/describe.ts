@@ -1,10 +1,10 @@
 /** Events in words: a title for each, and a name and a unit for each argument. Pure; for explorers and reports. */
 import type { AbiEvent } from "viem";
-import { FailureReason, jobState } from "../job-status.ts";
-import { TIERS } from "../tiers.ts";
-import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../words.ts";
-import { RULINGS } from "./balances.ts";
-import { type AnyEvent, type ContractName, EVENT_ABIS } from "./event-log.ts";
+import { FailureReason, jobState } from "../protocol/job-status.ts";
+import { TIERS } from "../protocol/tiers.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
+import { type AnyEvent, type ContractName, EVENT_ABIS } from "./events.ts";
+import { rulingOf } from "./story.ts";
 
 /** How a value is to be read. */
 export type Unit =
@@ -112,7 +112,7 @@ const FAILURES = Object.entries(FailureReason);
 const WORDS: Record<string, (value: number) => string | undefined> = {
   tier: (value) => TIERS[value],
   status: (value) => jobState(value) ?? undefined,
-  ruling: (value) => RULINGS[value],
+  ruling: rulingOf,
   reason: (value) => FAILURES.find(([, number]) => number === value)?.[0],
 };
 

@@ -1,20 +1,43 @@
-import type { Hex } from "viem";
-import { charge, payouts as splitCharge } from "../pricing.ts";
-import { decodeJobWord, decodeUsageWord } from "../words.ts";
-import { checkProof } from "./check-proof.ts";
-import { type EscrowEvent, eventsOf } from "./event-log.ts";
-import { type Checks, type JobEvidence, MissingEvent } from "./evidence.ts";
+/** What a job cost and where the money went. One set of rules for the audit of a job and of a range. */
+import type { Address, Hex } from "viem";
+import { charge, payouts as splitCharge } from "../protocol/pricing.ts";
+import { decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
+import { type Checks, MissingEvent, wrongFields } from "./checks.ts";
+import type { AnyEvent, EscrowEvent } from "./events.ts";
 import { type FeePayout, feePayouts, payoutsAfter, type SplitOf, showPayouts, takePayout } from "./payouts.ts";
-import type { JobStory } from "./story.ts";
-import { treasuryAt, workerAt } from "./terms.ts";
+import { type JobStory, statusName, transitionsOf } from "./story.ts";
+import type { Terms } from "./terms.ts";
 
-/** The settlement: proof, charge, return and payouts, each recomputed. */
-export async function checkSettlement(checks: Checks, story: JobStory, evidence: JobEvidence): Promise<void> {
-  const { settled } = story;
-  if (settled === null) return;
-  checkCharge(checks, story, settled);
-  checks.presuming("payout.fee", () => checkPayouts(checks, settled, evidence));
-  await checkProof(checks, story, evidence);
+/** What the money of a job is held against. `logsOf`: all events of a transaction. */
+export type MoneyContext = {
+  escrow: Address;
+  terms: Terms;
+  splitOf: SplitOf;
+  logsOf: (tx: Hex) => readonly AnyEvent[];
+};
+
+/** Charge, return and payouts of a settled job, or what came back of another one. */
+export function checkMoney(checks: Checks, story: JobStory, context: MoneyContext): void {
+  const { locked, settled, returned } = story;
+  const { credits, wallet } = locked.args;
+  if (settled !== null) {
+    checkCharge(checks, story, settled);
+    checks.presuming("payout.fee", () => checkPayouts(checks, settled, context));
+  }
+  if (returned !== null) {
+    const wrong = wrongFields(returned.name, returned.args, { credits, wallet });
+    checks.note("return.credits", wrong, `all ${credits} locked credits came back`);
+  }
+}
+
+/** The events are in an order that the contract allows: a job is charged or returned once. */
+export function checkOrder(checks: Checks, { events }: JobStory): void {
+  const wrong = transitionsOf(events).filter(({ legal }) => !legal);
+  checks.note(
+    "state.order",
+    wrong.slice(0, 1).map(({ event, before }) => `${event.name} cannot follow while the job is ${statusName(before)}`),
+    "each of its events is possible after the one before",
+  );
 }
 
 function checkCharge(checks: Checks, { locked, word }: JobStory, settled: EscrowEvent<"JobSettled">): void {
@@ -25,7 +48,7 @@ function checkCharge(checks: Checks, { locked, word }: JobStory, settled: Escrow
     "settlement.charge",
     credits === price,
     `${credits} credits were charged: the price of ${billedTokens} output tokens, at most the lock`,
-    `JobSettled.credits is ${credits}, but ${billedTokens} output tokens cost ${price}`,
+    `${credits} credits were charged; ${billedTokens} tokens cost ${price}: JobSettled.credits is wrong`,
   );
   const returned = locked.args.credits - credits;
   checks.add(
@@ -34,37 +57,27 @@ function checkCharge(checks: Checks, { locked, word }: JobStory, settled: Escrow
     `${returned} credits came back: charge and return sum to the ${locked.args.credits} locked`,
     `JobSettled.credits is ${credits}, more than the ${locked.args.credits} locked`,
   );
-  const { wallet } = locked.args;
-  checks.fields(
-    "settlement.wallet",
-    "JobSettled",
-    settled.args,
-    { wallet },
-    "the wallet that locked the job paid for it",
-  );
+  const wrong = wrongFields("JobSettled", settled.args, { wallet: locked.args.wallet });
+  checks.note("settlement.wallet", wrong, "the wallet that locked the job paid for it");
 }
 
 /** What a settlement pays whom, by the fee that its lock fixed. */
 export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
-  const fees = new Map<Hex, number>(
-    locks.map(({ args }) => [args.jobId.toLowerCase() as Hex, decodeJobWord(args.job).feeBps]),
-  );
+  const fees = new Map(locks.map(({ args }) => [args.jobId.toLowerCase(), decodeJobWord(args.job).feeBps]));
   return ({ args }) => {
-    const feeBps = fees.get(args.jobId.toLowerCase() as Hex);
+    const feeBps = fees.get(args.jobId.toLowerCase());
     if (feeBps === undefined) throw new MissingEvent(`the lock of job ${args.jobId} is not among the events`);
     return splitCharge(args.credits, feeBps);
   };
 }
 
-function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, evidence: JobEvidence): void {
-  const { addresses, events, related, configuration } = evidence;
-  const { escrow } = addresses;
-  const logs = events.filter(({ tx }) => tx === settled.tx);
+/** What must have left follows from the charge and the fee at the lock. */
+function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, context: MoneyContext): void {
+  const { escrow, terms, splitOf: split, logsOf } = context;
+  const logs = logsOf(settled.tx);
   const left = payoutsAfter(settled, logs, escrow);
-  // What must have left follows from the charge and the fee at the lock.
-  const split = splitOf(eventsOf([...events, ...related], "escrow", "JobLocked"));
   const { workerUnits, feeUnits } = split(settled);
-  const payee = workerAt(configuration, settled.args.worker, settled)?.payout ?? null;
+  const payee = terms.worker(settled.args.worker, settled)?.payout ?? null;
   const paid = takePayout(left, payee, workerUnits);
   checks.add(
     "payout.worker",
@@ -75,7 +88,7 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, eviden
     `${workerUnits} token units should have gone to the worker at ${payee ?? "an unknown address"}; ${showPayouts(left)}`,
   );
 
-  const treasury = treasuryAt(configuration, settled);
+  const treasury = terms.treasury(settled);
   const fees = treasury === null ? [] : feePayouts(logs, { escrow, treasury, splitOf: split });
   const own = fees.find((one) => one.settled.some(({ logIndex }) => logIndex === settled.logIndex)) ?? null;
   checks.add(

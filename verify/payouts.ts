@@ -1,6 +1,6 @@
 /** Tokens that left the escrow because of an event: the token's own transfers, or the payouts it refused. Pure. */
 import { type Address, isAddressEqual } from "viem";
-import { type AnyEvent, type EscrowEvent, isBefore, isEvent, isNoJob } from "./event-log.ts";
+import { type AnyEvent, type EscrowEvent, isBefore, isEvent, isNoJob } from "./events.ts";
 
 /** One payout, in token units. */
 export type Payout = { payee: Address; units: bigint; deferred: boolean; logIndex: number };
@@ -89,10 +89,6 @@ export function feePayouts(
   }
   return open.settled.length === 0 ? found : [...found, open];
 }
-
-/** Whether a payout is one of the list. */
-export const includesPayout = (payouts: readonly Payout[], { logIndex }: Payout) =>
-  payouts.some((one) => one.logIndex === logIndex);
 
 /** Takes the payout of these units to this payee out of the list. */
 export function takePayout(left: Payout[], payee: Address | null, units: bigint): Payout | null {

@@ -20,7 +20,7 @@ import {
   modelCatalogAbi,
   protocolTreasuryAbi,
   workerRegistryAbi,
-} from "../generated/abi.ts";
+} from "../protocol/generated/abi.ts";
 
 export const EVENT_ABIS = {
   escrow: inferenceEscrowAbi,
@@ -101,6 +101,9 @@ export function decodeLogs(logs: readonly ChainLog[], addresses: AuditAddresses)
   return inChainOrder(logs.flatMap((log) => decodeLog(log, addresses) ?? []));
 }
 
+/** Where an event stands. */
+export type Place = Pick<AnyEvent, "block" | "logIndex">;
+
 /** Sorted by place, without repetitions (overlapping queries return the same log twice). */
 export function inChainOrder<E extends AnyEvent>(events: readonly E[]): E[] {
   const byPlace = new Map(events.map((event) => [`${event.block}:${event.logIndex}`, event]));
@@ -128,7 +131,7 @@ export function eventsOf<C extends ContractName, N extends ContractEventName<Abi
 }
 
 /** Whether `a` stands before `b` on the chain. */
-export function isBefore(a: Pick<AnyEvent, "block" | "logIndex">, b: Pick<AnyEvent, "block" | "logIndex">): boolean {
+export function isBefore(a: Place, b: Place): boolean {
   return a.block < b.block || (a.block === b.block && a.logIndex < b.logIndex);
 }
 

@@ -1,6 +1,7 @@
 /** Accounts of wallets, replayed event by event: what each event states must follow from the events before it. Pure. */
-import type { Address, Hex } from "viem";
-import { UNITS_PER_CREDIT } from "../money.ts";
+import { type Address, type Hex, isAddressEqual } from "viem";
+import { Ruling } from "../protocol/job-status.ts";
+import { UNITS_PER_CREDIT } from "../protocol/money.ts";
 import {
   ACCOUNT_AUTHORIZED,
   ACCOUNT_FROZEN,
@@ -8,9 +9,10 @@ import {
   type AccountWord,
   decodeAccountWord,
   decodeJobWord,
-} from "../words.ts";
-import { type AnyEvent, type EscrowEvent, isEvent } from "./event-log.ts";
-import { wrongFields } from "./evidence.ts";
+} from "../protocol/words.ts";
+import { MissingEvent, wrongFields } from "./checks.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent } from "./events.ts";
+import { payoutsAfter } from "./payouts.ts";
 
 /** A wallet's own events; they have a sequence without a gap. */
 export const ACCOUNT_EVENTS = ["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet"] as const;
@@ -29,8 +31,6 @@ export const JOB_BALANCE_EVENTS = [
 export const BALANCE_EVENTS = [...ACCOUNT_EVENTS, ...JOB_BALANCE_EVENTS] as const;
 export type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
 
-export const RULINGS = ["None", "WorkerAtFault", "GatewayAtFault", "Rejected"] as const;
-export const REJECTED = 3;
 const DAY = 86_400;
 const MOST_SPENT = 2 ** 32 - 1;
 
@@ -73,7 +73,7 @@ export function statedAccount(event: AnyEvent): AccountWord | null {
 /** Credits of the escrow of an uncharged job that came back when its dispute ended. */
 export function escrowReturned(resolved: EscrowEvent<"DisputeResolved">, context: JobContext): number {
   const { ruling, returned } = resolved.args;
-  return ruling === REJECTED ? returned : returned - walletBond(context.disputeOf(resolved));
+  return ruling === Ruling.Rejected ? returned : returned - walletBond(context.disputeOf(resolved));
 }
 
 /** Bond that the wallet put up; an operator's is held in its reserve. */
@@ -140,7 +140,7 @@ function balanceChange(event: BalanceEvent, context: JobContext): { free: number
   }
   if (isEvent(e, "escrow", "JobDisputed")) return { free: -walletBond(e), escrowed: walletBond(e) };
   if (isEvent(e, "escrow", "DisputeResolved")) {
-    const forfeited = e.args.ruling === REJECTED ? walletBond(context.disputeOf(e)) : 0;
+    const forfeited = e.args.ruling === Ruling.Rejected ? walletBond(context.disputeOf(e)) : 0;
     return { free: e.args.returned, escrowed: -(e.args.returned + forfeited) };
   }
   if (isEvent(e, "escrow", "OperatorCharged")) {
@@ -213,4 +213,32 @@ function statedPart(event: BalanceEvent): Partial<AccountWord> {
     ...(free !== undefined && { free }),
     ...(escrowed !== undefined && { escrowed }),
   };
+}
+
+/** What accounts need to know about jobs, from all events that may concern them and the logs of their transactions. */
+export function jobContext(events: readonly AnyEvent[], escrow: Address): JobContext {
+  const locks = new Map(
+    eventsOf(events, "escrow", "JobLocked").map((lock) => [lock.args.jobId.toLowerCase(), lock] as const),
+  );
+  const disputes = Map.groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
+  const byTransaction = Map.groupBy(events, ({ tx }) => tx);
+  return {
+    lockOf: (jobId) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`),
+    disputeOf: (resolved) =>
+      disputes.get(resolved.args.jobId.toLowerCase())?.findLast((opened) => isBefore(opened, resolved)) ??
+      absent(`the dispute of job ${resolved.args.jobId}`),
+    isForWorker: (event) => {
+      const { wallet, payee } = event.args;
+      if (!isAddressEqual(wallet, payee)) return true;
+      // A worker may be paid at the very wallet of the client: then the tokens themselves moved, and no credits.
+      const moved = payoutsAfter(event, byTransaction.get(event.tx) ?? [], escrow);
+      if (event.name === "OperatorCharged") return moved.length > 0;
+      const { paid } = (event as EscrowEvent<"Compensated">).args;
+      return paid >= UNITS_PER_CREDIT && moved.some(({ units }) => units === paid);
+    },
+  };
+}
+
+function absent(what: string): never {
+  throw new MissingEvent(`${what} is not among the events`);
 }

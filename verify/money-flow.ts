@@ -1,6 +1,6 @@
 /** The money flow of a transaction: who gave what to whom, and why. Pure; for drawing. */
 import { type Address, type Hex, isAddressEqual } from "viem";
-import { type AnyEvent, type AuditAddresses, eventsOf, isEvent } from "./event-log.ts";
+import { type AnyEvent, type AuditAddresses, eventsOf, isEvent } from "./events.ts";
 
 /** Where money is. `free` and `escrow` are the two parts of a wallet's balance in the ledger; `address` is a token holder. */
 export type Place =

@@ -1,13 +1,10 @@
-/** The life of one job as its events tell it. Pure. */
+/** The facts of one job, as its events tell them. Pure. */
 import type { Address, Hex } from "viem";
-import { isAddressEqual } from "viem";
-import { ChainStatus } from "../job-status.ts";
-import { UNITS_PER_CREDIT } from "../money.ts";
-import { decodeJobWord, type JobWord } from "../words.ts";
-import type { JobContext } from "./balances.ts";
-import { type AnyEvent, type AuditEvent, type EscrowEvent, eventsOf, isBefore, jobOfEvent } from "./event-log.ts";
-import { MissingEvent } from "./evidence.ts";
-import { payoutsAfter } from "./payouts.ts";
+import { ChainStatus, jobState, Ruling } from "../protocol/job-status.ts";
+import { decodeJobWord, type JobWord } from "../protocol/words.ts";
+import { type AnyEvent, type AuditEvent, type EscrowEvent, eventsOf, isBefore, jobOfEvent } from "./events.ts";
+import type { JobEvidence } from "./evidence.ts";
+import { Terms } from "./terms.ts";
 
 /** One dispute of a job; an equivocation can bring a second one. */
 export type DisputeStory = {
@@ -123,30 +120,23 @@ export function transitionsOf(
 
 const statusAfter = (events: readonly AnyEvent[]): number => transitionsOf(events).at(-1)?.after ?? None;
 
-/** What accounts need to know about jobs, from all events that may concern them and the logs of their transactions. */
-export function jobContext(events: readonly AnyEvent[], escrow: Address): JobContext {
-  const locks = new Map(
-    eventsOf(events, "escrow", "JobLocked").map((lock) => [lock.args.jobId.toLowerCase(), lock] as const),
-  );
-  const disputes = Map.groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
-  const byTransaction = Map.groupBy(events, ({ tx }) => tx);
-  return {
-    lockOf: (jobId) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`),
-    disputeOf: (resolved) =>
-      disputes.get(resolved.args.jobId.toLowerCase())?.findLast((opened) => isBefore(opened, resolved)) ??
-      absent(`the dispute of job ${resolved.args.jobId}`),
-    isForWorker: (event) => {
-      const { wallet, payee } = event.args;
-      if (!isAddressEqual(wallet, payee)) return true;
-      // A worker may be paid at the very wallet of the client: then the tokens themselves moved, and no credits.
-      const moved = payoutsAfter(event, byTransaction.get(event.tx) ?? [], escrow);
-      if (event.name === "OperatorCharged") return moved.length > 0;
-      const { paid } = (event as EscrowEvent<"Compensated">).args;
-      return paid >= UNITS_PER_CREDIT && moved.some(({ units }) => units === paid);
-    },
-  };
-}
+/** The API's name of a state. */
+export const statusName = (status: number): string => jobState(status) ?? "unknown";
 
-function absent(what: string): never {
-  throw new MissingEvent(`${what} is not among the events`);
+/** A ruling in words, as the contracts name it. */
+export const rulingOf = (ruling: number): string =>
+  Object.entries(Ruling).find(([, number]) => number === ruling)?.[0] ?? `ruling ${ruling}`;
+
+/** Whether the job can still change: what holds now may be followed by more. */
+export const isOpen = (status: number): boolean =>
+  ([Locked, Acknowledged, Proven, Disputed] as number[]).includes(status);
+
+/** All that the checks of one job look at. */
+export type Job = JobEvidence & { story: JobStory; terms: Terms };
+
+/** Puts the facts of a job together. Throws when its lock is not in the evidence: without it nothing can be said. */
+export function factsOf(evidence: JobEvidence): Job {
+  const story = jobStory(evidence.jobId, evidence.events);
+  if (story === null) throw new Error(`the events hold no lock of job ${evidence.jobId}`);
+  return { ...evidence, jobId: story.jobId, story, terms: new Terms(evidence.configuration, evidence.timeOf) };
 }

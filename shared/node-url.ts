@@ -15,7 +15,7 @@ export function nodeAddress(given: string, setting = "RPC_URL"): NodeAddress {
   const credentials = `${decoded(username, setting)}:${decoded(password, setting)}`;
   url.username = "";
   url.password = "";
-  return { url: url.href, headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` } };
+  return { url: url.href, headers: { authorization: `Basic ${base64(credentials)}` } };
 }
 
 /**
@@ -54,3 +54,6 @@ function decoded(part: string, setting: string): string {
     throw new Error(`${setting}: ${NODE_URL_HELP}`, { cause: error });
   }
 }
+
+/** UTF-8 first: `btoa` takes Latin-1 only. Browsers have no Buffer. */
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));

@@ -1,0 +1,176 @@
+/** Everything that can be recomputed about one job from the chain alone. Pure. */
+import type { Address, Hex } from "viem";
+import { toApiJobId } from "../protocol/job-id.ts";
+import { type JobState, jobState } from "../protocol/job-status.ts";
+import {
+  ACCOUNT_EVENTS,
+  accountAfter,
+  isBalanceEvent,
+  jobContext,
+  NO_ACCOUNT,
+  replayBalances,
+  statedAccount,
+  walletOf,
+} from "./accounts.ts";
+import { jobCalls } from "./calls.ts";
+import { checkDispute } from "./check-dispute.ts";
+import { checkLock } from "./check-lock.ts";
+import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
+import { checkProof } from "./check-proof.ts";
+import { type Check, Checks, wrongFields } from "./checks.ts";
+import { eventsOf, inChainOrder, isBefore, jobOfEvent } from "./events.ts";
+import type { JobEvidence } from "./evidence.ts";
+import { factsOf, isOpen, type Job, statusName } from "./story.ts";
+
+export type JobAudit = {
+  job_id: string;
+  status: JobState;
+  /** More can follow: the job is not over, or can still be disputed. */
+  open: boolean;
+  wallet: Address;
+  worker: Address | null;
+  credits_locked: number;
+  credits_charged: number;
+  proof_hash: Hex | null;
+  escrow_tx: Hex;
+  settlement_tx: Hex | null;
+  /** Every check holds. */
+  holds: boolean;
+  checks: Check[];
+};
+
+/** Audits a job. Throws when its lock is not in the evidence: without it nothing can be said. */
+export async function auditJob(evidence: JobEvidence): Promise<JobAudit> {
+  const job = factsOf(evidence);
+  const { story, events, related, addresses, terms } = job;
+  const checks = new Checks();
+  await checkLock(checks, job);
+  checkMoney(checks, story, {
+    escrow: addresses.escrow,
+    terms,
+    splitOf: splitOf(eventsOf([...events, ...related], "escrow", "JobLocked")),
+    logsOf: (tx) => events.filter((event) => event.tx === tx),
+  });
+  await checkProof(checks, job);
+  checkReturn(checks, job);
+  await checkDispute(checks, job);
+  checks.presuming("balance.after", () => checkAccount(checks, job));
+  checkOrder(checks, story);
+  checkStored(checks, job);
+  const subject = story.settled ?? story.proven;
+  return {
+    job_id: toApiJobId(job.jobId),
+    status: jobState(story.status) ?? "failed",
+    open: isOpen(story.status),
+    wallet: story.locked.args.wallet,
+    worker: subject?.args.worker ?? story.worker,
+    credits_locked: story.locked.args.credits,
+    credits_charged: story.settled?.args.credits ?? 0,
+    proof_hash: subject?.args.proofHash ?? null,
+    escrow_tx: story.locked.tx,
+    settlement_tx: story.settled?.tx ?? null,
+    holds: checks.holds,
+    checks: checks.list,
+  };
+}
+
+const REASONS = [
+  "no worker took it",
+  "its worker failed",
+  "the delivered text was not the signed one",
+  "the answer was lost",
+  "its request was refused",
+];
+
+/** A job that ended without a charge: who ended it could, and not too early. */
+function checkReturn(checks: Checks, job: Job): void {
+  const { timeOf, windows, transactions, terms } = job;
+  const { locked, returned, word, equivocated } = job.story;
+  if (returned === null) return;
+  const sender = transactions.get(returned.tx)?.from;
+  const byOperator = sender !== undefined && terms.isInOffice(sender, word.operator, returned);
+  if ("reason" in returned.args) {
+    const { reason } = returned.args;
+    const [call] = jobCalls(job, returned.tx, "fail");
+    const wrong = call === undefined ? [] : wrongFields("JobFailed", { reason }, { reason: call.args[1] });
+    if (!byOperator)
+      wrong.push(`${sender ?? "an unknown sender"} ended it, who is no signer of operator ${word.operator}`);
+    checks.note("return.caller", wrong, `its own operator ended it: ${REASONS[reason] ?? "unknown reason"}`);
+    return;
+  }
+  const waited = timeOf(returned.block) - timeOf(locked.block);
+  const needed = windows.completion + (byOperator ? 0 : windows.inclusion);
+  // An equivocation returns a held escrow at any time.
+  const punished = equivocated !== null && equivocated.tx === returned.tx;
+  checks.add(
+    "return.time",
+    punished || waited >= needed,
+    punished ? "the refund came with the equivocation of its worker" : `the refund came ${waited} s after the lock`,
+    `the refund came ${waited} s after the lock; its caller had to wait ${needed} s`,
+  );
+}
+
+/** What each event of the wallet states of its account follows from the events before it, other jobs in between included. */
+function checkAccount(checks: Checks, { story, walletHistory, events, related, addresses }: Job): void {
+  const { locked, jobId } = story;
+  const wallet = locked.args.wallet.toLowerCase();
+  const history = walletHistory.filter(isBalanceEvent).filter((event) => walletOf(event).toLowerCase() === wallet);
+  // Own events are numbered: if one of them is missing, it shows.
+  const own = eventsOf(history, "escrow", ...ACCOUNT_EVENTS);
+  const missing = own.find(({ args }, i) => args.sequence !== i + 1);
+  checks.add(
+    "balance.history",
+    own.length > 0 && missing === undefined,
+    `the wallet's ${own.length} own events are all there`,
+    missing === undefined
+      ? `no event of wallet ${wallet} is there`
+      : `${missing.name}.sequence in ${missing.tx} is ${missing.args.sequence}, it should be ${own.indexOf(missing) + 1}`,
+  );
+  const context = jobContext(inChainOrder([...events, ...walletHistory, ...related]), addresses.escrow);
+  // A lock or a settlement states the whole account; without one before this lock the history begins with the account. What the
+  // wallet's own events decide is known from their beginning in any case.
+  const base = history.findLast((event) => isBefore(event, locked) && statedAccount(event) !== null);
+  const chosen = own
+    .filter((event) => base !== undefined && isBefore(event, base))
+    .reduce((account, event) => accountAfter(account, event, context), NO_ACCOUNT);
+  const { id, sequence, dailyLimit, flags, operator } = chosen;
+  const stated = base === undefined ? null : statedAccount(base);
+  const opening = stated === null ? NO_ACCOUNT : { ...stated, id, sequence, dailyLimit, flags, operator };
+  const replayed = base === undefined ? history : history.slice(history.indexOf(base) + 1);
+  const gaps = replayBalances(opening, replayed, context);
+  const gap = gaps.find(({ event }) => jobOfEvent(event) === jobId) ?? gaps[0];
+  checks.note(
+    "balance.after",
+    gap === undefined ? [] : [`in ${gap.event.tx}: ${gap.says}`],
+    `the account after each of ${replayed.length} events of the wallet follows from the one before`,
+  );
+}
+
+/** The events lead to what the escrow has stored. */
+function checkStored(checks: Checks, { story, stored }: Job): void {
+  checks.add(
+    "state.status",
+    stored.status === story.status,
+    `the escrow has it stored as ${statusName(stored.status)}, as its events say`,
+    `the escrow has it stored as ${statusName(stored.status)}, its events lead to ${statusName(story.status)}`,
+  );
+  const credits = story.settled?.args.credits ?? story.locked.args.credits;
+  checks.add(
+    "state.credits",
+    stored.credits === credits,
+    `stored credits (${credits}) are those of its events`,
+    `${stored.credits} credits are stored, its events say ${credits}`,
+  );
+  checks.add(
+    "state.worker",
+    stored.worker?.toLowerCase() === story.worker?.toLowerCase(),
+    story.worker === null ? "no worker holds it" : `the stored worker is ${story.worker}`,
+    `the stored worker is ${stored.worker ?? "none"}, its events say ${story.worker ?? "none"}`,
+  );
+  checks.add(
+    "state.operator",
+    stored.operator === story.word.operator,
+    `operator ${stored.operator} runs it`,
+    `operator ${stored.operator} is stored, JobLocked.job.operator is ${story.word.operator}`,
+  );
+}

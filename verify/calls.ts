@@ -1,0 +1,115 @@
+/** What a transaction asked the escrow to do, and who signed for it. Pure. */
+import {
+  type Address,
+  type DecodeFunctionDataReturnType,
+  decodeFunctionData,
+  type Hex,
+  hashStruct,
+  hashTypedData,
+  isAddressEqual,
+  recoverAddress,
+  serializeSignature,
+  slice,
+} from "viem";
+import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import {
+  type Acknowledgement,
+  type Assignment,
+  type Authorization,
+  authorizationTypes,
+  type Completion,
+  escrowDomain,
+  jobMessageTypes,
+} from "../protocol/messages.ts";
+import { type AnyEvent, eventsOf } from "./events.ts";
+
+/** What an audit needs of a transaction. */
+export type AuditTransaction = { hash: Hex; from: Address; to: Address | null; input: Hex; block: bigint };
+
+type EscrowCall = DecodeFunctionDataReturnType<typeof inferenceEscrowAbi>;
+type CallName = EscrowCall["functionName"];
+export type CallOf<N extends CallName> = Extract<EscrowCall, { functionName: N }>;
+
+type CallEvidence = {
+  jobId: Hex;
+  transactions: ReadonlyMap<Hex, AuditTransaction>;
+  events: readonly AnyEvent[];
+  addresses: { escrow: Address };
+};
+
+/**
+ * The calls of one function about the job that a transaction made. `execute(bytes[])` is unfolded; items that reverted are left out. Empty
+ * when the transaction was sent to another contract, which may have called the escrow: calldata then says nothing.
+ */
+export function jobCalls<N extends CallName>(evidence: CallEvidence, tx: Hex, name: N): CallOf<N>[] {
+  const caller = callerOf(evidence, tx);
+  const outer = caller === null ? null : decode(evidence.transactions.get(tx)?.input ?? "0x");
+  if (outer === null) return [];
+  const logs = evidence.events.filter((event) => event.tx === tx);
+  const failed = new Set(eventsOf(logs, "escrow", "BatchItemFailed").map(({ args }) => Number(args.index)));
+  const calls =
+    outer.functionName !== "execute"
+      ? [outer]
+      : outer.args[0].map((data, item) => (failed.has(item) ? null : decode(data)));
+  // A call names its job by the id, or in a message or an authorization.
+  const isOwn = (arg: unknown) =>
+    String(typeof arg === "object" ? (arg as { jobId?: Hex }).jobId : arg).toLowerCase() === evidence.jobId;
+  return calls.filter((call) => call?.functionName === name && (call.args ?? []).some(isOwn)) as CallOf<N>[];
+}
+
+/** Who called the escrow in a transaction; null when another contract did, on somebody's behalf. */
+export function callerOf({ transactions, addresses }: CallEvidence, tx: Hex): Address | null {
+  const transaction = transactions.get(tx);
+  return transaction?.to && isAddressEqual(transaction.to, addresses.escrow) ? transaction.from : null;
+}
+
+function decode(data: Hex): EscrowCall | null {
+  try {
+    return decodeFunctionData({ abi: inferenceEscrowAbi, data });
+  } catch {
+    // A selector that the escrow does not have, or arguments cut short: such an item reverted and did nothing.
+    return null;
+  }
+}
+
+type Messages = {
+  Assignment: Assignment;
+  Acknowledgement: Acknowledgement;
+  Completion: Completion;
+  Authorization: Authorization;
+};
+/** A compact signature (EIP-2098). */
+export type CompactSignature = { r: Hex; vs: Hex };
+
+const TYPES = { ...jobMessageTypes, ...authorizationTypes };
+/** Half the order of secp256k1: the contract refuses a signature above it. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** Signer of a message of the escrow; null for a signature that the contract would refuse (high s, or no key at all). */
+export async function signerOf<Name extends keyof Messages>(
+  { chainId, addresses }: { chainId: number; addresses: { escrow: Address } },
+  primaryType: Name,
+  message: Messages[Name],
+  { r, vs }: CompactSignature,
+): Promise<Address | null> {
+  const packed = BigInt(vs);
+  const s = packed & ((1n << 255n) - 1n);
+  if (s > HALF_ORDER) return null;
+  const yParity = Number(packed >> 255n);
+  try {
+    const signature = serializeSignature({ r, s: `0x${s.toString(16).padStart(64, "0")}`, yParity });
+    const typed = { domain: escrowDomain(chainId, addresses.escrow), types: TYPES, primaryType, message };
+    return await recoverAddress({ hash: hashTypedData(typed as Parameters<typeof hashTypedData>[0]), signature });
+  } catch {
+    // r or s is no point of the curve.
+    return null;
+  }
+}
+
+/** Whether this address signed; `signer` is null for a signature of nobody. */
+export const isSigner = (signer: Address | null, address: Address): boolean =>
+  signer !== null && isAddressEqual(signer, address);
+
+/** What the chain keeps of a proof: the first 28 bytes of the Completion's struct hash. */
+export const proofDigest = (completion: Completion): Hex =>
+  slice(hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" }), 0, 28);

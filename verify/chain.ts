@@ -1,0 +1,235 @@
+/** One node and one escrow: all that a verifier trusts. */
+import {
+  type Address,
+  createPublicClient,
+  getAddress,
+  type Hex,
+  isAddressEqual,
+  numberToHex,
+  type PublicClient,
+  zeroAddress,
+} from "viem";
+import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
+import { nodeHost, nodeTransport } from "../shared/node-url.ts";
+import type { AuditTransaction } from "./calls.ts";
+import type { AuditAddresses, ChainLog } from "./events.ts";
+import type { AuditWindows } from "./evidence.ts";
+
+/** Something the person who asks can correct, or has to wait for; shown without a stack. The command ends with status 2. */
+export class VerifyError extends Error {
+  override name = "VerifyError";
+}
+
+/** The first line of what went wrong, without viem's long tail of request bodies. */
+export function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return (text.split("\n")[0] ?? text).slice(0, 300);
+}
+
+/** What `eth_getLogs` filters by: one value, any of several, or null for everything, a topic position each. */
+export type LogFilter = { address: Address | readonly Address[]; topics?: readonly (Hex | readonly Hex[] | null)[] };
+
+/** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
+export class LogReader {
+  readonly #client: PublicClient;
+  #span: bigint;
+
+  constructor(client: PublicClient, span: bigint) {
+    this.#client = client;
+    this.#span = span;
+  }
+
+  /** Logs of blocks `from` to `to`, both inclusive, in order. */
+  async read(filter: LogFilter, from: bigint, to: bigint): Promise<ChainLog[]> {
+    const logs: ChainLog[] = [];
+    for (let next = from; next <= to; ) {
+      const end = next + this.#span - 1n < to ? next + this.#span - 1n : to;
+      const found = await this.#page(filter, next, end);
+      // A refusal made the span smaller: the same place again.
+      if (found === null) continue;
+      logs.push(...found);
+      next = end + 1n;
+    }
+    return logs;
+  }
+
+  /** The last log before block `before`; reads backwards, so that a recent one is found soon. */
+  async lastBefore(filter: LogFilter, before: bigint, first: bigint): Promise<ChainLog | null> {
+    for (let end = before - 1n; end >= first; ) {
+      const start = end - this.#span + 1n > first ? end - this.#span + 1n : first;
+      const found = await this.#page(filter, start, end);
+      if (found === null) continue;
+      const last = found.at(-1);
+      if (last !== undefined) return last;
+      end = start - 1n;
+    }
+    return null;
+  }
+
+  async #page({ address, topics }: LogFilter, from: bigint, to: bigint): Promise<ChainLog[] | null> {
+    const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) };
+    try {
+      const raw = await this.#client.request({
+        method: "eth_getLogs",
+        params: [{ address: address as Address[], ...range, ...(topics && { topics: topics as Hex[] }) }],
+      });
+      return raw.map(({ address, topics, data, blockNumber, logIndex, transactionHash }) => ({
+        address,
+        topics,
+        data,
+        blockNumber: BigInt(blockNumber ?? 0),
+        logIndex: Number(logIndex ?? 0),
+        transactionHash: transactionHash as Hex,
+      }));
+    } catch (error) {
+      if (from === to) throw new VerifyError(`the node gave no logs of block ${from}: ${firstLine(error)}`);
+      // Providers have limits of their own, of blocks or of results, and no common error for them.
+      this.#span = (to - from + 1n) / 2n;
+      return null;
+    }
+  }
+}
+
+/**
+ * Where to look. `chainId`: which chain it must be, null for any. `startBlock`: block of the deployment or any before it. `span`: most
+ * blocks asked for at once.
+ */
+export type ChainOptions = {
+  rpcUrl: string;
+  escrow: Address;
+  chainId: number | null;
+  startBlock: bigint;
+  span: bigint;
+};
+
+type Parts = Pick<
+  Chain,
+  "client" | "logs" | "chainId" | "addresses" | "windows" | "disputeBond" | "head" | "startBlock"
+>;
+
+export class Chain {
+  readonly client: PublicClient;
+  readonly logs: LogReader;
+  readonly chainId: number;
+  readonly addresses: AuditAddresses;
+  readonly windows: AuditWindows;
+  readonly disputeBond: number;
+  readonly head: bigint;
+  readonly startBlock: bigint;
+  readonly #times = new Map<bigint, number>();
+
+  private constructor(parts: Parts) {
+    this.client = parts.client;
+    this.logs = parts.logs;
+    this.chainId = parts.chainId;
+    this.addresses = parts.addresses;
+    this.windows = parts.windows;
+    this.disputeBond = parts.disputeBond;
+    this.head = parts.head;
+    this.startBlock = parts.startBlock;
+  }
+
+  /** Connects, and makes sure that there is an escrow at that address of that chain. */
+  static async open({ rpcUrl, escrow, chainId: expected, startBlock, span }: ChainOptions): Promise<Chain> {
+    const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
+    const host = nodeHost(rpcUrl);
+    const chainId = await client.getChainId().catch((error: unknown) => {
+      throw new VerifyError(`no node answers at ${host}: ${firstLine(error)}`);
+    });
+    if (expected !== null && expected !== chainId) {
+      throw new VerifyError(
+        `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
+      );
+    }
+    const code = await client.getCode({ address: escrow });
+    if (code === undefined || code === "0x") {
+      throw new VerifyError(
+        `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
+      );
+    }
+    const contract = { address: escrow, abi: inferenceEscrowAbi } as const;
+    const head = await client.getBlockNumber();
+    try {
+      const [stablecoin, registry, catalog, panel, windows, disputeBond] = await Promise.all([
+        client.readContract({ ...contract, functionName: "token" }),
+        client.readContract({ ...contract, functionName: "REGISTRY" }),
+        client.readContract({ ...contract, functionName: "CATALOG" }),
+        client.readContract({ ...contract, functionName: "PANEL" }),
+        client.readContract({ ...contract, functionName: "windows" }),
+        client.readContract({ ...contract, functionName: "DISPUTE_BOND" }),
+      ]);
+      const stake = { address: registry, abi: workerRegistryAbi, functionName: "STAKE_TOKEN" } as const;
+      const serviceToken = await client.readContract(stake);
+      const addresses = { escrow, stablecoin, registry, catalog, panel, serviceToken, treasury: [] };
+      const logs = new LogReader(client, span);
+      return new Chain({ client, logs, chainId, addresses, windows, disputeBond, head, startBlock });
+    } catch (error) {
+      throw new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
+    }
+  }
+
+  /** Block times of these blocks, read once each. */
+  async readTimes(blocks: Iterable<bigint>): Promise<void> {
+    const missing = [...new Set(blocks)].filter((block) => !this.#times.has(block));
+    const found = await Promise.all(missing.map((blockNumber) => this.client.getBlock({ blockNumber })));
+    for (const { number, timestamp } of found) this.#times.set(number, Number(timestamp));
+  }
+
+  /** Time of a block that `readTimes` has read. */
+  timeOf = (block: bigint): number => {
+    const time = this.#times.get(block);
+    if (time === undefined) throw new Error(`the time of block ${block} was not read`);
+    return time;
+  };
+
+  /** The first block whose time is at least `time`; the head's successor if there is none. */
+  async firstBlockAt(time: number): Promise<bigint> {
+    let low = 0n;
+    let high = this.head + 1n;
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      await this.readTimes([middle]);
+      if (this.timeOf(middle) >= time) high = middle;
+      else low = middle + 1n;
+    }
+    return low;
+  }
+
+  /** A mined transaction with its logs. */
+  async transaction(hash: Hex): Promise<{ transaction: AuditTransaction; logs: ChainLog[] }> {
+    const sent = await this.client.getTransaction({ hash }).catch(() => null);
+    if (sent === null) {
+      throw new VerifyError(
+        `chain ${this.chainId} does not know transaction ${hash}: wrong chain, or it was never sent or dropped`,
+      );
+    }
+    if (sent.blockNumber === null) {
+      throw new VerifyError(`transaction ${hash} is pending: it is not mined yet. Ask again later.`);
+    }
+    const { status, blockNumber: block, logs } = await this.client.getTransactionReceipt({ hash });
+    if (status !== "success") {
+      throw new VerifyError(`transaction ${hash} reverted in block ${block}: it changed nothing`);
+    }
+    const to = sent.to === null ? null : getAddress(sent.to);
+    return { transaction: { hash, from: getAddress(sent.from), to, input: sent.input, block }, logs };
+  }
+
+  /** The job as the escrow stores it; null if there is none. */
+  async storedJob(jobId: Hex) {
+    const { escrow, registry } = this.addresses;
+    const own = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
+    const job = await this.client.readContract({ ...own, blockNumber: this.head });
+    if (job.status === 0) return null;
+    const signerOf = { address: registry, abi: workerRegistryAbi, functionName: "signerOf" } as const;
+    const worker = await this.client.readContract({ ...signerOf, args: [job.worker] });
+    return { ...job, worker: isAddressEqual(worker, zeroAddress) ? null : worker };
+  }
+
+  /** Digest and charge of a proven job, as the escrow stores them. */
+  async storedProof(jobId: Hex): Promise<{ digest: Hex; credits: number }> {
+    const { escrow: address } = this.addresses;
+    const own = { address, abi: inferenceEscrowAbi, functionName: "proofOf", args: [jobId] } as const;
+    const [digest, credits] = await this.client.readContract({ ...own, blockNumber: this.head });
+    return { digest, credits };
+  }
+}

@@ -1,0 +1,306 @@
+/** What disputes and equivocations cost worker, operator and treasury: who pays when, how much, and within which bounds. */
+import type { Address } from "viem";
+import { Ruling } from "../protocol/job-status.ts";
+import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
+import { decodeJobWord } from "../protocol/words.ts";
+import { dayOf } from "./accounts.ts";
+import { type Checks, wrongFields } from "./checks.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore, isEvent, type Place } from "./events.ts";
+import { payoutsAfter, showPayouts, takePayout } from "./payouts.ts";
+import type { DisputeStory, Job, JobStory } from "./story.ts";
+
+type Resolved = EscrowEvent<"DisputeResolved">;
+type Compensated = EscrowEvent<"Compensated">;
+/** What the treasury must pay for the job, and what it has paid so far, token units. */
+type Debt = { granted: bigint; paid: bigint; toWorker: boolean };
+/** What the end of a dispute costs: credits of the operator's reserve, and what the treasury's grant must come to. */
+type Cost = { operator: number; treasury: bigint; toWorker: boolean };
+
+/** Base units of SVC in one unit of stake. */
+const STAKE_UNIT = 10n ** 12n;
+
+/** Charge in dispute: of the settlement, or what finalization of the proof would charge. */
+export const disputedCredits = ({ proven, settled }: JobStory, fromProven: boolean): number =>
+  (fromProven ? proven?.args.credits : settled?.args.credits) ?? 0;
+
+/** All logs of an event's transaction. */
+const logsOf = ({ events }: Job, { tx }: { tx: string }): AnyEvent[] => events.filter((event) => event.tx === tx);
+
+/** What a slash at this place takes of a sufficient stake. */
+const slashAmount = ({ terms }: Job, place: Place): bigint | null => terms.stake(place)?.slashAmount ?? null;
+
+/** What the worker lost, and that a ruling against it, or an equivocation, took something. */
+export function checkSlash(checks: Checks, job: Job): void {
+  const { slashed, equivocated, disputes, worker: held } = job.story;
+  const convicted = disputes.find(({ resolved }) => resolved?.args.ruling === Ruling.WorkerAtFault)?.resolved ?? null;
+  const cause = equivocated ?? convicted;
+  if (slashed === null) {
+    const says = "the worker was ruled at fault, but no slash is recorded for this job";
+    if (cause !== null) checks.note("slash.exists", [says], "");
+    return;
+  }
+  const { args, tx } = slashed;
+  const due = slashAmount(job, slashed);
+  const worker = job.terms.worker(args.signer, slashed);
+  const had = worker?.stake ?? 0n;
+  const amount = due !== null && had >= due ? due : had;
+  const wrong = wrongFields("WorkerSlashed", args, {
+    worker: worker?.id ?? null,
+    signer: held,
+    sequence: (worker?.sequence ?? 0) + 1,
+    amount,
+    stake: had - amount,
+    equivocation: equivocated !== null && equivocated.tx === tx,
+  });
+  if (cause === null || cause.tx !== tx) wrong.push("nothing in its transaction convicts the worker");
+  const transfer = { from: job.addresses.registry, to: job.terms.treasury(slashed), value: amount * STAKE_UNIT };
+  const transfers = eventsOf(logsOf(job, slashed), "serviceToken", "Transfer");
+  const svc = (units: bigint) => `${Number(units) / 1e6} SVC`;
+  if (amount !== 0n && !transfers.some((one) => wrongFields("", one.args, transfer).length === 0)) {
+    wrong.push(`no transfer of ${svc(amount)} from the registry to the treasury is there`);
+  }
+  const good = `worker ${args.signer} lost ${svc(amount)} to the treasury; ${svc(had - amount)} are left`;
+  checks.note("slash.amount", wrong, good);
+}
+
+/** Walks through all events of the job that take or give money after its charge. */
+export function checkCompensations(checks: Checks, job: Job): void {
+  const { story } = job;
+  const reserve = [...story.reserve];
+  let debt: Debt = { granted: 0n, paid: 0n, toWorker: false };
+  for (const event of story.events) {
+    const opened = story.disputes.find((one) => isSame(one.opened, event));
+    const ended = story.disputes.find(({ resolved }) => resolved !== null && isSame(resolved, event));
+    if (opened !== undefined) {
+      const bond = operatorBond(story, opened);
+      if (bond > 0) checkReserve(checks, job, reserve.shift(), { reserve: -bond, held: bond });
+    } else if (ended !== undefined) {
+      const resolved = event as AnyEvent & Resolved;
+      const bond = operatorBond(story, ended);
+      const bondBack = resolved.args.ruling === Ruling.Rejected ? 0 : bond;
+      const cost = costOf(job, ended, { granted: debt.granted, bondBack });
+      if (bond > 0) checkReserve(checks, job, reserve.shift(), { reserve: bondBack, held: -bond });
+      checkBondPayout(checks, job, ended);
+      if (cost.operator > 0) checkReserve(checks, job, reserve.shift(), { reserve: -cost.operator, held: 0 });
+      checkOperatorCharge(checks, job, resolved, cost);
+      const granted = checkGrant(checks, job, {
+        id: "dispute.compensation",
+        cause: resolved,
+        debt,
+        due: cost.treasury,
+      });
+      if (granted > debt.granted) debt = { ...debt, granted, toWorker: cost.toWorker };
+    } else if (isEvent(event, "escrow", "WorkerEquivocated")) {
+      const { settled } = story;
+      // No vote, so no more than what the protocol had of this job.
+      if (settled === null || !isBefore(settled, event)) continue;
+      const due = BigInt(settled.args.credits * story.word.feeBps);
+      const granted = checkGrant(checks, job, { id: "equivocation.compensation", cause: event, debt, due });
+      if (granted > debt.granted) debt = { ...debt, granted, toWorker: false };
+    } else if (isEvent(event, "escrow", "Compensated")) {
+      checkPayment(checks, job, event, debt);
+      debt = { ...debt, paid: debt.paid + event.args.paid };
+    }
+  }
+  for (const { tx, args } of reserve) {
+    const says = `ReserveChanged.reserve became ${args.reserve} in ${tx} for this job, and nothing of the job changed it`;
+    checks.note("reserve.after", [says], "");
+  }
+}
+
+const isSame = (a: Place, b: Place) => a.block === b.block && a.logIndex === b.logIndex;
+
+/** Credits of the operator's reserve that its dispute of a proven job holds. */
+const operatorBond = (story: JobStory, { opened, fromProven }: DisputeStory): number =>
+  opened.args.byOperator && fromProven ? disputedCredits(story, true) : 0;
+
+/** Who pays what when a dispute ends (the table in DisputeLogic.sol). */
+function costOf(job: Job, dispute: DisputeStory, before: { granted: bigint; bondBack: number }): Cost {
+  const { story, terms } = job;
+  const { resolved, fromProven } = dispute;
+  const { feeBps, operator } = story.word;
+  const credits = disputedCredits(story, fromProven);
+  const nothing: Cost = { operator: 0, treasury: 0n, toWorker: false };
+  if (resolved === null || resolved.args.ruling === Ruling.Rejected) return nothing;
+  const { ruling } = resolved.args;
+  const reserve = terms.reserve(operator, resolved).reserve + before.bondBack;
+  if (fromProven) {
+    if (ruling !== Ruling.GatewayAtFault) return nothing;
+    const charged = Math.min(credits, reserve);
+    const treasury = BigInt(credits - charged) * (UNITS_PER_CREDIT - BigInt(feeBps));
+    return { operator: charged, treasury, toWorker: true };
+  }
+  const total = toUnits(credits);
+  if (ruling === Ruling.GatewayAtFault) {
+    const charged = Math.min(Number((total - before.granted) / UNITS_PER_CREDIT), reserve);
+    return { ...nothing, operator: charged, treasury: total - toUnits(charged) };
+  }
+  const { slashed } = story;
+  // The worker's slash covers the whole charge only if it took its full amount.
+  const punished = slashed !== null && isBefore(slashed, resolved) && slashed.args.amount === slashAmount(job, slashed);
+  return { ...nothing, treasury: ruling === Ruling.WorkerAtFault && punished ? total : BigInt(credits * feeBps) };
+}
+
+/** The operator's reserve changed for the job by this, and by the next event that says so. */
+function checkReserve(
+  checks: Checks,
+  { story, terms }: Job,
+  event: JobStory["reserve"][number] | undefined,
+  change: { reserve: number; held: number },
+): void {
+  const { operator } = story.word;
+  if (event === undefined) {
+    const says = `the reserve of operator ${operator} should have changed by ${change.reserve} credits for job ${story.jobId}; no ReserveChanged says so`;
+    checks.note("reserve.after", [says], "");
+    return;
+  }
+  const before = terms.reserve(operator, event);
+  checks.note(
+    "reserve.after",
+    wrongFields("ReserveChanged", event.args, {
+      operator,
+      sequence: terms.operatorSequence(operator, event) + 1,
+      reserve: before.reserve + change.reserve,
+      held: before.held + change.held,
+    }),
+    `the operator's reserve changed by ${change.reserve} credits, its held bonds by ${change.held}`,
+  );
+}
+
+/** Where the job's worker is paid. */
+const workerPayout = ({ story, terms }: Job, place: Place): Address | null =>
+  story.worker === null ? null : (terms.worker(story.worker, place)?.payout ?? null);
+
+/** A rejected bond: the wallet's goes to the treasury, the operator's to the worker it doubted. */
+function checkBondPayout(checks: Checks, job: Job, { opened, resolved, fromProven }: DisputeStory): void {
+  const { byOperator, bond } = opened.args;
+  if (resolved === null || resolved.args.ruling !== Ruling.Rejected || bond === 0) return;
+  const left = payoutsAfter(resolved, logsOf(job, resolved), job.addresses.escrow);
+  const units = toUnits(byOperator ? disputedCredits(job.story, fromProven) : job.disputeBond);
+  const payee = byOperator ? workerPayout(job, resolved) : job.terms.treasury(resolved);
+  checks.add(
+    "payout.bond",
+    takePayout(left, payee, units) !== null,
+    `the bond of ${units} token units went to the ${byOperator ? "worker" : "treasury"} at ${payee}`,
+    `the bond of ${units} token units should have gone to ${payee}; ${showPayouts(left)}`,
+  );
+}
+
+/** What the operator's reserve paid, to the wallet as credits or to the worker as tokens. */
+function checkOperatorCharge(checks: Checks, job: Job, resolved: Resolved, cost: Cost): void {
+  const { story, terms, addresses } = job;
+  const { wallet } = story.locked.args;
+  const event = story.charged.find(({ tx }) => tx === resolved.tx);
+  if (event === undefined || cost.operator === 0) {
+    if (event === undefined && cost.operator === 0) return;
+    const says = `OperatorCharged.credits is ${event?.args.credits ?? "nowhere"}, it should be ${cost.operator}`;
+    checks.note("operator.charge", [says], "");
+    return;
+  }
+  const payee = cost.toWorker ? workerPayout(job, resolved) : wallet;
+  const wrong = wrongFields("OperatorCharged", event.args, { wallet, payee, credits: cost.operator });
+  if (cost.toWorker) {
+    const left = payoutsAfter(event, logsOf(job, event), addresses.escrow);
+    const fee = BigInt(cost.operator * story.word.feeBps);
+    const shares = [[payee, toUnits(cost.operator) - fee] as const, [terms.treasury(event), fee] as const];
+    for (const [to, units] of shares) {
+      if (units > 0n && takePayout(left, to, units) === null) {
+        wrong.push(`${units} token units should have gone to ${to}; ${showPayouts(left)}`);
+      }
+    }
+  }
+  const to = cost.toWorker ? "worker" : "wallet";
+  checks.note("operator.charge", wrong, `the operator's reserve paid ${cost.operator} credits to the ${to}`);
+}
+
+/** What the treasury owes in all after `cause`; a later cause only adds what an earlier one did not grant. */
+function checkGrant(
+  checks: Checks,
+  { story }: Job,
+  { id, cause, debt, due }: { id: string; cause: AnyEvent; debt: Debt; due: bigint },
+): bigint {
+  const grant = due > debt.granted ? due - debt.paid : 0n;
+  const first = story.compensated.find((event) => event.tx === cause.tx && isBefore(cause, event));
+  const demanded = first === undefined ? 0n : first.args.paid + first.args.owed;
+  checks.add(
+    id,
+    demanded === grant,
+    grant === 0n
+      ? "the treasury owed nothing"
+      : `the treasury owed ${grant} token units: ${first?.args.paid} paid, ${first?.args.owed} left as debt`,
+    `Compensated.paid and Compensated.owed sum to ${demanded}, the treasury should owe ${grant} token units`,
+  );
+  return due;
+}
+
+/** One payment of the treasury: what arrived, what is left of the debt, whom it went to, and the day's cap. */
+function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, debt: Debt): void {
+  const { story, terms, addresses } = job;
+  const { wallet } = story.locked.args;
+  const { paid } = event.args;
+  const payee = debt.toWorker ? workerPayout(job, event) : wallet;
+  const owed = debt.granted - debt.paid - paid;
+  const stated = wrongFields("Compensated", event.args, { wallet, payee, owed });
+  checks.note("compensation.debt", stated, `${owed} token units of the debt remain`);
+
+  const logs = logsOf(job, event);
+  const earlier = logs.filter((one) => isBefore(one, event));
+  const treasury = terms.treasury(event);
+  const transfer = { from: treasury, to: addresses.escrow, value: paid };
+  const arrived = eventsOf(earlier, "stablecoin", "Transfer").some(
+    ({ args }) => wrongFields("", args, transfer).length === 0,
+  );
+  const told = eventsOf(earlier, "treasury", "CompensationPaid").at(-1);
+  const wrong: string[] = [];
+  if (paid > 0n && told !== undefined) {
+    wrong.push(...wrongFields("CompensationPaid", told.args, { units: paid, jobId: story.jobId }));
+  }
+  if (paid > 0n && !arrived) {
+    wrong.push(`Compensated.paid is ${paid}, but no such transfer from the treasury ${treasury} is there`);
+  }
+  checks.note("compensation.tokens", wrong, `${paid} token units arrived from the treasury`);
+
+  // A worker is paid in tokens; of a wallet's compensation the fraction of a credit waits as tokens.
+  const units = debt.toWorker ? paid : paid % UNITS_PER_CREDIT;
+  if (units > 0n) {
+    const left = payoutsAfter(event, logs, addresses.escrow);
+    checks.add(
+      "compensation.payout",
+      takePayout(left, payee, units) !== null,
+      `${units} token units are for ${payee}`,
+      `${units} token units should be for ${payee}; ${showPayouts(left)}`,
+    );
+  }
+  const beyond = beyondCap(event, inChainOrder([...job.related, ...job.events]), job);
+  checks.note("compensation.cap", beyond, `${paid} token units are within the day's cap`);
+}
+
+/**
+ * Says by how much a payment is above what was left of the day's cap, and of the quarter of it for the job's operator; empty if it is not.
+ * @param events All compensations of that day, and the locks of their jobs.
+ */
+export function beyondCap(
+  event: Compensated,
+  events: readonly AnyEvent[],
+  { terms, timeOf }: Pick<Job, "terms" | "timeOf">,
+): string[] {
+  const day = dayOf(timeOf(event.block));
+  const operators = new Map(
+    eventsOf(events, "escrow", "JobLocked").map(({ args }) => [
+      args.jobId.toLowerCase(),
+      decodeJobWord(args.job).operator,
+    ]),
+  );
+  const operatorOf = ({ args }: Compensated) => operators.get(args.jobId.toLowerCase());
+  const earlier = eventsOf(events, "escrow", "Compensated").filter(
+    (one) => isBefore(one, event) && dayOf(timeOf(one.block)) === day,
+  );
+  const sum = (list: Compensated[]) => list.reduce((total, { args }) => total + args.paid, 0n);
+  const own = earlier.filter((one) => operatorOf(one) === operatorOf(event));
+  const cap = terms.compensationCap(event);
+  const [forAll, forOperator] = [cap - sum(earlier), cap / 4n - sum(own)];
+  const most = forAll < forOperator ? forAll : forOperator;
+  return event.args.paid <= most
+    ? []
+    : [`Compensated.paid is ${event.args.paid}, but the day's cap allowed ${most} token units`];
+}

@@ -1,0 +1,299 @@
+/** Reads what an audit looks at, from one node: the logs first, then what they need of other blocks and jobs. */
+import { type Address, erc20Abi, type Hex } from "viem";
+import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { toApiJobId } from "../protocol/job-id.ts";
+import type { AccountWord } from "../protocol/words.ts";
+import { ACCOUNT_EVENTS, dayOf, isBalanceEvent, JOB_BALANCE_EVENTS, NO_ACCOUNT, walletOf } from "./accounts.ts";
+import type { AuditTransaction } from "./calls.ts";
+import { type Chain, firstLine, type LogFilter, VerifyError } from "./chain.ts";
+import {
+  type AnyEvent,
+  type AuditAddresses,
+  addressTopic,
+  type ChainLog,
+  decodeLogs,
+  type EscrowEventName,
+  eventsOf,
+  eventTopic,
+  inChainOrder,
+  jobOfEvent,
+  jobTopic,
+} from "./events.ts";
+import { CONFIGURATION_EVENTS, type JobEvidence, type Ledger, type RangeEvidence } from "./evidence.ts";
+import { isOpen, jobStory } from "./story.ts";
+
+/** Job topics asked for at once; nodes bound the size of a filter. */
+const TOPICS = 100;
+const DAY = 86_400;
+
+const topicsOf = (...names: EscrowEventName[]): Hex[] => names.map((name) => eventTopic("escrow", name));
+const CONFIGURATION = [
+  ...topicsOf(...CONFIGURATION_EVENTS.escrow),
+  ...CONFIGURATION_EVENTS.panel.map((name) => eventTopic("panel", name)),
+];
+
+export class EvidenceReader {
+  readonly chain: Chain;
+  readonly addresses: AuditAddresses;
+  /** What decides what is in force, since the deployment: catalog, registry, arbiters, operators and administration. */
+  readonly configuration: readonly AnyEvent[];
+  /** Block of the deployment: the escrow's first event. */
+  readonly birth: bigint;
+  readonly #transactions = new Map<Hex, Promise<{ transaction: AuditTransaction; events: AnyEvent[] }>>();
+
+  private constructor(chain: Chain, addresses: AuditAddresses, configuration: readonly AnyEvent[]) {
+    this.chain = chain;
+    this.addresses = addresses;
+    this.configuration = configuration;
+    this.birth = eventsOf(configuration, "escrow", "TreasurySet")[0]?.block ?? chain.startBlock;
+  }
+
+  static async begin(chain: Chain): Promise<EvidenceReader> {
+    const { escrow, catalog, registry, panel } = chain.addresses;
+    const filters: LogFilter[] = [
+      { address: [escrow, panel], topics: [CONFIGURATION] },
+      { address: [catalog, registry] },
+    ];
+    const logs: ChainLog[] = [];
+    for (const filter of filters) logs.push(...(await chain.logs.read(filter, chain.startBlock, chain.head)));
+    const configuration = decodeLogs(logs, chain.addresses);
+    const treasury = eventsOf(configuration, "escrow", "TreasurySet").map(({ args }) => args.treasury);
+    if (treasury.length === 0) {
+      throw new VerifyError(
+        `the escrow ${escrow} has no TreasurySet event from block ${chain.startBlock} on: it was deployed before --start-block, or it is no InferenceEscrow`,
+      );
+    }
+    await chain.readTimes(configuration.map(({ block }) => block));
+    return new EvidenceReader(chain, { ...chain.addresses, treasury }, configuration);
+  }
+
+  /** Jobs that a transaction concerns. */
+  async jobsOf(hash: Hex): Promise<Hex[]> {
+    const { events } = await this.#transaction(hash);
+    return [...new Set(events.flatMap((event) => jobOfEvent(event) ?? []))];
+  }
+
+  /** Everything about one job. */
+  async job(jobId: Hex, text: Uint8Array | null): Promise<JobEvidence> {
+    const { chain } = this;
+    const stored = await chain.storedJob(jobId);
+    if (stored === null) {
+      throw new VerifyError(
+        `the escrow ${chain.addresses.escrow} on chain ${chain.chainId} has no job ${toApiJobId(jobId)}: wrong chain or escrow, or its lock is not mined yet`,
+      );
+    }
+    const own = await this.#jobEvents(jobId, stored.lockedAt);
+    const found = await Promise.all([...new Set(own.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)));
+    const events = inChainOrder(found.flatMap((one) => one.events));
+    const first = own[0]?.block ?? 0n;
+    const last = own.at(-1)?.block ?? first;
+    const wallet = eventsOf(own, "escrow", "JobLocked")[0]?.args.wallet;
+    if (wallet === undefined) {
+      throw new VerifyError(
+        `the node has no JobLocked event of ${toApiJobId(jobId)}, which the escrow has stored: its logs are incomplete`,
+      );
+    }
+    const walletHistory = await this.#walletHistory(wallet, first, last);
+    const related = await this.#related(events, walletHistory, last);
+    await chain.readTimes([...events, ...walletHistory, ...related].map(({ block }) => block));
+    return {
+      jobId,
+      chainId: chain.chainId,
+      addresses: this.addresses,
+      windows: chain.windows,
+      disputeBond: chain.disputeBond,
+      events,
+      transactions: new Map(found.map(({ transaction }) => [transaction.hash, transaction])),
+      configuration: this.configuration,
+      walletHistory,
+      related,
+      timeOf: chain.timeOf,
+      stored,
+      storedProof: own.some(({ name }) => name === "JobProven") ? await chain.storedProof(jobId) : null,
+      text,
+    };
+  }
+
+  /** Everything about the money of blocks `from` to `to`, both inclusive. */
+  async range(from: bigint, to: bigint): Promise<RangeEvidence> {
+    const { chain, addresses, configuration } = this;
+    const { escrow, stablecoin } = addresses;
+    if (to > chain.head) throw new VerifyError(`--to-block ${to} is not mined yet: the newest block is ${chain.head}`);
+    const transfer = eventTopic("stablecoin", "Transfer");
+    const self = addressTopic(escrow);
+    const [own, incoming, outgoing] = await Promise.all([
+      this.#events({ address: escrow }, from, to),
+      this.#events({ address: stablecoin, topics: [transfer, null, self] }, from, to),
+      this.#events({ address: stablecoin, topics: [transfer, self] }, from, to),
+    ]);
+    const events = inChainOrder([...own, ...incoming, ...outgoing]);
+    const wallets = new Set(events.filter(isBalanceEvent).map((event) => walletOf(event).toLowerCase() as Address));
+    const [earlier, opening, closing, accounts] = await Promise.all([
+      this.#before(events, from),
+      this.#ledgerAt(from - 1n),
+      this.#ledgerAt(to),
+      this.#accountsAt(from - 1n, wallets),
+      chain.readTimes(eventsOf(events, "escrow", "Compensated").map(({ block }) => block)),
+    ]);
+    const openingOf = (wallet: Address): AccountWord => accounts.get(wallet) ?? NO_ACCOUNT;
+    return { from, to, escrow, events, earlier, configuration, opening, closing, openingOf, timeOf: chain.timeOf };
+  }
+
+  /** What happened before a range to the jobs in it. */
+  async #before(events: readonly AnyEvent[], from: bigint): Promise<AnyEvent[]> {
+    if (from <= this.chain.startBlock) return [];
+    const locked = new Set(events.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
+    const jobs = events.flatMap((event) => jobOfEvent(event) ?? []).filter((jobId) => !locked.has(jobId));
+    return await this.#ofJobs(jobs, null, from - 1n);
+  }
+
+  /** What the escrow owes and holds at a block; nothing before it existed. */
+  async #ledgerAt(blockNumber: bigint): Promise<Ledger> {
+    if (blockNumber < this.birth) return { credits: 0n, claimableUnits: 0n, tokenUnits: 0n };
+    const { escrow, stablecoin } = this.addresses;
+    const { client } = this.chain;
+    const owed = { address: escrow, abi: inferenceEscrowAbi, functionName: "liabilities" } as const;
+    const held = { address: stablecoin, abi: erc20Abi, functionName: "balanceOf", args: [escrow] } as const;
+    return await this.#atBlock(blockNumber, async () => {
+      const [[credits, claimableUnits], tokenUnits] = await Promise.all([
+        client.readContract({ ...owed, blockNumber }),
+        client.readContract({ ...held, blockNumber }),
+      ]);
+      return { credits, claimableUnits, tokenUnits };
+    });
+  }
+
+  async #accountsAt(blockNumber: bigint, wallets: Iterable<Address>): Promise<ReadonlyMap<Address, AccountWord>> {
+    const found = new Map<Address, AccountWord>();
+    if (blockNumber < this.birth) return found;
+    const own = { address: this.addresses.escrow, abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
+    return await this.#atBlock(blockNumber, async () => {
+      for (const wallet of wallets) {
+        found.set(wallet, await this.chain.client.readContract({ ...own, args: [wallet], blockNumber }));
+      }
+      return found;
+    });
+  }
+
+  /** Nodes that are no archives forget the state of older blocks. */
+  async #atBlock<T>(block: bigint, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      throw new VerifyError(
+        `the node cannot tell the state of block ${block} (${firstLine(error)}). Use an archive node, or a range from the deployment (--from-block ${this.birth}) to the newest block (${this.chain.head}).`,
+      );
+    }
+  }
+
+  /** Decoded events of many logs, with the treasuries known. */
+  async #events(filter: LogFilter, from: bigint, to: bigint): Promise<AnyEvent[]> {
+    return decodeLogs(await this.chain.logs.read(filter, from, to), this.addresses);
+  }
+
+  /** Events of the escrow about these jobs, from the deployment on. */
+  async #ofJobs(jobs: Iterable<Hex>, names: Hex[] | null, to: bigint): Promise<AnyEvent[]> {
+    const topics = [...new Set(jobs)].map(jobTopic);
+    const found: AnyEvent[] = [];
+    for (let i = 0; i < topics.length; i += TOPICS) {
+      const filter = { address: this.addresses.escrow, topics: [names, topics.slice(i, i + TOPICS)] };
+      found.push(...(await this.#events(filter, this.chain.startBlock, to)));
+    }
+    return inChainOrder(found);
+  }
+
+  /** The job's events: from its lock until nothing more can happen to it. */
+  async #jobEvents(jobId: Hex, lockedAt: number): Promise<AnyEvent[]> {
+    const { chain } = this;
+    const { escrow, registry, panel } = this.addresses;
+    const { completion, inclusion, finalization, dispute, arbitration, equivocation } = chain.windows;
+    // A worker that signed two answers brings its client another window to dispute.
+    const disputed = Math.max(completion + inclusion + Math.max(finalization, dispute + inclusion), 2 * equivocation);
+    const longest = disputed + arbitration;
+    const from = await chain.firstBlockAt(lockedAt);
+    const end = (await chain.firstBlockAt(lockedAt + longest + 1)) - 1n;
+    const topic = jobTopic(jobId);
+    const read = async (first: bigint, last: bigint) => [
+      ...(await this.#events({ address: [escrow, panel], topics: [null, topic] }, first, last)),
+      // WorkerSlashed has the job as its third topic.
+      ...(await this.#events(
+        { address: registry, topics: [eventTopic("registry", "WorkerSlashed"), null, null, topic] },
+        first,
+        last,
+      )),
+    ];
+    const events = inChainOrder(await read(from, end));
+    // Dispute, finalization and expiry can be later than their windows, and debts are collected at any time.
+    const mayFollow = end < chain.head && !isFinished(jobId, events);
+    return mayFollow ? inChainOrder([...events, ...(await read(end + 1n, chain.head))]) : events;
+  }
+
+  /** The wallet's own events from the beginning, and those of its jobs since one that states its whole account. */
+  async #walletHistory(wallet: Address, first: bigint, last: bigint): Promise<AnyEvent[]> {
+    const { escrow } = this.addresses;
+    const { logs, startBlock } = this.chain;
+    const ofWallet = (names: Hex[]): LogFilter => ({ address: escrow, topics: [names, null, addressTopic(wallet)] });
+    const before = await logs.lastBefore(ofWallet(topicsOf("JobLocked", "JobSettled")), first, startBlock);
+    return inChainOrder([
+      ...(await this.#events(ofWallet(topicsOf(...ACCOUNT_EVENTS)), startBlock, last)),
+      ...(await this.#events(ofWallet(topicsOf(...JOB_BALANCE_EVENTS)), before?.blockNumber ?? startBlock, last)),
+    ]);
+  }
+
+  /** What the job's events and its wallet's have to do with other jobs. */
+  async #related(events: readonly AnyEvent[], history: readonly AnyEvent[], last: bigint): Promise<AnyEvent[]> {
+    const paid = eventsOf(history, "escrow", "Compensated", "OperatorCharged");
+    const transactions = await Promise.all([...new Set(paid.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)));
+    const compensated = await this.#compensatedOnDaysOf(eventsOf(events, "escrow", "Compensated"));
+    const known = [...events, ...history, ...transactions.flatMap((one) => one.events), ...compensated];
+    const locked = new Set(known.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
+    const settled = eventsOf(events, "escrow", "JobSettled").map(({ args }) => args.jobId);
+    const jobs = [...settled, ...[...history, ...compensated].flatMap((event) => jobOfEvent(event) ?? [])];
+    const resolved = eventsOf(history, "escrow", "DisputeResolved").map(({ args }) => args.jobId);
+    return inChainOrder([
+      ...known.slice(events.length + history.length),
+      ...(await this.#ofJobs(
+        jobs.filter((id) => !locked.has(id)),
+        topicsOf("JobLocked"),
+        last,
+      )),
+      ...(await this.#ofJobs(resolved, topicsOf("JobDisputed"), last)),
+    ]);
+  }
+
+  /** What the treasury paid on the UTC days of these events: the day's cap is for all jobs together. */
+  async #compensatedOnDaysOf(events: readonly Pick<AnyEvent, "block">[]): Promise<AnyEvent[]> {
+    const { chain } = this;
+    await chain.readTimes(events.map(({ block }) => block));
+    const days = new Set(events.map(({ block }) => dayOf(chain.timeOf(block))));
+    const found: AnyEvent[] = [];
+    for (const day of days) {
+      const from = await chain.firstBlockAt(day * DAY);
+      const to = (await chain.firstBlockAt((day + 1) * DAY)) - 1n;
+      const filter = { address: this.addresses.escrow, topics: [topicsOf("Compensated")] };
+      found.push(...(await this.#events(filter, from, to)));
+    }
+    return found;
+  }
+
+  #transaction(hash: Hex) {
+    let found = this.#transactions.get(hash);
+    if (found === undefined) {
+      found = this.chain.transaction(hash).then(({ transaction, logs }) => ({
+        transaction,
+        events: decodeLogs(
+          logs.map((log) => ({ ...log, transactionHash: hash })),
+          this.addresses,
+        ),
+      }));
+      this.#transactions.set(hash, found);
+    }
+    return found;
+  }
+}
+
+/** Whether nothing can follow: the job is over and the treasury owes nothing for it. */
+function isFinished(jobId: Hex, events: readonly AnyEvent[]): boolean {
+  const story = jobStory(jobId, events);
+  return story !== null && !isOpen(story.status) && (story.compensated.at(-1)?.args.owed ?? 0n) === 0n;
+}
