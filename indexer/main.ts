@@ -14,14 +14,23 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
-import { redactOutput } from "../protocol/redact.ts";
-import { buildSchema, deploymentPrefix } from "./launch/build-name.ts";
-import { contradiction, openChain } from "./launch/chain-check.ts";
-import { type Environment, LaunchError, readEnvironment } from "./launch/environment.ts";
+import { redactOutput } from "../shared/redact.ts";
+import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
-import { connect, lock } from "./launch/lock.ts";
-import { authorizeRequests, hiding } from "./launch/node-access.ts";
-import { dropEverything, dropOldBuilds, dropSchema, isReady, shownSchemas, takeOver } from "./launch/schemas.ts";
+import {
+  buildSchema,
+  connect,
+  contradiction,
+  deploymentPrefix,
+  dropEverything,
+  dropOldBuilds,
+  dropSchema,
+  isReady,
+  lock,
+  openChain,
+  shownSchemas,
+  takeOver,
+} from "./launch/schemas.ts";
 
 /** EX_TEMPFAIL: start it again. */
 const LOST_DATABASE = 75;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
-import { nodeUrlFault } from "../../protocol/node-url.ts";
+import { nodeAddress, nodeUrlFault } from "../../shared/node-url.ts";
+import { type Redact, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../shared/redact.ts";
 
 /** Something that a person has to put right; printed without a stack. */
 export class LaunchError extends Error {}
@@ -61,3 +62,28 @@ function readDeployment(file: string): Deployment {
   }
   return parseDeployment(text, file);
 }
+
+/**
+ * Makes Ponder's requests to the node say the user and password of RPC_URL: it asks with `fetch`, which refuses a URL that has them. Returns
+ * the URL that Ponder may have.
+ */
+export function authorizeRequests(rpcUrl: string): string {
+  const { url, headers } = nodeAddress(rpcUrl);
+  if (Object.keys(headers).length === 0) return rpcUrl;
+  const plain = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    if (input instanceof Request && input.url === url) {
+      for (const [name, value] of Object.entries(headers)) input.headers.set(name, value);
+    }
+    return plain(input, init);
+  };
+  return url;
+}
+
+/** What must not be read in the log of the indexer. */
+export const hiding = ({ rpcUrl, wsUrl, databaseUrl }: Pick<Environment, "rpcUrl" | "wsUrl" | "databaseUrl">): Redact =>
+  redactor([
+    ...secretsOfUrl(rpcUrl, "RPC_URL"),
+    ...secretsOfUrl(wsUrl, "WS_URL"),
+    ...secretsOfDatabaseUrl(databaseUrl, "DATABASE_URL"),
+  ]);

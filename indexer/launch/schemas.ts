@@ -1,13 +1,89 @@
+/**
+ * The schema that this build of the indexer fills: its name, the lock of its one writer, what it holds, and whether that is of the chain
+ * at hand.
+ */
+import { createHash } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { createPublicClient, type PublicClient } from "viem";
+import type { Deployment } from "../../protocol/deployment.ts";
 import { INDEX_BUILD_PREFIX, INDEX_SCHEMA } from "../../protocol/index-schema.ts";
-import { tryLock, unlock } from "./lock.ts";
+import { nodeTransport } from "../../shared/node-url.ts";
+import { LaunchError } from "./environment.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+// What decides about the contents of the tables. Comments count: a re-index too many costs seconds, one too few is wrong data.
+const SOURCES = [
+  "indexer/ponder.*.ts",
+  "indexer/src/**/*.ts",
+  "indexer/schema/*.ts",
+  "indexer/lib/*.ts",
+  "protocol/**/*.ts",
+];
+
+const digest = (parts: string[]): string => createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 10);
+
+/** Prefix of the schemas of all builds for one deployment. */
+export function deploymentPrefix({ chainId, startBlockHash, contracts }: Deployment): string {
+  const addresses = Object.values(contracts).map((address) => address.toLowerCase());
+  return `${INDEX_BUILD_PREFIX}${digest([String(chainId), startBlockHash, ...addresses])}_`;
+}
+
+/** Schema that this build of the indexer fills for a deployment. */
+export function buildSchema(deployment: Deployment): string {
+  // Ponder's package.json is not among its exports.
+  const ponder = JSON.parse(readFileSync(new URL("../../package.json", import.meta.resolve("ponder")), "utf8")) as {
+    version: string;
+  };
+  const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+  return (
+    deploymentPrefix(deployment) +
+    digest([ponder.version, ...files.flatMap((file) => [file, readFileSync(root + file, "utf8")])])
+  );
+}
+
+// First of the two numbers of our advisory locks: keeps them apart from other users of the database.
+const LOCK_CLASS = 0x1d8;
+
+/** The launcher's one connection. It holds the lock on the schema as long as this process lives, and not a moment longer. */
+export async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "indexer_launcher",
+    keepAlive: true,
+  });
+  await client.connect();
+  return client;
+}
+
+/**
+ * Takes the lock on a schema if no living indexer has it. PostgreSQL drops it with the connection, so a killed indexer
+ * never leaves it behind: unlike the lock row in Ponder's own table, which a successor waits 25 s for.
+ */
+async function tryLock(client: pg.Client, schema: string): Promise<boolean> {
+  const { rows } = await client.query("SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked", [LOCK_CLASS, schema]);
+  return rows[0].locked === true;
+}
+
+async function unlock(client: pg.Client, schema: string): Promise<void> {
+  await client.query("SELECT pg_advisory_unlock($1, hashtext($2))", [LOCK_CLASS, schema]);
+}
+
+/** Waits for the lock. A second indexer of one build stands by like this and takes over when the first one ends. */
+export async function lock(client: pg.Client, schema: string, log: (line: string) => void): Promise<void> {
+  for (let waited = 0; !(await tryLock(client, schema)); waited += 1) {
+    if (waited % 300 === 0) log(`another indexer fills schema ${schema}; this one stands by until it ends`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
 
 const quoted = pg.escapeIdentifier;
 
-export type Checkpoint = { chainId: number; blockNumber: number; blockTime: number };
+type Checkpoint = { chainId: number; blockNumber: number; blockTime: number };
 
 /** Schemas of all builds, old and new. */
-export async function buildSchemas(client: pg.Client): Promise<string[]> {
+async function buildSchemas(client: pg.Client): Promise<string[]> {
   // A schema without this table was never filled, or is somebody else's.
   const { rows } = await client.query(
     "SELECT schemaname AS name FROM pg_tables WHERE tablename = '_ponder_checkpoint' AND starts_with(schemaname, $1)",
@@ -17,7 +93,7 @@ export async function buildSchemas(client: pg.Client): Promise<string[]> {
 }
 
 /** The last block that a schema holds for good (Ponder reverts what is above it when it starts). */
-export async function finalizedCheckpoint(client: pg.Client, schema: string): Promise<Checkpoint | null> {
+async function finalizedCheckpoint(client: pg.Client, schema: string): Promise<Checkpoint | null> {
   const { rows } = await client.query(`SELECT finalized_checkpoint AS c FROM ${quoted(schema)}._ponder_checkpoint`);
   const encoded = rows[0]?.c as string | undefined;
   if (encoded === undefined) return null;
@@ -27,10 +103,7 @@ export async function finalizedCheckpoint(client: pg.Client, schema: string): Pr
 }
 
 /** The newest block whose logs Ponder's cache holds for a chain. */
-export async function newestCachedBlock(
-  client: pg.Client,
-  chainId: number,
-): Promise<{ number: number; hash: string } | null> {
+async function newestCachedBlock(client: pg.Client, chainId: number): Promise<{ number: number; hash: string } | null> {
   const { rows: tables } = await client.query("SELECT to_regclass('ponder_sync.blocks') AS name");
   if (tables[0].name === null) return null;
   const { rows } = await client.query(
@@ -90,4 +163,91 @@ export async function takeOver(client: pg.Client, schema: string): Promise<void>
   await client.query(`UPDATE ${name}._ponder_meta SET value = value || '{"is_locked": 0, "is_ready": 0}'`);
   await client.query(`UPDATE ${name}._ponder_checkpoint SET latest_checkpoint = safe_checkpoint`);
   await client.query("COMMIT");
+}
+
+type Log = (line: string) => void;
+
+// Ponder counts a block of a chain it does not know as final after so many more; a development chain is such a chain.
+const FINALITY = 30;
+const PATIENCE_MS = 3_000;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Connects to the node and checks that it serves the chain of the deployment. */
+export async function openChain(rpcUrl: string, deployment: Deployment, log: Log): Promise<PublicClient> {
+  const chain = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 1, timeout: 5_000 }) });
+  const { chainId, startBlock, startBlockHash } = deployment;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const found = await chain.getChainId();
+      if (found !== chainId)
+        throw new LaunchError(`RPC_URL serves chain ${found}, the deployment is on chain ${chainId}`);
+      break;
+    } catch (error) {
+      if (error instanceof LaunchError) throw error;
+      if (attempt === 20)
+        throw new LaunchError(
+          `no node answers at RPC_URL (${new URL(rpcUrl).host}): start the chain, or correct RPC_URL`,
+        );
+      if (attempt === 0) log(`waiting for the node at ${new URL(rpcUrl).host}`);
+      await pause(500);
+    }
+  }
+  const block = await blockAt(chain, startBlock);
+  if (block?.hash !== startBlockHash) {
+    throw new LaunchError(
+      `DEPLOYMENT_FILE is of another chain than RPC_URL serves (block ${startBlock} differs): deploy again`,
+    );
+  }
+  return chain;
+}
+
+/** Why the stored index cannot be continued on this chain; null if it can. */
+export async function contradiction(client: pg.Client, chain: PublicClient, chainId: number): Promise<string | null> {
+  const cached = await newestCachedBlock(client, chainId);
+  if (cached !== null) {
+    const block = await patientBlockAt(chain, cached.number);
+    if (block === null) return `the chain has no block ${cached.number}`;
+    if (block.hash !== cached.hash) return `block ${cached.number} has another hash`;
+  }
+  for (const schema of await buildSchemas(client)) {
+    const stored = await finalizedCheckpoint(client, schema);
+    if (stored === null || stored.chainId !== chainId) continue;
+    // The checkpoint has no hash. A block that was mined again, later, has another time.
+    const block = await patientBlockAt(chain, stored.blockNumber);
+    if (block === null) return `the chain has no block ${stored.blockNumber}`;
+    if (Number(block.timestamp) !== stored.blockTime) return `block ${stored.blockNumber} has another time`;
+    if (!(await isFinal(chain, stored.blockNumber)))
+      return `the chain ends less than ${FINALITY} blocks after block ${stored.blockNumber}`;
+  }
+  return null;
+}
+
+/** Ponder refuses to start when what it stored as final no longer is: a chain that lost its last blocks, and stands still. */
+async function isFinal(chain: PublicClient, blockNumber: number): Promise<boolean> {
+  return await eventually(async () => {
+    const head = await chain.getBlockNumber({ cacheTime: 0 });
+    return Math.max(0, Number(head) - FINALITY) >= blockNumber || null;
+  }).then((final) => final === true);
+}
+
+/** A node behind a load balancer may lag: only a block that stays away is missing. */
+async function patientBlockAt(chain: PublicClient, blockNumber: number) {
+  return await eventually(() => blockAt(chain, blockNumber));
+}
+
+async function blockAt(chain: PublicClient, blockNumber: number) {
+  try {
+    return await chain.getBlock({ blockNumber: BigInt(blockNumber) });
+  } catch (error) {
+    if ((error as Error).name === "BlockNotFoundError") return null;
+    throw error;
+  }
+}
+
+async function eventually<T>(look: () => Promise<T | null>): Promise<T | null> {
+  for (const end = Date.now() + PATIENCE_MS; ; ) {
+    const found = await look();
+    if (found !== null || Date.now() > end) return found;
+    await pause(250);
+  }
 }

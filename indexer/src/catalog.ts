@@ -1,30 +1,39 @@
 /** ModelCatalog: listings, announced prices, retirements. */
-import { ponder } from "ponder:registry";
+import { type Context, ponder } from "ponder:registry";
 import { model } from "ponder:schema";
-import { tierName } from "../../protocol/tiers.ts";
-import { place, record } from "../lib/event.ts";
+import { type Tier, tierName } from "../../protocol/tiers.ts";
+import { type ChainEvent, place, record } from "./record.ts";
+
+type ModelEvent = ChainEvent & { args: { model: number; sequence: number } };
+
+async function append(
+  context: Context,
+  event: ModelEvent,
+  kind: string,
+  derived: { model: string; tier?: Tier },
+): Promise<void> {
+  const { model: number, sequence } = event.args;
+  const about = { kind: `model.${kind}`, subject: number, ordinal: sequence };
+  await record(context, event, { ...about, derived: { ...derived, model_number: number } });
+}
 
 ponder.on("ModelCatalog:ModelListed", async ({ event, context }) => {
   const { model: number, sequence, listing } = event.args;
+  const { id, parameters, ownedBy, contextWindow, creditsPerRequest } = listing;
   const tier = tierName(listing.tier);
   await context.db.insert(model).values({
     number,
-    id: listing.id,
-    parameters: listing.parameters,
-    ownedBy: listing.ownedBy,
+    id,
+    parameters,
+    ownedBy,
     tier,
-    contextWindow: listing.contextWindow,
-    creditsPerRequest: listing.creditsPerRequest,
+    contextWindow,
+    creditsPerRequest,
     creditsPerThousandTokens: listing.creditsPer1kTokens,
-    createdAt: place(event).blockTime,
     sequence,
+    createdAt: place(event).blockTime,
   });
-  await record(context, event, {
-    kind: "model.listed",
-    subject: number,
-    ordinal: sequence,
-    derived: { model: listing.id, model_number: number, tier },
-  });
+  await append(context, event, "listed", { model: id, tier });
 });
 
 ponder.on("ModelCatalog:PricesScheduled", async ({ event, context }) => {
@@ -43,21 +52,11 @@ ponder.on("ModelCatalog:PricesScheduled", async ({ event, context }) => {
       sequence,
     };
   });
-  await record(context, event, {
-    kind: "model.prices_scheduled",
-    subject: number,
-    ordinal: sequence,
-    derived: { model: row.id, model_number: number },
-  });
+  await append(context, event, "prices_scheduled", { model: row.id });
 });
 
 ponder.on("ModelCatalog:RetirementScheduled", async ({ event, context }) => {
   const { model: number, sequence, retiresAt } = event.args;
   const row = await context.db.update(model, { number }).set({ retiresAt, sequence });
-  await record(context, event, {
-    kind: "model.retirement_scheduled",
-    subject: number,
-    ordinal: sequence,
-    derived: { model: row.id, model_number: number },
-  });
+  await append(context, event, "retirement_scheduled", { model: row.id });
 });

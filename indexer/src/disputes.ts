@@ -1,21 +1,34 @@
-/** Disputes: how a charge is questioned, and how that ends. What operator and treasury pay after it is next door. */
-import { ponder } from "ponder:registry";
+/** Disputes: how a charge is questioned, voted on and ruled, and what that costs operator, treasury and worker. */
+import { type Context, ponder } from "ponder:registry";
 import { account, dispute, job } from "ponder:schema";
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
-import { ChainStatus, jobState } from "../../protocol/job-status.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus, jobState, type RulingName, rulingName } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { rulingName } from "../../protocol/ruling.ts";
-import { place } from "../lib/event.ts";
-import { recordJob } from "../lib/job-event.ts";
+import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
 /** What a dispute of a client that received nothing names as its hash. */
 const NOTHING: Hex = `0x${"0".repeat(64)}`;
 const shownHash = (received: Hex) => (received === NOTHING ? null : toProofHash(received));
 
+/** A dispute on which nobody has voted. */
+const UNRULED = {
+  joinedHash: null,
+  joinedAt: null,
+  votesWorkerAtFault: 0,
+  votesGatewayAtFault: 0,
+  votesRejected: 0,
+  ballots: {},
+  ruling: null,
+  resolvedAt: null,
+  resolvedTx: null,
+  creditsReturned: 0,
+};
+
 ponder.on("InferenceEscrow:JobDisputed", async ({ event, context }) => {
-  const { jobId, wallet, worker, receivedHash, workerHash, byOperator, credits, bond } = event.args;
-  const { arbiterSet, ruleFrom, ruleBefore, free, escrowed } = event.args;
+  const { jobId, free, escrowed, ...facts } = event.args;
+  const { wallet, worker, receivedHash, workerHash, byOperator, credits, ruleBefore } = facts;
   const { blockTime, position, txHash } = place(event);
   let fromProven = false;
   let equivocated = false;
@@ -25,30 +38,12 @@ ponder.on("InferenceEscrow:JobDisputed", async ({ event, context }) => {
     return { status: "disputed", disputedAt: blockTime, disputeTx: txHash };
   });
   const opened = {
-    wallet,
-    worker,
-    receivedHash,
-    workerHash,
-    byOperator,
+    ...facts,
+    ...UNRULED,
     fromProven,
     afterEquivocation: equivocated,
-    joinedHash: null,
-    joinedAt: null,
-    credits,
-    bond,
-    arbiterSet,
-    votesWorkerAtFault: 0,
-    votesGatewayAtFault: 0,
-    votesRejected: 0,
-    ballots: {},
     openedAt: blockTime,
     openedTx: txHash,
-    ruleFrom,
-    ruleBefore,
-    ruling: null,
-    resolvedAt: null,
-    resolvedTx: null,
-    creditsReturned: 0,
     position,
   };
   const { number } = await context.db
@@ -91,6 +86,39 @@ ponder.on("InferenceEscrow:DisputeJoined", async ({ event, context }) => {
   const row = await context.db.find(job, { id: jobId });
   if (row === null) throw new Error(`a dispute of job ${jobId} was joined, but its lock is not indexed`);
   await recordJob(context, event, row, { kind: "job.dispute_joined", derived: { your_hash: shownHash(receivedHash) } });
+});
+
+/** Where the votes for a ruling are counted. */
+const VOTES: Partial<Record<RulingName, "votesWorkerAtFault" | "votesGatewayAtFault" | "votesRejected">> = {
+  worker_at_fault: "votesWorkerAtFault",
+  gateway_at_fault: "votesGatewayAtFault",
+  rejected: "votesRejected",
+};
+
+ponder.on("ArbitrationPanel:Voted", async ({ event, context }) => {
+  const { jobId, arbiter, votes } = event.args;
+  const ruling = rulingName(event.args.ruling);
+  let cast = 0;
+  const row = await context.db.update(dispute, { jobId }).set((before) => {
+    const earlier = before.ballots[arbiter];
+    cast = (earlier?.votes ?? 0) + 1;
+    const withdrawn = earlier && VOTES[earlier.ruling];
+    return {
+      ballots: { ...before.ballots, [arbiter]: { ruling, votes: cast } },
+      ...(withdrawn && { [withdrawn]: before[withdrawn] - 1 }),
+      ...(VOTES[ruling] && { [VOTES[ruling]]: votes }),
+    };
+  });
+  await record(context, event, {
+    kind: "job.arbiter_voted",
+    subject: jobId,
+    // An arbiter can change its vote, and a job can be disputed twice.
+    ordinal: `${row.number}:${arbiter.toLowerCase()}:${cast}`,
+    wallet: row.wallet,
+    jobId,
+    worker: row.worker,
+    derived: { job_id: toApiJobId(jobId), ruling },
+  });
 });
 
 ponder.on("InferenceEscrow:DisputeResolved", async ({ event, context }) => {
@@ -137,4 +165,59 @@ ponder.on("InferenceEscrow:DisputeResolved", async ({ event, context }) => {
       total_after: total,
     },
   });
+});
+
+ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
+  const { jobId, paid, owed } = event.args;
+  const credits = await giveBack(context, event);
+  const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    creditsCompensated: before.creditsCompensated + credits,
+    treasuryGranted: before.treasuryPaid + paid + owed,
+    treasuryPaid: before.treasuryPaid + paid,
+    treasuryOwes: owed,
+    compensations: before.compensations + 1,
+  }));
+  // A debt is paid in parts, and the event has no number: their order tells them apart.
+  const about = { kind: "job.compensated", ordinal: row.compensations };
+  await recordJob(context, event, row, { ...about, derived: compensation(event, credits) });
+});
+
+ponder.on("InferenceEscrow:OperatorCharged", async ({ event, context }) => {
+  const { jobId, credits } = event.args;
+  const back = await giveBack(context, event);
+  const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    creditsCompensated: before.creditsCompensated + back,
+    operatorPaid: before.operatorPaid + credits,
+  }));
+  await recordJob(context, event, row, { kind: "job.operator_charged", derived: compensation(event, back) });
+});
+
+type Paid = ChainEvent & { args: { wallet: Address; free: number; escrowed: number } };
+
+/** Whole credits of the event that its wallet got. A worker's share and fractions of a credit are tokens: the balance tells. */
+async function giveBack(context: Context, { args: { wallet, free, escrowed } }: Paid): Promise<number> {
+  let credits = 0;
+  await context.db.update(account, { wallet }).set((before) => {
+    credits = free - before.free;
+    return { free, escrowed, compensated: before.compensated + credits };
+  });
+  return credits;
+}
+
+const compensation = ({ args: { free, escrowed } }: Paid, credits: number) => ({
+  credits_compensated: credits,
+  usdg_value: usdgValue(credits),
+  total_before: free + escrowed - credits,
+  total_after: free + escrowed,
+});
+
+ponder.on("InferenceEscrow:WorkerEquivocated", async ({ event, context }) => {
+  const { jobId, worker, firstHash, secondHash, disputeBefore } = event.args;
+  const status = jobState(event.args.status);
+  // A charge stands. What returns an escrow, or ends a dispute, is an event of its own, later in this transaction.
+  const row = await context.db
+    .update(job, { id: jobId })
+    .set({ equivocated: true, disputeBefore: disputeBefore || null });
+  const derived = { first_hash: toProofHash(firstHash), second_hash: toProofHash(secondHash), status };
+  await recordJob(context, event, row, { kind: "job.equivocated", worker, derived });
 });

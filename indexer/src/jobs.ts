@@ -1,14 +1,31 @@
-/** Locks, authorizations, acknowledgements, and the ends without a charge. Handlers of settlement are next door. */
+/** A job from its lock to its end: authorization, acknowledgement, proof, charge, or the return of its escrow. */
 import { type Context, ponder } from "ponder:registry";
-import { account, job, model } from "ponder:schema";
+import { account, type FailureReasonName, job, model } from "ponder:schema";
 import type { Address, Hex } from "viem";
+import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import { payouts } from "../../protocol/pricing.ts";
 import { tierName } from "../../protocol/tiers.ts";
-import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
-import { type ChainEvent, place, record } from "../lib/event.ts";
-import { type FailureReasonName, failureReasonName } from "../lib/failure-reason.ts";
-import { recordJob } from "../lib/job-event.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
+import { type ChainEvent, place, record, recordJob } from "./record.ts";
+
+/** A job for which nothing was charged, returned or paid yet. */
+const UNTOUCHED = {
+  status: "pending",
+  attempt: 0,
+  creditsCharged: 0,
+  creditsReturned: 0,
+  creditsCompensated: 0,
+  equivocated: false,
+  operatorPaid: 0,
+  treasuryGranted: 0n,
+  treasuryPaid: 0n,
+  treasuryOwes: 0n,
+  compensations: 0,
+  deferredPayouts: 0,
+} as const;
 
 ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
   const { job: jobWord, account: accountWord, ...args } = event.args;
@@ -20,32 +37,21 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
   const tier = tierName(event.args.tier);
   const { blockNumber, blockTime, position, txHash } = place(event);
   await context.db.insert(job).values({
+    ...UNTOUCHED,
     id: jobId,
     wallet,
     model: listing.id,
-    modelNumber: listing.number,
+    modelNumber,
     tier,
-    status: "pending",
     operator,
     creditsLocked: credits,
-    creditsCharged: 0,
-    creditsReturned: 0,
     creditsPerRequest,
     creditsPerThousandTokens: creditsPer1kTokens,
     feeBps,
-    attempt: 0,
     createdAt: blockTime,
     escrowTx: txHash,
     lockBlock: blockNumber,
     position,
-    creditsCompensated: 0,
-    equivocated: false,
-    operatorPaid: 0,
-    treasuryGranted: 0n,
-    treasuryPaid: 0n,
-    treasuryOwes: 0n,
-    compensations: 0,
-    deferredPayouts: 0,
   });
   await context.db.update(account, { wallet }).set({ free, escrowed });
   await record(context, event, {
@@ -80,8 +86,90 @@ ponder.on("InferenceEscrow:JobAcknowledged", async ({ event, context }) => {
   await recordJob(context, event, row, { kind: "job.acknowledged", worker, ordinal: attempt });
 });
 
+ponder.on("InferenceEscrow:JobProven", async ({ event, context }) => {
+  const { jobId, worker, proofHash, promptTokens, completionTokens, completedAt, finalizeFrom } = event.args;
+  const { blockTime, txHash } = place(event);
+  const row = await context.db.update(job, { id: jobId }).set({
+    status: "settling",
+    proofHash,
+    promptTokens,
+    completionTokens,
+    answeredAt: completedAt,
+    finalizeFrom,
+    provenAt: blockTime,
+    proofTx: txHash,
+  });
+  const derived = { proof_hash: toProofHash(proofHash) };
+  await recordJob(context, event, row, { kind: "job.proven", worker, derived });
+});
+
+// A settlement from pending assigns the worker, too: no JobAcknowledged says so.
+ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
+  const { account: accountWord, usage: usageWord, ...args } = event.args;
+  const { jobId, wallet, worker, proofHash, credits } = args;
+  const usage = decodeUsageWord(usageWord);
+  const { completedAt, ...tokens } = usage;
+  const { id: number, free, escrowed } = decodeAccountWord(accountWord);
+  const { blockNumber, blockTime, txHash } = place(event);
+  let fused = false;
+  const row = await context.db.update(job, { id: jobId }).set((before) => {
+    fused = before.status === "pending";
+    const { workerUnits, feeUnits } = payouts(credits, before.feeBps);
+    return {
+      status: "settled",
+      worker,
+      ...(fused && { attempt: before.attempt + 1, acknowledgedAt: blockTime, acknowledgeTx: txHash }),
+      creditsCharged: credits,
+      creditsReturned: before.creditsLocked - credits,
+      proofHash,
+      ...tokens,
+      workerUnits: Number(workerUnits),
+      feeUnits: Number(feeUnits),
+      answeredAt: completedAt,
+      completedAt: blockTime,
+      endedAt: blockTime,
+      settlementTx: txHash,
+      settlementBlock: blockNumber,
+    };
+  });
+  await context.db.update(account, { wallet }).set((before) => ({ free, escrowed, charged: before.charged + credits }));
+  const total = free + escrowed;
+  await recordJob(context, event, row, {
+    kind: "job.settled",
+    worker,
+    args: { ...args, ...usage, account: number, free, escrowed },
+    derived: {
+      attempt: row.attempt,
+      fused,
+      credits_charged: credits,
+      credits_locked: row.creditsLocked,
+      credits_returned: row.creditsReturned,
+      worker_units: row.workerUnits,
+      fee_units: row.feeUnits,
+      usdg_value: usdgValue(credits),
+      proof_hash: toProofHash(proofHash),
+      total_before: total + credits,
+      total_after: total,
+    },
+  });
+});
+
+const FAILURE_REASONS: Record<FailureReason, FailureReasonName> = {
+  [FailureReason.RoutingFailed]: "routing_failed",
+  [FailureReason.WorkerFailed]: "worker_failed",
+  [FailureReason.HashMismatch]: "hash_mismatch",
+  [FailureReason.AnswerLost]: "answer_lost",
+  [FailureReason.Cancelled]: "cancelled",
+};
+
 ponder.on("InferenceEscrow:JobFailed", async ({ event, context }) => {
-  await giveBack(context, event, "failed", failureReasonName(event.args.reason));
+  const name = FAILURE_REASONS[event.args.reason as FailureReason] as FailureReasonName | undefined;
+  if (name === undefined) {
+    throw new RangeError(
+      `unknown failure reason ${event.args.reason}: protocol/job-status.ts is older than the contracts`,
+    );
+  }
+  await giveBack(context, event, "failed", name);
 });
 
 ponder.on("InferenceEscrow:JobRefunded", async ({ event, context }) => {

@@ -1,15 +1,15 @@
 /** WorkerRegistry: stake, endpoint, hosted models. Workers are keyed by signing key: ids depend on the order of blocks. */
-import { type Context, type Event, ponder } from "ponder:registry";
+import { type Context, ponder } from "ponder:registry";
 import { hosting, slash, worker } from "ponder:schema";
+import type { Address } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { configure } from "../lib/config.ts";
-import { type ChainEvent, place, record } from "../lib/event.ts";
+import { type ChainEvent, place, record } from "./record.ts";
 
 /** Stakes are counted in millionths of an SVC. */
 const STAKE_UNITS_PER_SVC = 1_000_000;
 
 type WorkerChange = Partial<Omit<typeof worker.$inferSelect, "signer" | "number" | "sequence">>;
-type WorkerEvent = ChainEvent & { args: { signer: `0x${string}`; sequence: number } };
+type WorkerEvent = ChainEvent & { args: { signer: Address; sequence: number } };
 
 /** Applies a change to the worker's row and appends the event. */
 async function changed(context: Context, event: WorkerEvent, kind: string, change: WorkerChange): Promise<void> {
@@ -26,18 +26,9 @@ async function append(context: Context, event: WorkerEvent, kind: string): Promi
 
 ponder.on("WorkerRegistry:WorkerRegistered", async ({ event, context }) => {
   const { worker: number, signer, owner, sequence, payout, endpoint } = event.args;
-  const { blockTime, txHash } = place(event);
-  await context.db.insert(worker).values({
-    signer,
-    number,
-    owner,
-    payout,
-    endpoint,
-    stake: 0n,
-    registeredAt: blockTime,
-    registeredTx: txHash,
-    sequence,
-  });
+  const { blockTime: registeredAt, txHash: registeredTx } = place(event);
+  const registered = { signer, number, owner, payout, endpoint, sequence, registeredAt, registeredTx };
+  await context.db.insert(worker).values({ ...registered, stake: 0n });
   await append(context, event, "registered");
 });
 
@@ -54,7 +45,12 @@ ponder.on("WorkerRegistry:EndpointSet", async ({ event, context }) => {
 });
 
 ponder.on("WorkerRegistry:HostingSet", async ({ event, context }) => {
-  await setHosting(context, event.args);
+  const { signer, models, hosted } = event.args;
+  for (const model of new Set(models)) {
+    const row = { worker: signer, model };
+    if (hosted) await context.db.insert(hosting).values(row).onConflictDoNothing();
+    else await context.db.delete(hosting, row);
+  }
   await changed(context, event, "hosting_set", {});
 });
 
@@ -68,30 +64,6 @@ ponder.on("WorkerRegistry:UnbondingCancelled", async ({ event, context }) => {
 
 ponder.on("WorkerRegistry:StakeWithdrawn", async ({ event, context }) => {
   await changed(context, event, "stake_withdrawn", { stake: 0n, unbondsAt: null });
-});
-
-const NOTHING_ANNOUNCED = { nextMinimumStake: null, nextSlashAmount: null, stakeTermsChangeAt: null };
-
-// Announced terms apply by time. An announcement that is not in force when the next one is made never will be.
-ponder.on("WorkerRegistry:StakeTermsScheduled", async ({ event, context }) => {
-  const { sequence, minimumStake, slashAmount, effectiveAt } = event.args;
-  const now = Number(event.block.timestamp);
-  await configure(context, (before) => {
-    if (effectiveAt <= now) return { ...NOTHING_ANNOUNCED, minimumStake, slashAmount };
-    const inForce = before.stakeTermsChangeAt !== null && before.stakeTermsChangeAt <= now;
-    return {
-      minimumStake: inForce ? before.nextMinimumStake : before.minimumStake,
-      slashAmount: inForce ? before.nextSlashAmount : before.slashAmount,
-      nextMinimumStake: minimumStake,
-      nextSlashAmount: slashAmount,
-      stakeTermsChangeAt: effectiveAt,
-    };
-  });
-  await record(context, event, {
-    kind: "registry.stake_terms_scheduled",
-    subject: "WorkerRegistry",
-    ordinal: sequence,
-  });
 });
 
 ponder.on("WorkerRegistry:WorkerSlashed", async ({ event, context }) => {
@@ -116,18 +88,3 @@ ponder.on("WorkerRegistry:WorkerSlashed", async ({ event, context }) => {
     },
   });
 });
-
-// Set once in the life of a registry: its key needs no number.
-ponder.on("WorkerRegistry:EscrowSet", async ({ event, context }) => {
-  await configure(context, () => ({ registryEscrow: event.args.escrow }));
-  await record(context, event, { kind: "registry.escrow_set", subject: "WorkerRegistry" });
-});
-
-async function setHosting(context: Context, args: Event<"WorkerRegistry:HostingSet">["args"]): Promise<void> {
-  const { signer, models, hosted } = args;
-  for (const model of new Set(models)) {
-    const row = { worker: signer, model };
-    if (hosted) await context.db.insert(hosting).values(row).onConflictDoNothing();
-    else await context.db.delete(hosting, row);
-  }
-}

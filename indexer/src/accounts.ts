@@ -1,14 +1,23 @@
 /** Wallets and payees: deposits, withdrawals, choices and limits, payouts that the token refused. */
 import { type Context, ponder } from "ponder:registry";
 import { account, job, payout } from "ponder:schema";
-import { type Hex, zeroAddress } from "viem";
+import { type Address, type Hex, zeroAddress } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { configure } from "../lib/config.ts";
-import { type ChainEvent, place, record } from "../lib/event.ts";
+import { type ChainEvent, configure, jobOf, place, record } from "./record.ts";
 
-/** What a refused payout of a whole batch names as its job. */
-const NO_JOB: Hex = `0x${"0".repeat(32)}`;
+type AccountEvent = ChainEvent & { args: { wallet: Address; sequence: number } };
+
+/** Appends an event of a wallet, which numbers its own. */
+async function append(
+  context: Context,
+  event: AccountEvent,
+  kind: string,
+  derived: Record<string, unknown>,
+): Promise<void> {
+  const { wallet, sequence } = event.args;
+  await record(context, event, { kind: `account.${kind}`, subject: wallet, ordinal: sequence, wallet, derived });
+}
 
 const NEW_ACCOUNT = {
   withdrawn: 0,
@@ -32,13 +41,8 @@ ponder.on("InferenceEscrow:Deposited", async ({ event, context }) => {
     .values({ wallet, number, ...topup, ...NEW_ACCOUNT, deposited: credits, firstTopupAt: blockTime })
     .onConflictDoUpdate((row) => ({ ...topup, deposited: row.deposited + credits }));
   const total = free + escrowed;
-  await record(context, event, {
-    kind: "account.deposited",
-    subject: wallet,
-    ordinal: sequence,
-    wallet,
-    derived: { usdg_value: usdgValue(credits), total_before: total - credits, total_after: total },
-  });
+  const derived = { usdg_value: usdgValue(credits), total_before: total - credits, total_after: total };
+  await append(context, event, "deposited", derived);
 });
 
 ponder.on("InferenceEscrow:Withdrawn", async ({ event, context }) => {
@@ -47,72 +51,44 @@ ponder.on("InferenceEscrow:Withdrawn", async ({ event, context }) => {
     .update(account, { wallet })
     .set((row) => ({ free, escrowed, sequence, withdrawn: row.withdrawn + credits }));
   const total = free + escrowed;
-  await record(context, event, {
-    kind: "account.withdrawn",
-    subject: wallet,
-    ordinal: sequence,
-    wallet,
-    derived: { usdg_value: usdgValue(credits), total_before: total + credits, total_after: total },
-  });
+  const derived = { usdg_value: usdgValue(credits), total_before: total + credits, total_after: total };
+  await append(context, event, "withdrawn", derived);
 });
 
 ponder.on("InferenceEscrow:OperatorChosen", async ({ event, context }) => {
   const { wallet, sequence, operator } = event.args;
   await context.db.update(account, { wallet }).set({ sequence, operator: operator || null });
-  await record(context, event, { kind: "account.operator_chosen", subject: wallet, ordinal: sequence, wallet });
+  await append(context, event, "operator_chosen", {});
 });
 
 ponder.on("InferenceEscrow:AuthorizationKeySet", async ({ event, context }) => {
   const { wallet, sequence, key } = event.args;
   const authorizationKey = key === zeroAddress ? null : key;
   await context.db.update(account, { wallet }).set({ sequence, authorizationKey });
-  await record(context, event, {
-    kind: "account.authorization_key_set",
-    subject: wallet,
-    ordinal: sequence,
-    wallet,
-    derived: { key: authorizationKey },
-  });
+  await append(context, event, "authorization_key_set", { key: authorizationKey });
 });
 
 ponder.on("InferenceEscrow:LimitsSet", async ({ event, context }) => {
-  const { wallet, sequence, limited, dailyLimit, frozen } = event.args;
-  const limit = limited ? dailyLimit : null;
-  await context.db.update(account, { wallet }).set({ sequence, dailyLimit: limit, frozen });
-  await record(context, event, {
-    kind: "account.limits_set",
-    subject: wallet,
-    ordinal: sequence,
-    wallet,
-    derived: { daily_limit: limit },
-  });
+  const { wallet, sequence, limited, frozen } = event.args;
+  const dailyLimit = limited ? event.args.dailyLimit : null;
+  await context.db.update(account, { wallet }).set({ sequence, dailyLimit, frozen });
+  await append(context, event, "limits_set", { daily_limit: dailyLimit });
 });
 
 ponder.on("InferenceEscrow:PayoutDeferred", async ({ event, context }) => {
-  const { jobId, payee, units } = event.args;
-  const key = jobId === NO_JOB ? await feesDeferred(context, event) : await payoutDeferred(context, event, jobId);
+  const { payee, units } = event.args;
+  const jobId = jobOf(event.args.jobId);
+  const key = jobId === null ? await feesDeferred(context, event) : await payoutDeferred(context, event, jobId);
   const { position, blockTime, txHash } = place(event);
-  await context.db.insert(payout).values({
-    key,
-    kind: "deferred",
-    payee,
-    units,
-    jobId: jobId === NO_JOB ? null : jobId,
-    position,
-    blockTime,
-    txHash,
-  });
+  const row = { key, kind: "deferred", payee, units, jobId, position, blockTime, txHash } as const;
+  await context.db.insert(payout).values(row);
 });
 
 /** The treasury's share of a whole batch was refused. The event has no number: such refusals are counted in chain order. */
 async function feesDeferred(context: Context, event: ChainEvent): Promise<string> {
   const { feesDeferred } = await configure(context, (before) => ({ feesDeferred: before.feesDeferred + 1 }));
-  return await record(context, event, {
-    kind: "escrow.fees_deferred",
-    subject: "InferenceEscrow",
-    ordinal: feesDeferred,
-    derived: { job_id: null },
-  });
+  const about = { kind: "escrow.fees_deferred", subject: "InferenceEscrow", ordinal: feesDeferred };
+  return await record(context, event, { ...about, derived: { job_id: null } });
 }
 
 /** Worker and treasury can be one payee, and a compensation's fraction comes later: the order tells a job's deferrals apart. */
@@ -120,15 +96,8 @@ async function payoutDeferred(context: Context, event: ChainEvent, jobId: Hex): 
   const { wallet, worker, deferredPayouts } = await context.db
     .update(job, { id: jobId })
     .set((row) => ({ deferredPayouts: row.deferredPayouts + 1 }));
-  return await record(context, event, {
-    kind: "job.payout_deferred",
-    subject: jobId,
-    ordinal: deferredPayouts,
-    wallet,
-    jobId,
-    worker,
-    derived: { job_id: toApiJobId(jobId) },
-  });
+  const about = { kind: "job.payout_deferred", subject: jobId, ordinal: deferredPayouts };
+  return await record(context, event, { ...about, wallet, jobId, worker, derived: { job_id: toApiJobId(jobId) } });
 }
 
 ponder.on("InferenceEscrow:PayoutClaimed", async ({ event, context }) => {
