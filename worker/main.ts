@@ -1,16 +1,9 @@
 /** The worker: `npm run worker -- --backend URL --models id,id`. `--help` names every command and setting. */
-import type { Redact } from "../protocol/redact.ts";
-import { installLlama } from "./backends/llama/install.ts";
-import { claimDataDir, drain } from "./cli/running.ts";
-import { unbond, withdraw } from "./cli/stake.ts";
-import { formatStatus, readStatus } from "./cli/status.ts";
-import { Terminal } from "./cli/terminal.ts";
-import { parseConfig } from "./config/config.ts";
-import { hiding } from "./config/hiding.ts";
-import { USAGE } from "./config/settings.ts";
-import { type Invocation, readInvocation } from "./config/sources.ts";
-import { ConfigError } from "./errors.ts";
-import { serve } from "./serve.ts";
+import type { Redact } from "../shared/redact.ts";
+import { claimDataDir, drain, formatStatus, readStatus, unbond, withdraw } from "./cli/commands.ts";
+import { hiding, type Invocation, parseConfig, readInvocation, USAGE } from "./config.ts";
+import { ConfigError, Terminal } from "./console.ts";
+import { serve } from "./worker.ts";
 
 /** Takes secrets out of what the operator is told; the settings are known once they were read. */
 let redact: Redact = (text) => text;
@@ -20,10 +13,9 @@ async function main(): Promise<void> {
   const { command, flags, values } = invocation;
   const terminal = new Terminal((text) => redact(text));
   if (flags.help) return void process.stdout.write(USAGE);
-  if (command === "install-llama") return installLlama(flags.gpu ?? null);
   if (command === "run") return run(invocation, terminal);
   // What needs no models must not ask for them.
-  const config = parseConfig({ WORKER_MODELS: "none", ...withoutGguf(values) });
+  const config = parseConfig({ WORKER_MODELS: "none", ...values });
   redact = hiding(config);
   if (command === "status") {
     const status = await readStatus(config);
@@ -39,11 +31,6 @@ async function run(invocation: Invocation, terminal: Terminal): Promise<void> {
   const release = claimDataDir(config.dataDir);
   process.on("exit", release);
   await serve(config, invocation, terminal);
-}
-
-function withoutGguf(values: Record<string, string>): Record<string, string> {
-  const { WORKER_GGUF: _, ...rest } = values;
-  return rest;
 }
 
 try {

@@ -1,21 +1,21 @@
+/** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/dispatch.ts what `GET /healthz` answers. */
+import type { Server } from "node:http";
 import express, { type ErrorRequestHandler, type Express, type Response } from "express";
 import type { z } from "zod";
-import { dispatchSchema, messageSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
-import { firstBad, whyUnreasonable } from "../protocol/json-shape.ts";
-import type { Health } from "../protocol/worker-health.ts";
-import { EventStream } from "./event-stream.ts";
-import type { Outputs } from "./jobs/output.ts";
+import { dispatchSchema, type Health, messageSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import { firstBad, whyUnreasonable } from "../shared/json-shape.ts";
+import type { Config } from "./config.ts";
+import { ConfigError, type Logger } from "./console.ts";
 import type { JobRunner } from "./jobs/runner.ts";
-import type { Logger } from "./log.ts";
-import { Refusal } from "./refusal.ts";
+import { EventStream, Refusal } from "./reply.ts";
 
 /** Larger than any conversation a listed model takes. */
 const BODY_LIMIT = "8mb";
 
-type Parts = { runner: JobRunner; outputs: Outputs; health: () => Health; log: Logger };
+type Parts = { runner: JobRunner; health: () => Health; log: Logger };
 
-/** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/worker-health.ts what `GET /healthz` answers. */
-export function createServer({ runner, outputs, health, log }: Parts): Express {
+/** The routes. */
+export function createServer({ runner, health, log }: Parts): Express {
   const app = express().disable("x-powered-by").disable("etag");
 
   app.get("/healthz", (_req, res) => {
@@ -37,7 +37,7 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   });
 
   app.post("/jobs/output", async (req, res) => {
-    res.set("cache-control", "no-store").json(await outputs.find(parse(outputRequestSchema, req.body)));
+    res.set("cache-control", "no-store").json(await runner.output(parse(outputRequestSchema, req.body)));
   });
 
   app.use((_req, res) => {
@@ -49,6 +49,24 @@ export function createServer({ runner, outputs, health, log }: Parts): Express {
   const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);
   app.use(onError);
   return app;
+}
+
+/** Listens at the configured address. Rejects with a ConfigError if the port is in use. */
+export function listen(app: Express, { port, host }: Pick<Config, "port" | "host">): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = app.listen(port, host, (error?: Error) => {
+      if (error === undefined) return resolve(server);
+      const busy = "code" in error && error.code === "EADDRINUSE";
+      const message = `port ${port} of ${host} is in use: choose another with WORKER_PORT or --port`;
+      reject(busy ? new ConfigError(message) : error);
+    });
+    // Anyone who finds the port can connect: no request may trickle in for minutes, nor connections take all memory.
+    server.headersTimeout = 10_000;
+    server.requestTimeout = 60_000;
+    server.maxConnections = 4_096;
+    // Longer than a gateway keeps an idle connection, so that it never writes into one that is being closed.
+    server.keepAliveTimeout = 75_000;
+  });
 }
 
 function answerError(error: unknown, path: string, res: Response, log: Logger): void {
@@ -69,7 +87,7 @@ function answerError(error: unknown, path: string, res: Response, log: Logger): 
   }
 }
 
-/** Anyone can send a body: a schema would make a complaint of each bad message before it refuses the list. */
+/** Anyone can send a body: the schema would make a complaint of each bad message before it refuses the list. */
 function checkMessages(body: unknown): void {
   const messages: unknown = Object(Object(body).request).messages;
   const bad = Array.isArray(messages) ? firstBad(messageSchema, messages) : -1;

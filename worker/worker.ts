@@ -1,126 +1,154 @@
-import type { Express } from "express";
+/** A worker's life: set up, put together, serve until a signal, drain. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
-import type { Health } from "../protocol/worker-health.ts";
-import { type Backend, BackendError } from "./backends/backend.ts";
-import { unserved } from "./backends/create.ts";
-import type { Chain } from "./chain/connect.ts";
-import { Identity } from "./chain/identity.ts";
-import { ChainReader } from "./chain/reader.ts";
-import { Sender } from "./chain/sender.ts";
-import { CompletionStore } from "./completions/store.ts";
-import type { Config } from "./config/config.ts";
-import { AssignmentChecks } from "./jobs/assignment.ts";
-import { Outputs } from "./jobs/output.ts";
+import type { Health } from "../protocol/dispatch.ts";
+import { withoutLogin } from "../shared/redact.ts";
+import { type Backend, modelsFault } from "./backends/backend.ts";
+import { BuiltinTextGenerator } from "./backends/builtin.ts";
+import { OpenAiBackend } from "./backends/openai.ts";
+import { type Chain, ChainReader, connectChain, payeeId } from "./chain.ts";
+import { saveSettings, setUp } from "./cli/setup.ts";
+import { type Config, demandBackend, hiding, type Invocation } from "./config.ts";
+import { createLogger, type Logger, type Terminal } from "./console.ts";
 import { JobRunner } from "./jobs/runner.ts";
-import { Slots } from "./jobs/slots.ts";
-import type { Logger } from "./log.ts";
-import { createServer } from "./server.ts";
-import { SettlementWatcher } from "./settlement/watcher.ts";
+import { Identity, openWorkerKey } from "./keys.ts";
+import { createServer, listen } from "./server.ts";
+import { SettlementWatcher } from "./settlement.ts";
+import { CompletionStore } from "./store.ts";
 
 const SWEEP_MS = 3_600_000;
+/** After the drain, time for the last bytes to reach their gateways. */
+const CLOSE_MS = 1_000;
 
-export type Worker = {
-  address: string;
-  backendName: string;
-  app: Express;
+/** Sets the worker up as far as that is its own business, then serves until a signal. */
+export async function serve(config: Config, { flags, values }: Invocation, terminal: Terminal): Promise<void> {
+  const log = createLogger(config.logLevel, hiding(config));
+  process.on("uncaughtException", (error) => {
+    // Frames only: the text above them may quote what went through.
+    const stack = error.stack?.split("\n").filter((line) => line.startsWith("    at "));
+    log.fatal({ err: error, stack: stack?.slice(0, 6) }, "a fault of the worker: stopping; a restart resumes");
+    process.exit(1);
+  });
+  const privateKey = await openWorkerKey(config, terminal);
+  const chain = await connectChain(config, log);
+  demandBackend(values, chain.deployment.chainId);
+  const backend = createBackend(config);
+  const where = config.backend.kind === "openai" ? `at ${withoutLogin(config.backend.url)}` : "";
+  const fault = await modelsFault(backend, config.models.values(), where);
+  // A key that comes from outside is registered by whoever manages it; with --yes it is brought up to date here, too.
+  if (config.privateKey === null || flags.yes) {
+    await setUp({ config, chain, privateKey, modelsFault: fault, terminal, yes: flags.yes });
+    await saveSettings(config.dataDir, values, terminal);
+  }
+  if (fault !== null) log.warn(fault);
+  const worker = await startWorker({ config, chain, backend, privateKey, log });
+
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) {
+      log.warn({ signal }, "second signal: stopping the running jobs");
+      return worker.abortJobs();
+    }
+    stopping = true;
+    log.info({ signal, jobs: worker.health().in_flight }, "draining");
+    worker.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, "could not stop in order");
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+}
+
+function createBackend({ backend, concurrency }: Config): Backend {
+  if (backend.kind === "builtin") return new BuiltinTextGenerator(backend);
+  return new OpenAiBackend({ baseUrl: backend.url, key: backend.key, connections: concurrency });
+}
+
+type Given = { config: Config; chain: Chain; backend: Backend; privateKey: Hex; log: Logger };
+type Worker = {
   health: () => Health;
-  /** Refuses new jobs and waits for the running ones; then lets go of everything. */
-  drain: (seconds: number) => Promise<void>;
+  /** Refuses new jobs, waits for the running ones, then lets go of everything. */
+  stop: () => Promise<void>;
   /** Ends the running jobs at once. */
   abortJobs: () => void;
 };
 
-type Parts = { config: Config; privateKey: Hex; chain: Chain; backend: Backend; log: Logger };
-
-/** Puts a worker together and makes it look after what an earlier process left unsettled. It serves once `app` listens. */
-export async function startWorker({ config, privateKey, chain, backend, log }: Parts): Promise<Worker> {
+/** Puts a worker together, which looks after what an earlier process left unsettled, and listens. */
+async function startWorker({ config, chain, backend, privateKey, log }: Given): Promise<Worker> {
   const identity = new Identity(privateKey, chain.deployment);
   const reader = new ChainReader(chain);
   const store = await CompletionStore.open(config.dataDir, log);
-  const sender = new Sender(chain, identity, log);
-  const watcher = new SettlementWatcher(
-    { chain, identity, reader, sender, store, log },
-    {
-      selfSettleAfter: config.selfSettleAfter,
-      acknowledgeMargin: config.acknowledgeMargin,
-      pollMs: config.settlementPollMs,
-      keepSettledSeconds: config.keepSettledSeconds,
-    },
-  );
-  const slots = new Slots(config.concurrency, config.queue);
-  const checks = new AssignmentChecks(identity, reader, config);
-  const runner = new JobRunner({ identity, reader, checks, store, watcher, backend, slots, log });
-  const outputs = new Outputs({ identity, store, checks, isRunning: (jobId) => runner.isRunning(jobId) });
-
-  const windows = await reader.windows();
-  await warnAboutModels(config, identity, reader, backend, log);
+  const { equivocation } = await reader.windows();
+  await warnAboutStanding({ config, chain, log }, identity, reader);
   const stored = await store.heads();
   if (stored.length > 0) log.info({ jobs: stored.length }, "found completions that are not settled yet");
-  watcher.start(stored);
-  // Long after the chain has stopped taking a Completion of the job, whatever the deployment's windows.
+  const watcher = new SettlementWatcher({ chain, identity, reader, store, log }, config, stored);
+  const runner = new JobRunner({ config, identity, reader, store, watcher, backend, log });
+  // The equivocation window is long after the chain has stopped taking a Completion of the job.
   const sweep = (): void => {
     store
-      .sweep(windows.equivocation)
+      .sweep(equivocation)
       .catch((error: unknown) => log.warn({ err: error }, "cannot clean the list of taken jobs"));
   };
   sweep();
   const sweeper = setInterval(sweep, SWEEP_MS);
 
   let draining = false;
+  const models = [...config.models.keys()];
   const health = (): Health => ({
     status: draining ? "draining" : "ok",
     worker: identity.address,
-    models: [...config.models.keys()],
-    in_flight: slots.used,
-    queued: slots.queued,
-    capacity: slots.limit,
+    models,
+    ...runner.load,
     unsettled: watcher.unsettled,
   });
+  const server = await listen(createServer({ runner, health, log }), config);
+  const { address: host, port } = server.address() as AddressInfo;
+  log.info({ worker: identity.address, host, port, models, backend: backend.name }, "listening");
   return {
-    address: identity.address,
-    backendName: backend.name,
-    app: createServer({ runner, outputs, health, log }),
     health,
     abortJobs: () => runner.stop(),
-    drain: async (seconds) => {
+    stop: async () => {
       draining = true;
-      await runner.drain(seconds);
+      await runner.drain(config.drainSeconds);
       clearInterval(sweeper);
       await watcher.stop();
       await store.close();
       await backend.close();
+      await close(server);
+      log.info({ unsettled: watcher.unsettled }, "stopped");
     },
   };
 }
 
-/** Things that keep a worker from being paid or chosen, told at the start. None of them is final, so none stops it. */
-async function warnAboutModels(
-  config: Config,
-  identity: Identity,
+/** Stops listening; connections get a moment for their last bytes. */
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await Promise.race([closed, sleep(CLOSE_MS)]);
+}
+
+/** Warns of models for which no job can come. That is not final, so it does not stop the worker. */
+async function warnAboutStanding(
+  { config, chain, log }: Pick<Given, "config" | "chain" | "log">,
+  { address }: Identity,
   reader: ChainReader,
-  backend: Backend,
-  log: Logger,
 ): Promise<void> {
-  for (const id of config.models.keys()) {
-    const number = await reader.modelNumber(id);
-    if (number === null)
+  const listed = await reader.models();
+  for (const model of config.models.keys()) {
+    const number = listed.get(model);
+    if (number === undefined) {
+      log.warn({ model, listed: [...listed.keys()] }, "the catalog does not list this model: no job of it can come");
+    } else if ((await payeeId(chain, address, number)) === null) {
       log.warn(
-        { model: id, listed: await reader.modelIds() },
-        "the catalog does not list this model: no job of it can come",
-      );
-    else if (!(await reader.isEligible(identity.address, number))) {
-      log.warn(
-        { model: id, worker: identity.address },
+        { model, worker: address },
         "not registered with enough stake for this model yet: no job of it can come",
       );
     }
-  }
-  try {
-    const { missing, served } = await unserved(backend, config.models);
-    if (missing.length > 0)
-      log.warn({ missing, served }, "the model server does not name these models; use --models id=its-name");
-  } catch (error) {
-    if (!(error instanceof BackendError)) throw error;
-    log.warn({ err: error }, "the model server does not answer yet: jobs are refused until it does");
   }
 }

@@ -7,16 +7,17 @@ export type BackendPiece =
   | { kind: "text"; text: string }
   | { kind: "reasoning"; text: string }
   | { kind: "end"; finishReason: FinishReason; usage: Usage };
+export type Pieces = AsyncGenerator<BackendPiece, void, undefined>;
 
 /** Something that generates text. */
 export interface Backend {
-  /** Name for logs and health. */
+  /** Name for logs. */
   readonly name: string;
   /**
    * Generates an answer. Every field of the request is honoured. `signal` stops it at once and makes it throw.
    * Throws a BackendError for every failure of the model server.
    */
-  generate(model: string, request: ChatRequest, signal: AbortSignal): AsyncGenerator<BackendPiece, void, undefined>;
+  generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces;
   /** Model names it can serve now; null when it serves any name. Throws a BackendError when it cannot be reached. */
   models(): Promise<string[] | null>;
   /** Releases connections. */
@@ -26,4 +27,33 @@ export interface Backend {
 /** The model server failed. The message goes to the gateway, so it says what happened and quotes nothing. */
 export class BackendError extends Error {
   override name = "BackendError";
+}
+
+/** Why the backend cannot serve all of these models now, and what to do; null if it can. `where` names it for the operator. */
+export async function modelsFault(backend: Backend, names: Iterable<string>, where: string): Promise<string | null> {
+  try {
+    const served = await backend.models();
+    const missing = served === null ? [] : [...names].filter((name) => !served.includes(name));
+    if (served === null || missing.length === 0) return null;
+    return (
+      `the model server ${where} does not serve ${missing.join(", ")}; it serves ${served.join(", ") || "nothing"}. ` +
+      "Name its models with --models catalog-id=name-at-the-server"
+    );
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    return `the model server ${where} cannot be asked for its models: ${error.message}. Is it running, and is that its address?`;
+  }
+}
+
+/** A token is up to 12 letters, up to 3 digits or a run of other characters, each with the white space before it. */
+const TOKEN = /\s*(?:\p{L}{1,12}|\p{N}{1,3}|[^\s\p{L}\p{N}]+)|\s+$/gu;
+
+/** Splits text into the built-in generator's tokens; joined they are the text. */
+export function tokenize(text: string): string[] {
+  return text.match(TOKEN) ?? [];
+}
+
+/** Tokens of a conversation: its texts, and three for each message's frame. An estimate where a model server counts none. */
+export function countPromptTokens(messages: readonly { content: string }[]): number {
+  return messages.reduce((sum, message) => sum + tokenize(message.content).length + 3, 0);
 }

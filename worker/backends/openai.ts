@@ -1,11 +1,17 @@
 import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
 import { z } from "zod";
-import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { type Backend, BackendError, type BackendPiece } from "./backend.ts";
-import { ChunkReader } from "./chunks.ts";
+import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
+import {
+  type Backend,
+  BackendError,
+  type BackendPiece,
+  countPromptTokens,
+  type Pieces,
+  type Usage,
+} from "./backend.ts";
 
-export type OpenAiOptions = { baseUrl: string; key: string | undefined; connections: number };
+export type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
 
 /** No event of a sane server comes near it; a server that sends a line without end is cut off. */
 const EVENT_LIMIT = 1_048_576;
@@ -30,11 +36,7 @@ export class OpenAiBackend implements Backend {
     });
   }
 
-  async *generate(
-    model: string,
-    request: ChatRequest,
-    signal: AbortSignal,
-  ): AsyncGenerator<BackendPiece, void, undefined> {
+  async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
     const body = JSON.stringify({ ...request, model, stream: true, stream_options: { include_usage: true } });
     const response = await this.#send("POST", "/chat/completions", signal, body);
     const type = String(response.headers["content-type"] ?? "");
@@ -92,7 +94,7 @@ export class OpenAiBackend implements Backend {
   ): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = { accept: "text/event-stream, application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
-    if (this.#options.key !== undefined) headers.authorization = `Bearer ${this.#options.key}`;
+    if (this.#options.key !== null) headers.authorization = `Bearer ${this.#options.key}`;
     let response: Dispatcher.ResponseData;
     try {
       response = await send(this.#options.baseUrl + path, {
@@ -114,4 +116,104 @@ export class OpenAiBackend implements Backend {
     });
     throw new BackendError(`the model server answered ${response.statusCode}`);
   }
+}
+
+const text = z.string().nullish();
+/** A `chat.completion.chunk` as far as it matters here; servers add and leave out fields freely. */
+const chunkSchema = z.object({
+  choices: z
+    .array(
+      z.object({
+        index: z.number().optional(),
+        delta: z.object({ content: text, reasoning_content: text, reasoning: text }).nullish(),
+        finish_reason: text,
+      }),
+    )
+    .nullish(),
+  usage: z.object({ prompt_tokens: z.number().int().min(0), completion_tokens: z.number().int().min(0) }).nullish(),
+  error: z.unknown().optional(),
+});
+
+/** Finish reasons as servers spell them. What is not here (content_filter, tool_calls, …) is no answer to sell. */
+const FINISH: Record<string, FinishReason> = {
+  stop: "stop",
+  eos: "stop",
+  eos_token: "stop",
+  stop_sequence: "stop",
+  end_turn: "stop",
+  length: "length",
+  max_tokens: "length",
+  model_length: "length",
+};
+
+/** Reads the data of one streamed answer, event by event. */
+class ChunkReader {
+  readonly #request: ChatRequest;
+  #finish: FinishReason | null = null;
+  #usage: Usage | null = null;
+  #deltas = 0;
+  #done = false;
+
+  constructor(request: ChatRequest) {
+    this.#request = request;
+  }
+
+  /** Whether `[DONE]` was read. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  /** Pieces in one event's data. Throws a BackendError when the server reports one or breaks the format. */
+  *read(data: string): Generator<BackendPiece, void, undefined> {
+    if (this.#done) return;
+    if (data.trim() === "[DONE]") {
+      this.#done = true;
+      return;
+    }
+    const chunk = parse(data);
+    if (chunk.error !== undefined && chunk.error !== null)
+      throw new BackendError("the model server reported an error during the answer");
+    if (chunk.usage)
+      this.#usage = { promptTokens: chunk.usage.prompt_tokens, completionTokens: chunk.usage.completion_tokens };
+    const choice = chunk.choices?.find((c) => (c.index ?? 0) === 0);
+    if (choice === undefined) return;
+    const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";
+    const content = choice.delta?.content ?? "";
+    if (reasoning !== "") yield this.#counted({ kind: "reasoning", text: reasoning });
+    if (content !== "") yield this.#counted({ kind: "text", text: content });
+    if (choice.finish_reason) {
+      const finish = FINISH[choice.finish_reason];
+      if (finish === undefined)
+        throw new BackendError(`the model server ended the answer with "${choice.finish_reason.slice(0, 40)}"`);
+      this.#finish = finish;
+    }
+  }
+
+  /** The end of the answer. Throws when the stream ended without a finish reason: half an answer is none. */
+  end(): BackendPiece {
+    if (this.#finish === null) throw new BackendError("the model server broke off without a finish reason");
+    // Without usage, one delta is taken for one token: what most servers send, and never more than there were.
+    const usage = this.#usage ?? {
+      promptTokens: countPromptTokens(this.#request.messages),
+      completionTokens: this.#deltas,
+    };
+    return { kind: "end", finishReason: this.#finish, usage };
+  }
+
+  #counted(piece: BackendPiece): BackendPiece {
+    this.#deltas++;
+    return piece;
+  }
+}
+
+function parse(data: string): z.infer<typeof chunkSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (error) {
+    throw new BackendError("the model server sent an event that is not JSON", { cause: error });
+  }
+  const chunk = chunkSchema.safeParse(value);
+  if (!chunk.success) throw new BackendError("the model server sent a chunk that is not in the OpenAI format");
+  return chunk.data;
 }

@@ -1,16 +1,20 @@
+/** From the pieces of a model server to an answer: hashed as it grows, and bounded by what was asked for. */
+import { setTimeout } from "node:timers/promises";
 import type { Hex } from "viem";
-import { AnswerHash } from "../../protocol/answer-hash.ts";
+import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
+import { AnswerHash } from "../../shared/answer-hash.ts";
+import { BackendError, type Pieces, type Usage } from "../backends/backend.ts";
 
 /**
  * The text of an answer as it is delivered, hashed as it grows.
  *
- * Two things are held back until more text follows: newlines at the end, which are dropped if nothing follows, so that a trailing
- * newline never is a question of the hash; and half of a surrogate pair, so that every piece is text by itself on any wire.
+ * Two things are held back until more text follows. Newlines at the end are dropped if nothing follows, so that the hash never
+ * depends on them. Half of a surrogate pair waits for the other half, so that every piece is valid text by itself.
  */
 export class Answer {
   readonly #hash = new AnswerHash();
   readonly #pieces: string[] = [];
-  /** Newlines at the end so far, as they came: joined only when text follows, so that a backend stuck on them costs nothing. */
+  /** Newlines at the end so far, joined only when text follows: a backend that is stuck on them costs nothing. */
   #newlines: string[] = [];
   /** First half of a surrogate pair, after those newlines. */
   #half = "";
@@ -89,3 +93,89 @@ export class Answer {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isNewline = (unit: number): boolean => unit === 10 || unit === 13;
+
+type ErrorCode = (typeof JobErrorCode)[keyof typeof JobErrorCode];
+
+/** Why a taken job ends without a Completion; it becomes the stream's `error` event. */
+export class JobError extends Error {
+  override name = "JobError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason };
+
+/** No token of any tokenizer in use is longer; an answer with more characters than this a token is a broken server's. */
+const CHARACTERS_PER_TOKEN = 256;
+
+/** A generation that starts at once: the model server works while the chain is asked about the lock. Pieces wait for `drain`. */
+export class Generation {
+  readonly #pieces: Pieces;
+  readonly #first: ReturnType<Pieces["next"]>;
+  readonly #request: ChatRequest;
+
+  constructor(pieces: Pieces, request: ChatRequest) {
+    this.#pieces = pieces;
+    this.#request = request;
+    this.#first = pieces.next();
+    // `drain` throws it; until then, or if the job is refused, it must not count as unhandled.
+    this.#first.catch(() => undefined);
+  }
+
+  /** Waits for the first piece, but no longer than `ms`. Returns why the generation failed by then, null if it did not. */
+  async failsWithin(ms: number, signal: AbortSignal): Promise<Error | null> {
+    const begun = this.#first.then(
+      ({ done }) => (done === true ? brokenOff() : null),
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    const timer = new AbortController();
+    const waited = setTimeout(ms, null, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() => null);
+    try {
+      return await Promise.race([begun, waited]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  /** Hands out the text piece by piece until the end. Throws what the backend throws, and a JobError for an endless answer. */
+  async drain(send: (text: string) => void): Promise<Generated> {
+    const answer = new Answer();
+    const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
+    const deliver = (text: string): void => {
+      if (text !== "") send(text);
+    };
+    for (let next = await this.#first; ; next = await this.#pieces.next()) {
+      if (next.done) throw brokenOff();
+      const piece = next.value;
+      if (piece.kind === "end") {
+        deliver(answer.end());
+        // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
+        void this.cancel();
+        return { answer, usage: this.#bounded(piece.usage, answer), finishReason: piece.finishReason };
+      }
+      deliver(piece.kind === "reasoning" ? answer.think(piece.text) : answer.write(piece.text));
+      if (answer.characters > limit) {
+        throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
+      }
+    }
+  }
+
+  /** Lets go of the model server; its abort signal must have fired. */
+  async cancel(): Promise<void> {
+    // The abort itself comes back as an error here; it was asked for.
+    await this.#pieces.return().catch(() => undefined);
+  }
+
+  /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered. */
+  #bounded(usage: Usage, answer: Answer): Usage {
+    return { ...usage, completionTokens: Math.min(usage.completionTokens, this.#request.max_tokens, answer.bytes) };
+  }
+}
+
+function brokenOff(): BackendError {
+  return new BackendError("the model server broke off without a finish reason");
+}

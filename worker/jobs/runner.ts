@@ -1,29 +1,35 @@
-import type { Hex } from "viem";
-import { type Dispatch, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+/** A job from the gateway's offer to the signed Completion. */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Dispatch,
+  type Health,
+  JobErrorCode,
+  type OutputRequest,
+  RefusalCode,
+  type WorkerOutput,
+} from "../../protocol/dispatch.ts";
 import { type Backend, BackendError } from "../backends/backend.ts";
-import { ChainClock } from "../chain/clock.ts";
-import type { Identity } from "../chain/identity.ts";
-import type { ChainReader, Sighting } from "../chain/reader.ts";
-import type { Papers } from "../completions/record.ts";
-import type { CompletionStore } from "../completions/store.ts";
-import type { EventStream } from "../event-stream.ts";
-import type { Logger } from "../log.ts";
-import { Refusal } from "../refusal.ts";
-import type { SettlementWatcher } from "../settlement/watcher.ts";
-import type { AssignmentChecks, Gateway } from "./assignment.ts";
-import { type Generated, Generation, JobError } from "./generation.ts";
-import type { Slots } from "./slots.ts";
+import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
+import type { Config } from "../config.ts";
+import type { Logger } from "../console.ts";
+import type { Identity } from "../keys.ts";
+import { type EventStream, Refusal } from "../reply.ts";
+import type { SettlementWatcher } from "../settlement.ts";
+import type { CompletionStore, Papers } from "../store.ts";
+import { Generation, JobError } from "./answer.ts";
+import { AssignmentChecks, type Gateway } from "./checks.ts";
 
 type Parts = {
+  config: Pick<Config, "concurrency" | "queue" | "models" | "lockWaitMs">;
   identity: Identity;
   reader: ChainReader;
-  checks: AssignmentChecks;
   store: CompletionStore;
   watcher: SettlementWatcher;
   backend: Backend;
-  slots: Slots;
   log: Logger;
 };
+/** A job while it is here. */
+type Run = { dispatch: Dispatch; gateway: Gateway; stream: EventStream; abort: AbortController; log: Logger };
 
 /** The acknowledgement waits this long for the first token, so that a failure before it leaves nothing signed. */
 const ACKNOWLEDGE_WITHIN_MS = 2_000;
@@ -31,71 +37,95 @@ const ACKNOWLEDGE_WITHIN_MS = 2_000;
 /** Takes each dispatched job through its life: check, acknowledge, generate, sign, hand over. */
 export class JobRunner {
   readonly #parts: Parts;
-  readonly #running = new Map<Hex, AbortController>();
+  readonly #checks: AssignmentChecks;
+  readonly #slots: Slots;
+  readonly #running = new Map<string, AbortController>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    // The chain says that nobody will pay for it any more: stop working.
-    parts.watcher.onOver = (jobId, why) => this.#running.get(jobId)?.abort(new JobError(JobErrorCode.Superseded, why));
+    this.#checks = new AssignmentChecks(parts.identity, parts.reader, parts.config);
+    this.#slots = new Slots(parts.config.concurrency, parts.config.queue);
   }
 
-  /** Whether a job runs or waits here. */
-  isRunning(jobId: string): boolean {
-    return this.#running.has(jobId as Hex);
+  /** How busy this worker is. */
+  get load(): Pick<Health, "in_flight" | "queued" | "capacity"> {
+    return { in_flight: this.#slots.used, queued: this.#slots.queued, capacity: this.#slots.limit };
   }
 
   /** Runs one job. Throws a Refusal as long as nothing was signed; after that every end goes into the stream. */
   async run(dispatch: Dispatch, stream: EventStream): Promise<void> {
-    const { checks, store, slots } = this.#parts;
-    const { jobId } = dispatch.assignment;
-    const model = checks.backendModel(dispatch.model);
-    const gateway = await checks.gatewayOf(dispatch.assignment, dispatch.signature);
+    const { jobId, attempt, acknowledgeBy } = dispatch.assignment;
+    const model = this.#checks.backendModel(dispatch.model);
+    const gateway = await this.#checks.gatewayOf(dispatch.assignment, dispatch.signature);
     if (this.#running.has(jobId)) throw alreadyTaken();
     const abort = new AbortController();
     this.#running.set(jobId, abort);
     try {
-      if (store.isTaken(jobId)) throw alreadyTaken();
-      const leave = await slots.enter(AbortSignal.any([stream.left, expiry(dispatch.assignment.acknowledgeBy)]));
+      if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
+      await this.#slots.enter(AbortSignal.any([stream.left, expiry(acknowledgeBy)]));
       try {
-        await this.#work(dispatch, model, gateway, stream, abort);
+        const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
+        await this.#work({ dispatch, gateway, stream, abort, log }, model);
       } finally {
-        leave();
+        this.#slots.leave();
       }
     } finally {
       this.#running.delete(jobId);
     }
   }
 
+  /**
+   * The answer of a finished job, for a gateway of its operator that lost the connection, its memory, or its fellow.
+   * Throws a Refusal when there is none, or when the asker has not shown that it is such a gateway.
+   */
+  async output(request: OutputRequest): Promise<WorkerOutput> {
+    const { assignment, signature } = request;
+    const gateway = await this.#checks.gatewayOf(assignment, signature);
+    if (this.#running.has(assignment.jobId)) {
+      throw new Refusal(RefusalCode.NotFinished, "the job still runs; ask again");
+    }
+    const record = await this.#parts.store.read(assignment.jobId);
+    if (record === null) throw new Refusal(RefusalCode.NoOutput, "no answer of this job is stored here");
+    const { papers } = record;
+    if ((await this.#checks.operatorOf(papers.gateway)) !== gateway.operator) {
+      throw new Refusal(RefusalCode.NotAssigned, "the job was dispatched by another operator");
+    }
+    await this.#checks.outputAccess(request, gateway);
+    return {
+      text: record.text,
+      completion: record.completion,
+      signature: record.signature,
+      finish_reason: record.finishReason,
+      acknowledgement: { attempt: papers.assignment.attempt, signature: papers.byWorker },
+    };
+  }
+
   /** Refuses new jobs, lets the running ones finish for `seconds`, then stops them. */
   async drain(seconds: number): Promise<void> {
-    this.#parts.slots.close();
+    this.#slots.close();
     const until = performance.now() + seconds * 1000;
-    while (this.#running.size > 0 && performance.now() < until) await pause(50);
+    while (this.#running.size > 0 && performance.now() < until) await sleep(50);
     this.stop();
     const unwound = performance.now() + 2_000;
-    while (this.#running.size > 0 && performance.now() < unwound) await pause(10);
+    while (this.#running.size > 0 && performance.now() < unwound) await sleep(10);
   }
 
   /** Stops the running jobs now. */
   stop(): void {
-    for (const abort of this.#running.values())
+    for (const abort of this.#running.values()) {
       abort.abort(new JobError(JobErrorCode.Stopping, "the worker was stopped"));
+    }
   }
 
-  async #work(
-    dispatch: Dispatch,
-    model: string,
-    gateway: Gateway,
-    stream: EventStream,
-    abort: AbortController,
-  ): Promise<void> {
-    const { backend, checks } = this.#parts;
+  async #work(run: Run, model: string): Promise<void> {
+    const { dispatch, gateway, stream, abort, log } = run;
     const started = performance.now();
-    const generation = new Generation(backend.generate(model, dispatch.request, abort.signal), dispatch.request);
+    const pieces = this.#parts.backend.generate(model, dispatch.request, abort.signal);
+    const generation = new Generation(pieces, dispatch.request);
     let papers: Papers;
     let seen: Sighting;
     try {
-      seen = await checks.locked(dispatch, gateway);
+      seen = await this.#checks.locked(dispatch, gateway);
       // A model server that fails at once is a refusal: the gateway can turn to another worker without waiting.
       const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
       if (failure !== null) throw new Refusal(RefusalCode.BackendFailed, failure.message, { cause: failure });
@@ -106,18 +136,11 @@ export class JobRunner {
       await generation.cancel();
       throw error;
     }
-    const log = this.#parts.log.child({
-      jobId: papers.assignment.jobId,
-      attempt: papers.assignment.attempt,
-      model: dispatch.model,
-    });
-    log.info(
-      { gateway: gateway.address, operator: gateway.operator, checkMs: Math.round(performance.now() - started) },
-      "job taken",
-    );
+    const checkMs = Math.round(performance.now() - started);
+    log.info({ gateway: gateway.address, operator: gateway.operator, checkMs }, "job taken");
     stream.acknowledged(papers.byWorker);
     try {
-      await this.#answer(generation, papers, seen, stream, abort, log);
+      await this.#answer(run, generation, papers, seen);
     } catch (error) {
       abort.abort();
       await generation.cancel();
@@ -128,63 +151,45 @@ export class JobRunner {
     }
   }
 
-  /** From here on the job is taken: remembered before the signature leaves. */
-  async #acknowledge(dispatch: Dispatch, gateway: Gateway): Promise<Papers> {
+  /** Takes the job: the mark that it is taken is written before the acknowledgement leaves. */
+  async #acknowledge({ assignment, signature }: Dispatch, gateway: Gateway): Promise<Papers> {
     const { identity, store } = this.#parts;
-    const { assignment, signature } = dispatch;
     const { jobId, attempt } = assignment;
-    // Made while the file is written; it leaves only when that is there.
     const [taken, byWorker] = await Promise.all([store.take(jobId), identity.signAcknowledgement(jobId, attempt)]);
     if (!taken) throw alreadyTaken();
     return { assignment, gateway: gateway.address, byGateway: signature, byWorker };
   }
 
-  async #answer(
-    generation: Generation,
-    papers: Papers,
-    seen: Sighting,
-    stream: EventStream,
-    abort: AbortController,
-    log: Logger,
-  ): Promise<void> {
-    const { watcher, reader } = this.#parts;
+  /** Streams the answer and signs it. The Completion's signature leaves this process only after it is on the disk. */
+  async #answer({ stream, abort, log }: Run, generation: Generation, papers: Papers, seen: Sighting): Promise<void> {
+    const { identity, reader, store, watcher } = this.#parts;
+    const { jobId } = papers.assignment;
     const started = performance.now();
     const clock = new ChainClock(seen);
     const closes = seen.job.lockedAt + (await reader.windows()).completion;
-    watcher.track(papers);
-    const timer = setTimeout(() => abort.abort(tooLate()), Math.max(0, (closes - clock.exact()) * 1000));
+    // When the chain shows that nobody will pay for the job, the work stops.
+    watcher.track(papers, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
+    const timer = setTimeout(() => abort.abort(tooLate()), Math.max(0, (closes - clock.now()) * 1000));
     let firstTokenMs: number | null = null;
     try {
-      const generated = await generation.drain((text) => {
+      const { answer, usage, finishReason } = await generation.drain((text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
         stream.delta(text);
       });
-      if (clock.exact() >= closes) throw tooLate();
-      // The chain takes no time that is later than the block of the settlement: a block that was mined is never too late.
+      const finishedAt = clock.now();
+      // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
       const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
-      if (completedAt >= closes) throw tooLate();
-      await this.#complete(generated, papers, { completedAt, finishedAt: clock.exact() }, stream);
-      const { usage, finishReason } = generated;
+      if (Math.max(finishedAt, completedAt) >= closes) throw tooLate();
+      const completion = { jobId, proofHash: answer.digest(), ...usage, completedAt };
+      const signature = await identity.signCompletion(completion);
+      const head = { version: 1, papers, completion, signature, finishReason, finishedAt } as const;
+      await store.save({ ...head, text: answer.text() });
+      watcher.completed(head);
+      stream.completed({ completion, signature, finish_reason: finishReason });
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** The signature leaves this process only after the Completion is on the disk. */
-  async #complete(
-    { answer, usage, finishReason }: Generated,
-    papers: Papers,
-    { completedAt, finishedAt }: { completedAt: number; finishedAt: number },
-    stream: EventStream,
-  ): Promise<void> {
-    const { identity, store, watcher } = this.#parts;
-    const completion = { jobId: papers.assignment.jobId, proofHash: answer.digest(), ...usage, completedAt };
-    const signature = await identity.signCompletion(completion);
-    const head = { version: 1, papers, completion, signature, finishReason, finishedAt } as const;
-    await store.save({ ...head, text: answer.text() });
-    watcher.completed(head);
-    stream.completed({ completion, signature, finish_reason: finishReason });
   }
 }
 
@@ -198,13 +203,78 @@ function alreadyTaken(): Refusal {
   return new Refusal(RefusalCode.AlreadyTaken, "this worker took the job before; ask for its output");
 }
 
-/** A job that waits beyond this could not be acknowledged any more; a second of grace for clocks that differ. */
-function expiry(acknowledgeBy: number): AbortSignal {
-  return AbortSignal.timeout(Math.max(1_000, acknowledgeBy * 1_000 - Date.now()));
+function draining(): Refusal {
+  return new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
 }
 
 function tooLate(): JobError {
   return new JobError(JobErrorCode.Timeout, "the completion window closed before the answer was finished");
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+/** A job that waits beyond this could not be acknowledged any more; a second of grace for clocks that differ. */
+function expiry(acknowledgeBy: number): AbortSignal {
+  return AbortSignal.timeout(Math.max(1_000, acknowledgeBy * 1_000 - Date.now()));
+}
+
+type Waiting = { start: () => void; refuse: (refusal: Refusal) => void };
+
+/** At most `limit` jobs run at once and at most `queue` wait, first come first served. Beyond that jobs are refused. */
+class Slots {
+  readonly limit: number;
+  readonly #queueLimit: number;
+  readonly #queue: Waiting[] = [];
+  #used = 0;
+  #closed = false;
+
+  constructor(limit: number, queue: number) {
+    this.limit = limit;
+    this.#queueLimit = queue;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** Takes a slot, waiting for one if need be. `signal` leaves the queue. Throws a Refusal. */
+  async enter(signal: AbortSignal): Promise<void> {
+    if (this.#closed) throw draining();
+    if (this.#used < this.limit) this.#used++;
+    else await this.#wait(signal);
+  }
+
+  /** Gives a slot back. It goes to the next in line without becoming free in between. */
+  leave(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#used--;
+    else next.start();
+  }
+
+  /** Refuses all further jobs and those that wait. */
+  close(): void {
+    this.#closed = true;
+    for (const waiting of this.#queue.splice(0)) waiting.refuse(draining());
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
+    if (this.#queue.length >= this.#queueLimit) {
+      const message = `${this.limit} jobs run and ${this.#queue.length} wait; route this one elsewhere`;
+      throw new Refusal(RefusalCode.Busy, message);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { start: resolve, refuse: reject };
+    const giveUp = (): void => {
+      const at = this.#queue.indexOf(waiting);
+      if (at < 0) return;
+      this.#queue.splice(at, 1);
+      reject(new Refusal(RefusalCode.Busy, "no slot became free in time; route the job elsewhere"));
+    };
+    this.#queue.push(waiting);
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+    await promise;
+  }
+}

@@ -1,30 +1,34 @@
+/** What a worker checks before it works or hands an answer out: who asks, for which operator, and what the chain says of the job. */
 import { setTimeout } from "node:timers/promises";
-import type { Address, Hex } from "viem";
-import { type ChatRequest, type Dispatch, RefusalCode } from "../../protocol/dispatch.ts";
+import { type Address, type Hex, isAddressEqual } from "viem";
+import { type Dispatch, OUTPUT_ACCESS_SECONDS, type OutputRequest, RefusalCode } from "../../protocol/dispatch.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
-import type { Identity } from "../chain/identity.ts";
-import type { ChainReader, Sighting, Signer } from "../chain/reader.ts";
-import { Refusal } from "../refusal.ts";
+import type { ChainReader, Sighting, Signer } from "../chain.ts";
+import type { Config } from "../config.ts";
+import type { Identity } from "../keys.ts";
+import { Refusal } from "../reply.ts";
 
 /** Who signed an assignment, and for which operator. */
 export type Gateway = { operator: number; address: Address };
-type Settings = { models: ReadonlyMap<string, string>; lockWaitMs: number };
 
-/** Checks of an assignment, all of which come before the first token and the first signature. */
+/** Seconds by which a gateway's clock may be ahead of this one. */
+const CLOCK_SKEW = 60;
+
+/** Checks of an assignment. All of them come before the first token and the first signature; each throws a Refusal. */
 export class AssignmentChecks {
   readonly #identity: Identity;
   readonly #reader: ChainReader;
-  readonly #settings: Settings;
+  readonly #settings: Pick<Config, "models" | "lockWaitMs">;
 
-  constructor(identity: Identity, reader: ChainReader, settings: Settings) {
+  constructor(identity: Identity, reader: ChainReader, settings: Pick<Config, "models" | "lockWaitMs">) {
     this.#identity = identity;
     this.#reader = reader;
     this.#settings = settings;
   }
 
-  /** The gateway that signed an assignment for this worker. Costs no chain call once its key is known; it may have left office since. */
+  /** The gateway that signed an assignment for this worker, which may have left office. A known key costs no chain call. */
   async gatewayOf(assignment: Assignment, signature: Hex): Promise<Gateway> {
     if (!this.#identity.is(assignment.worker)) {
       throw new Refusal(
@@ -33,20 +37,14 @@ export class AssignmentChecks {
       );
     }
     const address = this.#identity.recoverAssignment(assignment, signature);
-    const operator = address === null ? 0 : await onChain(() => this.#reader.operatorOf(address));
+    const operator = address === null ? 0 : await this.operatorOf(address);
     if (address === null || operator === 0) {
       throw new Refusal(RefusalCode.NotAssigned, "the assignment is not signed by a gateway of this escrow");
     }
     return { operator, address };
   }
 
-  /** Makes sure that the gateway's key signs for its operator now. */
-  async inOffice(gateway: Gateway): Promise<void> {
-    const { removedAt } = await onChain(() => this.#reader.signer(gateway.address));
-    if (removedAt !== 0) throw removed(gateway);
-  }
-
-  /** The operator of a key that once signed an assignment. */
+  /** The operator of a key that signed an assignment at some time. */
   operatorOf(key: Address): Promise<number> {
     return onChain(() => this.#reader.operatorOf(key));
   }
@@ -58,32 +56,53 @@ export class AssignmentChecks {
     return name;
   }
 
-  /** Finds the lock on chain and checks that the job is open, of this gateway's operator, of this model, paid in full and still to be taken. */
-  async locked(dispatch: Dispatch, gateway: Gateway): Promise<Sighting> {
-    const { assignment, model, request } = dispatch;
+  /** Finds the lock on chain. The job must be open, of this gateway's operator and this model, paid in full and still to be taken. */
+  async locked({ assignment, model, request }: Dispatch, gateway: Gateway): Promise<Sighting> {
     const [seen, number] = await onChain(() =>
       Promise.all([this.#sight(assignment.jobId, gateway), this.#reader.modelNumber(model)]),
     );
     const { job, signer, blockTime } = seen;
     // Without a signer in office nobody can settle the job for this worker.
-    if (signer.removedAt !== 0) throw removed(gateway);
+    requireInOffice(gateway, signer);
     const open =
       job.status === ChainStatus.Locked ||
       (job.status === ChainStatus.Acknowledged && job.attempt < assignment.attempt);
-    if (!open)
+    if (!open) {
       throw new Refusal(
         RefusalCode.NotLocked,
         `the chain shows no job open for this attempt (status ${job.status}, attempt ${job.attempt})`,
       );
+    }
     if (job.operator !== gateway.operator) {
       const whose = `operator ${job.operator}, not ${gateway.operator}`;
       throw new Refusal(RefusalCode.NotAssigned, `the job was locked by ${whose}`);
     }
     if (blockTime >= assignment.acknowledgeBy) throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
-    if (job.model !== number)
+    if (job.model !== number) {
       throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${model}`);
-    checkPaid(request, job);
+    }
+    // Beyond the lock nobody pays: it must cover the most that the answer can cost.
+    const price = quote(request.max_tokens, job);
+    if (price > job.credits) {
+      throw new Refusal(
+        RefusalCode.BadRequest,
+        `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`,
+      );
+    }
     return seen;
+  }
+
+  /** Makes sure that a gateway signs for its operator now, and signed this very request: an assignment alone is no secret. */
+  async outputAccess({ access, assignment: { jobId } }: OutputRequest, gateway: Gateway): Promise<void> {
+    const left = access.expiresAt - Date.now() / 1000;
+    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS + CLOCK_SKEW) {
+      throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
+    }
+    const signer = this.#identity.recoverAccess(jobId, access);
+    if (signer === null || !isAddressEqual(signer, gateway.address)) {
+      throw new Refusal(RefusalCode.NotAssigned, "`access` is not signed by the gateway that asks");
+    }
+    requireInOffice(gateway, await onChain(() => this.#reader.signer(gateway.address)));
   }
 
   /** A node behind a load balancer may be a block late: the lock gets a moment to appear. */
@@ -97,19 +116,8 @@ export class AssignmentChecks {
   }
 }
 
-function removed({ address, operator }: Gateway): Refusal {
-  return new Refusal(RefusalCode.NotAssigned, `${address} signs for operator ${operator} no more`);
-}
-
-/** The most the answer can cost must be in escrow: beyond the lock nobody pays. */
-function checkPaid(request: ChatRequest, job: Sighting["job"]): void {
-  const price = quote(request.max_tokens, job);
-  if (price > job.credits) {
-    throw new Refusal(
-      RefusalCode.BadRequest,
-      `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`,
-    );
-  }
+function requireInOffice({ address, operator }: Gateway, { removedAt }: Signer): void {
+  if (removedAt !== 0) throw new Refusal(RefusalCode.NotAssigned, `${address} signs for operator ${operator} no more`);
 }
 
 /** A chain that cannot be read is no statement about the job. */
@@ -117,8 +125,7 @@ async function onChain<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw new Refusal(RefusalCode.ChainUnavailable, "this worker cannot read the chain at the moment", {
-      cause: error,
-    });
+    const message = "this worker cannot read the chain at the moment";
+    throw new Refusal(RefusalCode.ChainUnavailable, message, { cause: error });
   }
 }

@@ -1,0 +1,254 @@
+/** The chain as a worker sees it: its node, jobs and time, and what registry and catalog say. */
+import { readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
+import {
+  type Account,
+  type Address,
+  BaseError,
+  type ContractFunctionReturnType,
+  createPublicClient,
+  createWalletClient,
+  decodeFunctionResult,
+  defineChain,
+  encodeFunctionData,
+  type Hex,
+  type Chain as Network,
+  type PublicClient,
+  type Transport,
+} from "viem";
+import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { decodeRevert } from "../protocol/events.ts";
+import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
+import { decodePayee } from "../protocol/words.ts";
+import { JsonRpc, twice } from "../shared/json-rpc.ts";
+import { nodeTransport } from "../shared/node-url.ts";
+import type { Logger } from "./console.ts";
+
+/** What a read of the contracts takes. */
+export type ChainView = { client: PublicClient; deployment: Deployment };
+export type Chain = { client: PublicClient<Transport, Network>; deployment: Deployment; rpcUrl: string };
+
+/** A job as the escrow stores it. */
+export type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
+export type Windows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "windows">;
+/** What was seen, with the time of the newest block then (Unix seconds) and the moment of looking (`performance.now()`). */
+export type Sighting = { job: ChainJob; blockTime: number; at: number };
+/** A key's operator, 0 for none, and when the key left it (Unix seconds), 0 while it is in office. */
+export type Signer = { operator: number; removedAt: number };
+
+/** Waits for the node and makes sure that it is the chain of the deployment file. `log` is null for commands. */
+export async function connectChain(
+  { rpcUrl, deploymentFile }: { rpcUrl: string; deploymentFile: string },
+  log: Logger | null,
+): Promise<Chain> {
+  const deployment = parseDeployment(await readFile(deploymentFile, "utf8"), deploymentFile);
+  const chain = defineChain({
+    id: deployment.chainId,
+    name: `chain ${deployment.chainId}`,
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+  // Calls of the same moment share one HTTP request.
+  const transport = nodeTransport(rpcUrl, { batch: { wait: 0, batchSize: 100 }, retryCount: 2, timeout: 10_000 });
+  const client = createPublicClient({ chain, transport, cacheTime: 0 });
+  await waitForNode(client, rpcUrl, log);
+
+  const chainId = await client.getChainId();
+  if (chainId !== deployment.chainId) {
+    throw new Error(
+      `the node at RPC_URL is chain ${chainId}, but ${deploymentFile} is for chain ${deployment.chainId}`,
+    );
+  }
+  const start: { hash: Hex | null } = await client.getBlock({ blockNumber: BigInt(deployment.startBlock) });
+  if (start.hash !== deployment.startBlockHash) {
+    throw new Error(
+      `the node's block ${deployment.startBlock} is not the one in ${deploymentFile}: it is another chain, or it was reset`,
+    );
+  }
+  return { client, deployment, rpcUrl };
+}
+
+/** A worker may start together with its node; somebody who typed a command is told soon. */
+async function waitForNode(client: PublicClient, rpcUrl: string, log: Logger | null): Promise<void> {
+  const until = Date.now() + (log === null ? 3_000 : 30_000);
+  for (;;) {
+    try {
+      await client.getBlockNumber();
+      return;
+    } catch (error) {
+      if (Date.now() > until) throw new Error(`no node answers at RPC_URL (${new URL(rpcUrl).host})`, { cause: error });
+      log?.warn({ err: error }, "the node does not answer yet");
+      await setTimeout(1_000);
+    }
+  }
+}
+
+/** Sends transactions of an account. */
+export function walletOf({ client, rpcUrl }: Chain, account: Account) {
+  return createWalletClient({ account, chain: client.chain, transport: nodeTransport(rpcUrl) });
+}
+
+/** The contract's error that a node's answer carries, wherever in its chain of causes; null if it carries none. */
+export function revertOf(error: unknown): ReturnType<typeof decodeRevert> | null {
+  if (!(error instanceof BaseError)) return null;
+  const found = error.walk((cause) => typeof (cause as { data?: unknown }).data === "string");
+  const data = (found as { data?: string } | null)?.data ?? "";
+  return /^0x[0-9a-f]{8,}$/i.test(data) ? decodeRevert(data as Hex) : null;
+}
+
+/** Catalog id → number, of all listed models. */
+export async function readCatalog({ client, deployment }: ChainView): Promise<ReadonlyMap<string, number>> {
+  const catalog = { address: deployment.contracts.ModelCatalog, abi: modelCatalogAbi } as const;
+  const count = await client.readContract({ ...catalog, functionName: "modelCount" });
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const views = await Promise.all(
+    numbers.map((number) => client.readContract({ ...catalog, functionName: "modelAt", args: [number] })),
+  );
+  return new Map(views.map((view) => [view.listing.id, view.number]));
+}
+
+/** Id of a worker that may take jobs of a model; `model` 0: of any registered worker. Null if there is none. */
+export async function payeeId(
+  { client, deployment }: ChainView,
+  signer: Address,
+  model: number,
+): Promise<number | null> {
+  const registry = { address: deployment.contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
+  const payee = await client.readContract({ ...registry, functionName: "payeeOf", args: [signer, model] });
+  return decodePayee(payee)?.id ?? null;
+}
+
+/**
+ * Chain time between blocks, for one job: the later of this machine's clock and the last block's time carried on.
+ * The two clocks can differ, and a quiet chain makes no blocks. It is never before the lock.
+ */
+export class ChainClock {
+  readonly #blockTime: number;
+  readonly #at: number;
+
+  constructor({ blockTime, job, at }: Sighting) {
+    this.#blockTime = Math.max(blockTime, job.lockedAt);
+    this.#at = at;
+  }
+
+  /** Unix seconds, with fractions. */
+  now(): number {
+    return Math.max(Date.now() / 1000, this.#blockTime + (performance.now() - this.#at) / 1000);
+  }
+}
+
+/** A node that takes longer is no help to a job that waits for its first token. */
+const READ_MS = 5_000;
+/** A block seen within this time is new enough to date an answer. */
+const FRESH_MS = 2_000;
+/** Unknown keys can be made up by anyone: so many of them are looked up a second. */
+const UNKNOWN_KEYS_PER_SECOND = 20;
+
+type Block = { number: Hex; timestamp: Hex };
+
+/** Reads of the contracts. What never changes (windows, a key's operator, a model's number) is asked for once. */
+export class ChainReader {
+  readonly #chain: Chain;
+  readonly #rpc: JsonRpc;
+  readonly #escrow: { address: Address; abi: typeof inferenceEscrowAbi };
+  readonly #operators = new Map<string, number>();
+  #models: ReadonlyMap<string, number> = new Map();
+  #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
+  #unknownKeys = { second: 0, asked: 0 };
+  #windows: Windows | undefined;
+
+  constructor(chain: Chain) {
+    this.#chain = chain;
+    this.#rpc = new JsonRpc(chain.rpcUrl);
+    this.#escrow = { address: chain.deployment.contracts.InferenceEscrow, abi: inferenceEscrowAbi };
+  }
+
+  /** Time of the newest block, Unix seconds: at most two seconds old, older only where the node does not answer. */
+  async newestBlockTime(): Promise<number> {
+    if (performance.now() - this.#newest.at > FRESH_MS) {
+      const read = this.#rpc.request<Block>("eth_getBlockByNumber", ["latest", false], FRESH_MS);
+      // The block seen before does as well: it is only older.
+      await read.then((block) => this.#see(BigInt(block.number), Number(block.timestamp))).catch(() => {});
+    }
+    return this.#newest.timestamp;
+  }
+
+  /** A job, the standing of the key that offers it, and the chain's time, in one round trip. */
+  async sight(jobId: Hex, key: Address): Promise<Sighting & { signer: Signer }> {
+    const { abi, address: to } = this.#escrow;
+    const call = (data: Hex) => ({ method: "eth_call", params: [{ to, data }, "latest"] });
+    const calls = [
+      call(encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] })),
+      call(encodeFunctionData({ abi, functionName: "signerOf", args: [key] })),
+      { method: "eth_getBlockByNumber", params: ["latest", false] },
+    ];
+    const [jobData, signerData, block] = await twice(() => this.#rpc.batch<[Hex, Hex, Block]>(calls, READ_MS));
+    const job = decodeFunctionResult({ abi, functionName: "jobOf", data: jobData });
+    const [operator, removedAt] = decodeFunctionResult({ abi, functionName: "signerOf", data: signerData });
+    const blockTime = this.#see(BigInt(block.number), Number(block.timestamp));
+    return { job, signer: { operator, removedAt }, blockTime, at: performance.now() };
+  }
+
+  /** Several jobs and the chain's time, in few round trips. */
+  async sightAll(jobIds: readonly Hex[]): Promise<Sighting[]> {
+    const { client } = this.#chain;
+    const [{ number, timestamp }, jobs] = await Promise.all([
+      client.getBlock({ blockTag: "latest" }),
+      Promise.all(
+        jobIds.map((jobId) => client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] })),
+      ),
+    ]);
+    const blockTime = this.#see(number, Number(timestamp));
+    const at = performance.now();
+    return jobs.map((job) => ({ job, blockTime, at }));
+  }
+
+  /**
+   * Operator that a key signs or has signed for, 0 for none: a key serves one operator for ever. {@link signer} tells whether it is
+   * in office now. Throws when too many unknown keys were asked for in this second.
+   */
+  async operatorOf(key: Address): Promise<number> {
+    const known = this.#operators.get(key.toLowerCase());
+    if (known !== undefined) return known;
+    this.#countUnknown();
+    return (await this.signer(key)).operator;
+  }
+
+  /** A key's standing now. */
+  async signer(key: Address): Promise<Signer> {
+    const call = { ...this.#escrow, functionName: "signerOf", args: [key] } as const;
+    const [operator, removedAt] = await this.#chain.client.readContract(call);
+    if (operator !== 0) this.#operators.set(key.toLowerCase(), operator);
+    return { operator, removedAt };
+  }
+
+  /** Catalog number of a model id, null if the catalog does not list it. */
+  async modelNumber(id: string): Promise<number | null> {
+    return this.#models.get(id) ?? (await this.models()).get(id) ?? null;
+  }
+
+  /** Catalog id → number, of all listed models now. */
+  async models(): Promise<ReadonlyMap<string, number>> {
+    this.#models = await readCatalog(this.#chain);
+    return this.#models;
+  }
+
+  /** The deployment's time windows. */
+  async windows(): Promise<Windows> {
+    this.#windows ??= await this.#chain.client.readContract({ ...this.#escrow, functionName: "windows" });
+    return this.#windows;
+  }
+
+  #countUnknown(): void {
+    const second = Math.floor(performance.now() / 1000);
+    if (second !== this.#unknownKeys.second) this.#unknownKeys = { second, asked: 0 };
+    this.#unknownKeys.asked += 1;
+    if (this.#unknownKeys.asked > UNKNOWN_KEYS_PER_SECOND) throw new Error("too many unknown keys offer jobs");
+  }
+
+  /** Notes a block, unless a newer one was seen: a node can be behind another. Returns its time. */
+  #see(number: bigint, timestamp: number): number {
+    if (number >= this.#newest.number) this.#newest = { number, timestamp, at: performance.now() };
+    return timestamp;
+  }
+}
