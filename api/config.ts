@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { isNodeUrl, NODE_URL_HELP } from "../protocol/node-url.ts";
-import type { EndpointPolicy } from "./outbound/address.ts";
-import { parseNetworks } from "./outbound/networks.ts";
+import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
+import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
 const DEV_CHAIN_ID = 31_337;
 

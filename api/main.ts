@@ -2,10 +2,10 @@
 import type { Server } from "node:http";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
-import { Gateway } from "./gateway.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
 import { answerMalformed } from "./http/malformed.ts";
 import { createHttpServer } from "./http/server.ts";
-import { createLogger } from "./log.ts";
+import { createLogger } from "./observe/log.ts";
 import { migrate, openDatabase } from "./store/database.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
@@ -26,8 +26,7 @@ const logger = createLogger(config.LOG_LEVEL, config);
 async function main(): Promise<void> {
   await migrate(config.DATABASE_URL, logger);
   const pool = openDatabase(config.DATABASE_URL, logger);
-  const gateway = new Gateway(config, pool, logger, fatal);
-  await gateway.start();
+  const gateway = await startGateway(config, pool, logger, fatal);
   const server = await listen(gateway);
   logger.info({ url: config.BASE_URL }, "the gateway is ready");
 
@@ -35,7 +34,7 @@ async function main(): Promise<void> {
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
-    gateway.announceStop();
+    gateway.phase.accepting = false;
     const delay = config.STOP_DELAY_SECONDS;
     logger.info({ signal, delay }, "stopping: running answers are finished first");
     await new Promise((resolve) => setTimeout(resolve, delay * 1000));

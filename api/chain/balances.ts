@@ -1,105 +1,108 @@
-import type { Address, Hex } from "viem";
-import { type AccountAtBlock, AccountReader, type SpendingTerms, termsOf } from "./account-reader.ts";
-import { ExpectedReturns } from "./expected-returns.ts";
-import type { Head } from "./head.ts";
-import type { Operation } from "./operations.ts";
-import { accountIn, endOfBlock, type MinedBatch } from "./outcome.ts";
-import type { Rpc } from "./rpc.ts";
-
-export type { SpendingTerms } from "./account-reader.ts";
+/**
+ * What a wallet can spend: its account on chain at one block, plus what its settlements on their way give back. A return counts only
+ * if its job holds the credits at that very block and the settlement can still be mined, so a balance is never more than the truth.
+ */
+import type pg from "pg";
+import {
+  type Address,
+  type ContractFunctionReturnType,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+} from "viem";
+import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import type { Completion } from "../../protocol/messages.ts";
+import { charge } from "../../protocol/pricing.ts";
+import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
+import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
+import { type Head, type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
 
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
 
-/** A balance as the chain has it at `position`. */
+/** Who may lock a wallet's credits and how many, and what was locked on the UTC day `spentDay` (days since 1970). */
+export type SpendingTerms = {
+  /** The one operator that may; 0: none. */
+  operator: number;
+  /** Each lock needs a signature of the wallet's authorization key. */
+  authorized: boolean;
+  frozen: boolean;
+  dailyLimit: number | null;
+  spentToday: number;
+  spentDay: number;
+};
+
+/** The terms in an account as the chain stores it. */
+export function termsOf(account: AccountWord): SpendingTerms {
+  const { operator, flags, dailyLimit, spentToday, spentDay } = account;
+  return {
+    operator,
+    authorized: (flags & ACCOUNT_AUTHORIZED) !== 0,
+    frozen: (flags & ACCOUNT_FROZEN) !== 0,
+    dailyLimit: (flags & ACCOUNT_LIMITED) !== 0 ? dailyLimit : null,
+    spentToday,
+    spentDay,
+  };
+}
+
+/** Credits that a settlement gives back if it is mined before `until` (chain time, Unix seconds). */
+type Return = { credits: number; until: number };
+type Returns = Map<Hex, Return>;
+
+/** A wallet's account at `position` of the chain, and the returns of jobs that hold credits in it. */
 type Entry = Balance & {
   position: number;
+  returns: Returns;
   terms: SpendingTerms | null;
-  /** So many transactions of our signer are in this balance, although not all of them may be seen mined yet. */
-  sent: number;
   /** When it was last seen, and when the chain was asked for it; never asked for what events told. `performance.now()`. */
   seenAt: number;
   askedAt: number;
 };
 
+/** An answered job of ours whose settlement is not seen mined. */
+type SettlingRow = { jobId: Hex; attempt: number; countedTokens: number; completion: Completion };
+type ChainJob = ContractFunctionReturnType<typeof abi, "view", "jobOf">;
+/** What a read of the chain tells, all of it at one block. */
+type AtBlock = { block: number; account: AccountWord; returns: Returns };
+
+type Parts = {
+  rpc: Rpc;
+  pool: pg.Pool;
+  escrow: Address;
+  head: Pick<Head, "time">;
+  /** Seconds after its lock from which on a job cannot be settled. */
+  settleWithin: number;
+};
+
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
+/** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
+const MAX_SETTLING = 50;
+const READ_TIMEOUT_MS = 3_000;
+/** Pauses before a refused read is tried again: one node of an address can be a block behind the one that was asked first. */
+const RETRY_MS = [100, 300, 900];
 
-/**
- * Balances as the chain shows them, kept current by the events of our own transactions, plus what settlements that the chain does not
- * have yet will return: a client reads its own writes.
- */
+/** Balances of wallets, remembered for a second and kept current by the events of our own transactions. */
 export class Balances {
-  readonly #reader: AccountReader;
-  readonly #head: Pick<Head, "time">;
+  readonly #parts: Parts;
   readonly #entries = new Map<string, Entry>();
-  readonly #returns = new ExpectedReturns();
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
-  /** `signer` sends this process's settlements, and no other process does. */
-  constructor(rpc: Rpc, { escrow, signer, head }: { escrow: Address; signer: Address; head: Pick<Head, "time"> }) {
-    this.#reader = new AccountReader(rpc, escrow, signer);
-    this.#head = head;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
-  /** Takes note of the nonce of the transaction in which operations have left; null: that came to nothing, they wait for another. */
-  sent(nonce: number | null, operations: readonly Operation[]): void {
-    for (const { kind, jobId } of operations) if (kind === "complete") this.#returns.sent(jobId, nonce);
-  }
-
-  /** Takes the balances out of a mined batch. */
-  observe(batch: MinedBatch): void {
-    for (const [jobId, events] of batch.eventsByJob) {
-      if (events.some((event) => event.name !== "JobLocked" && accountIn(event) !== null)) this.#returns.drop(jobId);
-    }
-    for (const event of [...batch.eventsByJob.values()].flat()) {
-      const account = accountIn(event);
-      if (account === null) continue;
-      const wallet = (event.args.wallet as string).toLowerCase();
-      const known = this.#entries.get(wallet);
-      if (known && known.position > event.position) continue;
-      // A signer's transactions are mined in their order: this batch's balances have what those before it returned, even where
-      // their receipts are seen later.
-      const sent = batch.nonce + 1;
-      // Some events tell balances only: the terms stay as the chain last told them.
-      const terms = "flags" in account ? termsOf(account) : (known?.terms ?? null);
-      const { free, escrowed } = account;
-      const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
-      this.#set(wallet, { free, escrowed, position: event.position, terms, sent, ...seen });
-    }
-  }
-
-  /** A settlement that will give `credits` back is about to be sent; it can be mined before `until` (chain time, Unix seconds). */
-  expectReturn(wallet: string, jobId: Hex, credits: number, until: number): void {
-    this.#returns.add(wallet.toLowerCase(), jobId, credits, until);
-  }
-
-  /** The settlement came to nothing, or is mined. */
-  dropReturn(jobId: Hex): void {
-    this.#returns.drop(jobId);
-  }
-
-  /** Balance now: from the chain unless it was seen within the last second. */
+  /** Balance now: from the chain unless it was seen within the last second. Rejects with RpcUnreachable. */
   async current(wallet: string): Promise<Balance> {
     const key = wallet.toLowerCase();
     const entry = this.#entries.get(key);
-    if (entry && performance.now() - entry.seenAt < FRESH_MS) return this.#withReturns(key, entry);
+    if (entry && performance.now() - entry.seenAt < FRESH_MS) return this.#balance(entry);
     // A read that began a moment ago tells no older state than an entry of that age would.
     return await (this.#reading.get(key)?.done ?? this.#read(key));
-  }
-
-  /** The last balance seen, without asking the chain; null if none was. */
-  known(wallet: string): Balance | null {
-    const key = wallet.toLowerCase();
-    const entry = this.#entries.get(key);
-    return entry ? this.#withReturns(key, entry) : null;
-  }
-
-  /** Who may lock the wallet's credits, as the chain last told it; null if it did not. */
-  terms(wallet: string): SpendingTerms | null {
-    return this.#entries.get(wallet.toLowerCase())?.terms ?? null;
   }
 
   /**
@@ -110,44 +113,167 @@ export class Balances {
     const key = wallet.toLowerCase();
     for (;;) {
       const entry = this.#entries.get(key);
-      if (entry && entry.askedAt >= since) return this.#withReturns(key, entry);
+      if (entry && entry.askedAt >= since) return this.#balance(entry);
       const reading = this.#reading.get(key);
       const balance = await (reading?.done ?? this.#read(key));
       if (reading === undefined || reading.startedAt >= since) return balance;
     }
   }
 
+  /** The last balance seen, without asking the chain; null if none was. */
+  known(wallet: string): Balance | null {
+    const entry = this.#entries.get(wallet.toLowerCase());
+    return entry ? this.#balance(entry) : null;
+  }
+
+  /** Who may lock the wallet's credits, as the chain last told it; null if it did not. */
+  terms(wallet: string): SpendingTerms | null {
+    return this.#entries.get(wallet.toLowerCase())?.terms ?? null;
+  }
+
   /** The key that signs each of the wallet's jobs; zero for none. Rejects with RpcUnreachable. */
-  authorizationKey(wallet: Address): Promise<Address> {
-    return this.#reader.authorizationKey(wallet);
+  async authorizationKey(wallet: Address): Promise<Address> {
+    try {
+      const question = encodeFunctionData({ abi, functionName: "authorizationKeyOf", args: [wallet] });
+      const [data] = await twice(() => this.#call([question], "latest"));
+      return decodeFunctionResult({ abi, functionName: "authorizationKeyOf", data: data as Hex });
+    } catch (error) {
+      throw error instanceof RpcError ? new RpcUnreachable("authorization key", error) : error;
+    }
+  }
+
+  /**
+   * The first settlement of a job of ours is about to be sent, so the job holds its credits in every account seen so far. An account that
+   * is seen later may have them back: it counts what is read with it.
+   */
+  expectReturn(wallet: string, jobId: Hex, credits: number, until: number): void {
+    this.#entries.get(wallet.toLowerCase())?.returns.set(jobId, { credits, until });
+  }
+
+  /** Takes the accounts out of a mined batch. */
+  observe(batch: MinedBatch): void {
+    for (const event of [...batch.eventsByJob.values()].flat()) {
+      const account = accountIn(event);
+      if (account === null) continue;
+      const { free, escrowed } = account;
+      const { position } = event;
+      const wallet = (event.args.wallet as string).toLowerCase();
+      const known = this.#entries.get(wallet);
+      if (known && known.position > position) continue;
+      // Some events tell balances only: the terms stay as the chain last told them.
+      const terms = "flags" in account ? termsOf(account) : (known?.terms ?? null);
+      const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
+      this.#set(wallet, { free, escrowed, position, returns: new Map(), terms, ...seen });
+    }
+  }
+
+  /** A reorganisation took blocks back: what was seen in them is not true any more. */
+  forget(): void {
+    this.#entries.clear();
   }
 
   #read(wallet: string): Promise<Balance> {
     const startedAt = performance.now();
-    const done = this.#reader
-      .read(wallet as Address, () => this.#returns.hasSent(wallet))
-      .then((account) => this.#take(wallet, account, startedAt))
+    const done = this.#untilAgreed(wallet as Address)
+      .then((read) => this.#take(wallet, read, startedAt))
       .finally(() => this.#reading.delete(wallet));
     this.#reading.set(wallet, { startedAt, done });
     return done;
   }
 
-  #take(wallet: string, { block, free, escrowed, terms, sent }: AccountAtBlock, askedAt: number): Balance {
+  /** Rejects with RpcUnreachable, also where the nodes of an address do not come to agree on the newest block. */
+  async #untilAgreed(wallet: Address): Promise<AtBlock> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await twice(() => this.#atNewestBlock(wallet));
+      } catch (error) {
+        const pause = RETRY_MS[attempt];
+        if (!(error instanceof RpcError)) throw error;
+        if (pause === undefined) throw new RpcUnreachable("account", error);
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+  }
+
+  /** The account, and the jobs that wait for their settlement, at one block: one request of the node after its number. */
+  async #atNewestBlock(wallet: Address): Promise<AtBlock> {
+    const [block, rows] = await Promise.all([
+      this.#parts.rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS),
+      this.#settling(wallet),
+    ]);
+    const questions = [
+      encodeFunctionData({ abi, functionName: "accountOf", args: [wallet] }),
+      ...rows.map(({ jobId }) => encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] })),
+    ];
+    const [first, ...rest] = await this.#call(questions, block);
+    const account = decodeFunctionResult({ abi, functionName: "accountOf", data: first as Hex });
+    const returns: Returns = new Map();
+    for (const [index, data] of rest.entries()) {
+      const row = rows[index] as SettlingRow;
+      const job = decodeFunctionResult({ abi, functionName: "jobOf", data });
+      const expected = job.account === account.id ? this.#returnOf(row, job) : null;
+      if (expected !== null) returns.set(row.jobId, expected);
+    }
+    return { block: Number(block), account, returns };
+  }
+
+  /** What the settlement of a job gives back; null if the job holds no credits, or the contract would refuse the settlement. */
+  #returnOf({ attempt, countedTokens, completion }: SettlingRow, job: ChainJob): Return | null {
+    // A proven job is charged what its worker proved.
+    if (job.status !== ChainStatus.Locked && job.status !== ChainStatus.Acknowledged) return null;
+    // The worker of a later attempt has the job, or a reorganisation moved the lock behind the answer.
+    if (job.attempt > attempt || completion.completedAt < job.lockedAt) return null;
+    const billed = Math.min(countedTokens, completion.completionTokens);
+    const credits = job.credits - charge(billed, job, job.credits);
+    return { credits, until: job.lockedAt + this.#parts.settleWithin };
+  }
+
+  /** The newest of the wallet's answered jobs, of every gateway on this database. A job that is given back in full is not among them. */
+  async #settling(wallet: Address): Promise<SettlingRow[]> {
+    const { rows } = await this.#parts.pool.query({
+      name: "balance-settling",
+      text: `SELECT job_id, attempt, completion->'completion' AS completion,
+                    coalesce(counted_tokens, (completion->'completion'->>'completionTokens')::integer) AS "countedTokens"
+             FROM job WHERE wallet = $1 AND state = 'settling' AND failure IS NULL AND completion IS NOT NULL
+             ORDER BY job_id DESC LIMIT ${MAX_SETTLING}`,
+      values: [wallet],
+    });
+    return rows.map(({ job_id, ...row }) => ({ ...row, jobId: fromApiJobId(job_id) }));
+  }
+
+  /** Asks the escrow several things at one block. */
+  async #call(questions: readonly Hex[], block: Hex | "latest"): Promise<Hex[]> {
+    const { rpc, escrow } = this.#parts;
+    const calls = questions.map((data) => ({ method: "eth_call", params: [{ to: escrow, data }, block] }));
+    const [only, ...others] = calls;
+    // Not every node takes batches.
+    if (only !== undefined && others.length === 0) {
+      return [await rpc.request<Hex>(only.method, only.params, READ_TIMEOUT_MS)];
+    }
+    return rpc.batch<Hex[]>(calls, READ_TIMEOUT_MS);
+  }
+
+  #take(wallet: string, { block, account, returns }: AtBlock, askedAt: number): Balance {
+    const { free, escrowed } = account;
     const position = endOfBlock(block);
+    const terms = termsOf(account);
     const known = this.#entries.get(wallet);
     if (known && known.position > position) {
       // A node behind the one that told of our own transactions: its balance is older than ours.
       known.terms ??= terms;
-      return this.#withReturns(wallet, known);
+      return this.#balance(known);
     }
-    const entry = { free, escrowed, position, terms, sent, seenAt: performance.now(), askedAt };
+    const entry = { free, escrowed, position, returns, terms, seenAt: performance.now(), askedAt };
     this.#set(wallet, entry);
-    return this.#withReturns(wallet, entry);
+    return this.#balance(entry);
   }
 
-  #withReturns(wallet: string, entry: Entry): Balance {
-    const returning = this.#returns.sum(wallet, entry.sent, this.#head.time);
-    return { free: entry.free + returning, escrowed: entry.escrowed - returning };
+  #balance({ free, escrowed, returns }: Entry): Balance {
+    const { time } = this.#parts.head;
+    let returning = 0;
+    // Anyone may refund a job that cannot be settled any more: its credits may be back already.
+    for (const { credits, until } of returns.values()) if (time < until) returning += credits;
+    return { free: free + returning, escrowed: escrowed - returning };
   }
 
   #set(wallet: string, entry: Entry): void {

@@ -3,8 +3,7 @@ import type { Address } from "viem";
 import type { Contracts } from "../../protocol/deployment.ts";
 import { modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { type Tier, tierName } from "../../protocol/tiers.ts";
-import type { Head } from "./head.ts";
-import type { Rpc } from "./rpc.ts";
+import type { Head, Rpc } from "./rpc.ts";
 
 /** A model that can be asked for now. */
 export type Model = {

@@ -1,7 +1,11 @@
-import { type Address, encodeFunctionData, type Hex, zeroHash } from "viem";
+/** What the gateway asks of the escrow, one call a step of a job, and what a mined batch says became of each. */
+import { type Address, encodeFunctionData, type Hex, hexToNumber, zeroHash } from "viem";
+import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
 import { type Assignment, type Authorization, type Completion, compactSignature } from "../../protocol/messages.ts";
+import { type AccountWord, decodeAccountWord } from "../../protocol/words.ts";
+import type { RawReceipt } from "./rpc.ts";
 
 export type OperationKind = "lock" | "lockAuthorized" | "acknowledge" | "complete" | "fail" | "refund" | "openDispute";
 
@@ -15,8 +19,8 @@ export type Operation = {
 };
 
 /**
- * Static gas ceilings of one item, measured with cold slots and a plain token and rounded up. Never an estimate: an
- * estimate of a batch in which items are caught can starve them.
+ * Static gas ceilings of one item, measured with cold slots and a plain token, rounded up. Never an estimate: the items of a batch are
+ * caught one by one, and an estimate can starve them.
  */
 export const GAS_CEILING: Record<OperationKind, bigint> = {
   lock: 120_000n,
@@ -69,14 +73,12 @@ export function acknowledgeOperation(assignment: Assignment, byWorker: Hex, mine
   return { kind: "acknowledge", jobId, data, deadline: acknowledgeBy * 1000 };
 }
 
-/** Settle an answered job. `deadline` is lockedAt + 150 s in ms. */
+/** Settle an answered job. `deadline`: from when on the contract refuses it, in ms. */
 export function completeOperation(
-  completion: Completion,
-  signature: Hex,
-  countedTokens: number,
-  wallet: Address,
+  settlement: { completion: Completion; signature: Hex; countedTokens: number; wallet: Address },
   deadline: number,
 ): Operation {
+  const { completion, signature, countedTokens, wallet } = settlement;
   const data = encode("complete", [completion, countedTokens, compactSignature(signature), wallet]);
   return { kind: "complete", jobId: completion.jobId, data, deadline };
 }
@@ -117,4 +119,71 @@ export function batchCalldata(operations: readonly Operation[]): Hex {
 /** Gas limit of one batch. */
 export function batchGas(operations: readonly Operation[]): bigint {
   return operations.reduce((sum, operation) => sum + GAS_CEILING[operation.kind], BATCH_RESERVE);
+}
+
+/** What became of one operation. It is known or not: there is no "probably failed". */
+export type Outcome =
+  | { status: "mined"; hash: Hex; blockNumber: number; blockTime: number; events: PlacedEvent[] }
+  | { status: "reverted"; hash: Hex; blockNumber: number; revert: DecodedRevert };
+
+/** An event with its place on chain, comparable across blocks. */
+export type PlacedEvent = DecodedEvent & { position: number };
+
+/** Position of a log on chain as one number: block × 10^6 + log index. */
+export function logPosition(blockNumber: number, logIndex: number): number {
+  return blockNumber * 1_000_000 + logIndex;
+}
+
+/** Position of a block's end: every log of it is before. */
+export function endOfBlock(blockNumber: number): number {
+  return logPosition(blockNumber + 1, 0) - 1;
+}
+
+/** A mined batch: its place, every event by job, every failed item by index. */
+export type MinedBatch = {
+  hash: Hex;
+  blockNumber: number;
+  blockHash: Hex;
+  blockTime: number | null;
+  success: boolean;
+  eventsByJob: Map<Hex, PlacedEvent[]>;
+  failures: Map<number, DecodedRevert>;
+};
+
+/** Reads a receipt of `execute`. `blockTime` is null where the node's logs carry no time. */
+export function readReceipt(receipt: RawReceipt): MinedBatch {
+  const blockNumber = hexToNumber(receipt.blockNumber);
+  const eventsByJob = new Map<Hex, PlacedEvent[]>();
+  const failures = new Map<number, DecodedRevert>();
+  let blockTime: number | null = null;
+  for (const log of receipt.logs) {
+    if (log.blockTimestamp) blockTime = hexToNumber(log.blockTimestamp);
+    const event = decodeProtocolEvent(log as { topics: Hex[]; data: Hex });
+    if (event === null) continue;
+    if (event.name === "BatchItemFailed") {
+      failures.set(Number(event.args.index), decodeRevert(event.args.reason as Hex));
+      continue;
+    }
+    const jobId = event.args.jobId as Hex | undefined;
+    if (jobId === undefined) continue;
+    const placed = { ...event, position: logPosition(blockNumber, hexToNumber(log.logIndex ?? "0x0")) };
+    const events = eventsByJob.get(jobId);
+    if (events) events.push(placed);
+    else eventsByJob.set(jobId, [placed]);
+  }
+  const success = receipt.status === "0x1";
+  const { transactionHash: hash, blockHash } = receipt;
+  return { hash, blockNumber, blockHash, blockTime, success, eventsByJob, failures };
+}
+
+/** The event of that name in a mined outcome. */
+export function eventOf(outcome: Outcome, name: string): PlacedEvent | undefined {
+  return outcome.status === "mined" ? outcome.events.find((event) => event.name === name) : undefined;
+}
+
+/** The account of a job's wallet after an event: the whole of it where the event has its word, else the two balances; null without any. */
+export function accountIn({ name, args }: DecodedEvent): AccountWord | Pick<AccountWord, "free" | "escrowed"> | null {
+  if (name === "JobLocked" || name === "JobSettled") return decodeAccountWord(args.account as bigint);
+  const { free, escrowed } = args;
+  return typeof free === "number" && typeof escrowed === "number" ? { free, escrowed } : null;
 }

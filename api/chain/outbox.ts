@@ -1,15 +1,19 @@
+/** The pipeline's tables: signed bytes are on disk before they are on the wire, so after a crash the very same transactions go out again. */
 import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { insertJobs, type NewJob, newJobsJson } from "../store/new-jobs.ts";
+import { insertJobs, type NewJob, newJobsJson } from "../store/jobs.ts";
 import type { Operation } from "./operations.ts";
 
 /** One signed form of a transaction. */
 export type Variant = { hash: Hex; raw: Hex; maxFee: bigint; priorityFee: bigint };
 
-/** A transaction of ours that may or may not be mined. */
+/** A transaction of ours, with its variants, oldest first. */
 export type OutboxRow = { nonce: number; gas: bigint; items: Operation[]; variants: Variant[] };
 
-/** Signed bytes on disk before they are on the wire: after a crash the very same transactions go out again. */
+/** In place of the mined hash where another transaction used the nonce. */
+export const VOID: Hex = "0x";
+
+/** The transactions of one signer. */
 export class Outbox {
   readonly #pool: pg.Pool;
   readonly #signer: string;
@@ -23,44 +27,27 @@ export class Outbox {
    * Records a new transaction with its first variant, and the jobs whose locks are in it: all of it or nothing. Fails if the nonce
    * is taken: another process sends as this signer.
    */
-  async insert(row: Omit<OutboxRow, "variants">, variant: Variant, jobs: readonly NewJob[]): Promise<void> {
+  async insert({ nonce, gas, items, variants }: OutboxRow, jobs: readonly NewJob[]): Promise<void> {
+    const { hash, raw, maxFee, priorityFee } = variants[0] as Variant;
+    const transaction = [this.#signer, nonce, JSON.stringify(items), gas];
+    const variant = [hash, raw, maxFee.toString(), priorityFee.toString()];
     await this.#pool.query({
       name: "outbox-insert",
       text: `WITH tx AS (INSERT INTO chain_transaction (signer, nonce, items, gas) VALUES ($1, $2, $3, $4) RETURNING signer, nonce),
              jobs AS (${insertJobs("$9")})
              INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee)
              SELECT $5, signer, nonce, $6, $7, $8 FROM tx`,
-      values: [
-        this.#signer,
-        row.nonce,
-        JSON.stringify(row.items),
-        row.gas,
-        variant.hash,
-        variant.raw,
-        variant.maxFee.toString(),
-        variant.priorityFee.toString(),
-        newJobsJson(jobs),
-      ],
+      values: [...transaction, ...variant, newJobsJson(jobs)],
     });
   }
 
   /** Records a replacement: same nonce and calldata, higher fee. */
-  async addVariant(nonce: number, variant: Variant): Promise<void> {
+  async addVariant(nonce: number, { hash, raw, maxFee, priorityFee }: Variant): Promise<void> {
     await this.#pool.query(
       `INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee) VALUES ($1, $2, $3, $4, $5, $6)
        ON CONFLICT (hash) DO NOTHING`,
-      [variant.hash, this.#signer, nonce, variant.raw, variant.maxFee.toString(), variant.priorityFee.toString()],
+      [hash, this.#signer, nonce, raw, maxFee.toString(), priorityFee.toString()],
     );
-  }
-
-  /** Every signed form of one transaction, oldest first. */
-  async variants(nonce: number): Promise<Variant[]> {
-    const result = await this.#pool.query(
-      `SELECT hash, raw, max_fee::text AS "maxFee", priority_fee::text AS "priorityFee" FROM chain_transaction_variant
-       WHERE signer = $1 AND nonce = $2 ORDER BY created_at`,
-      [this.#signer, nonce],
-    );
-    return result.rows.map(toVariant);
   }
 
   /** Records where a transaction was seen mined. */
@@ -82,51 +69,45 @@ export class Outbox {
     );
   }
 
+  /** Every signed form of one transaction, oldest first. */
+  async variants(nonce: number): Promise<Variant[]> {
+    const [row] = await this.#read("t.nonce = $2", [nonce]);
+    return row?.variants ?? [];
+  }
+
   /** Transactions not known to be mined, oldest nonce first. */
-  async open(): Promise<OutboxRow[]> {
+  open(): Promise<OutboxRow[]> {
     return this.#read("t.mined_hash IS NULL");
   }
 
-  /** Highest nonce ever recorded, -1 if none. */
-  async lastNonce(): Promise<number> {
-    const result = await this.#pool.query<{ nonce: number | null }>(
-      "SELECT max(nonce) AS nonce FROM chain_transaction WHERE signer = $1",
-      [this.#signer],
-    );
-    return result.rows[0]?.nonce ?? -1;
+  /**
+   * Transactions seen mined whose nonce is one of these, or lies between `from` and `to`, both included. A void nonce is among them: free
+   * again, it would be a gap.
+   */
+  mined(nonces: readonly number[], from: number, to: number): Promise<OutboxRow[]> {
+    const where = "t.mined_hash IS NOT NULL AND (t.nonce = ANY($2) OR t.nonce BETWEEN $3 AND $4)";
+    return this.#read(where, [nonces, from, to]);
   }
 
-  /** Where transactions were seen mined above this block; without those of which only the number is known. */
+  /** Where transactions were seen mined above this block. */
   async minedAbove(block: number): Promise<{ nonce: number; block: number; hash: Hex }[]> {
     const result = await this.#pool.query({
       name: "outbox-mined-above",
       text: `SELECT nonce, mined_block AS block, mined_block_hash AS hash FROM chain_transaction
-             WHERE signer = $1 AND mined_block > $2 AND mined_hash <> '0x' AND mined_block_hash IS NOT NULL`,
+             WHERE signer = $1 AND mined_block > $2 AND mined_block_hash IS NOT NULL`,
       values: [this.#signer, block],
     });
     return result.rows;
   }
 
-  /** Highest nonce that was seen mined, -1 if none. */
-  async lastMined(): Promise<number> {
-    const result = await this.#pool.query<{ nonce: number }>({
-      name: "outbox-last-mined",
-      text: `SELECT nonce FROM chain_transaction WHERE signer = $1 AND mined_hash IS NOT NULL ORDER BY nonce DESC LIMIT 1`,
-      values: [this.#signer],
-    });
-    return result.rows[0]?.nonce ?? -1;
+  /** Highest nonce ever recorded, -1 if none. */
+  lastNonce(): Promise<number> {
+    return this.#highest("outbox-last", "true");
   }
 
-  /**
-   * Transactions seen mined whose nonce is one of these, or lies between `from` and `to`, both included. A nonce that a foreign
-   * transaction had used is among them: free again, it would be a gap.
-   */
-  async mined(nonces: readonly number[], from: number, to: number): Promise<OutboxRow[]> {
-    return this.#read("t.mined_hash IS NOT NULL AND (t.nonce = ANY($2) OR t.nonce BETWEEN $3 AND $4)", [
-      nonces,
-      from,
-      to,
-    ]);
+  /** Highest nonce that was seen mined, -1 if none. */
+  lastMined(): Promise<number> {
+    return this.#highest("outbox-last-mined", "mined_hash IS NOT NULL");
   }
 
   /** Forgets what is final. */
@@ -137,28 +118,33 @@ export class Outbox {
     ]);
   }
 
-  /** Drops every row: the chain they were sent to is gone (local development only). */
-  async clear(): Promise<void> {
-    await this.#pool.query("DELETE FROM chain_transaction WHERE signer = $1", [this.#signer]);
+  async #highest(name: string, where: string): Promise<number> {
+    const result = await this.#pool.query<{ nonce: number }>({
+      name,
+      text: `SELECT nonce FROM chain_transaction WHERE signer = $1 AND ${where} ORDER BY nonce DESC LIMIT 1`,
+      values: [this.#signer],
+    });
+    return result.rows[0]?.nonce ?? -1;
   }
 
   async #read(where: string, values: unknown[] = []): Promise<OutboxRow[]> {
     const result = await this.#pool.query(
-      `SELECT t.nonce, t.gas, t.items, t.mined_hash AS "minedHash",
+      `SELECT t.nonce, t.gas, t.items,
               json_agg(json_build_object('hash', v.hash, 'raw', v.raw, 'maxFee', v.max_fee::text, 'priorityFee', v.priority_fee::text)
                        ORDER BY v.created_at) AS variants
        FROM chain_transaction t JOIN chain_transaction_variant v USING (signer, nonce)
        WHERE t.signer = $1 AND ${where} GROUP BY t.signer, t.nonce ORDER BY t.nonce`,
       [this.#signer, ...values],
     );
-    return result.rows.map((row) => ({
-      ...row,
-      gas: BigInt(row.gas),
-      variants: row.variants.map(toVariant),
+    return result.rows.map(({ nonce, gas, items, variants }) => ({
+      nonce,
+      gas: BigInt(gas),
+      items,
+      variants: variants.map((variant: Record<keyof Variant, string>) => ({
+        ...variant,
+        maxFee: BigInt(variant.maxFee),
+        priorityFee: BigInt(variant.priorityFee),
+      })),
     }));
   }
-}
-
-function toVariant(row: { hash: Hex; raw: Hex; maxFee: string; priorityFee: string }): Variant {
-  return { ...row, maxFee: BigInt(row.maxFee), priorityFee: BigInt(row.priorityFee) };
 }

@@ -1,17 +1,29 @@
-import type { Logger } from "pino";
+/**
+ * The transaction pipeline: operations of the escrow become batches, each batch one transaction of this process's signer. Its states:
+ *
+ *     queued    Operations in memory. Stopping or a failed signature ends them here (`NotSent`): nothing happened, nothing will.
+ *       ↓       The queue chooses a batch, which is signed with the next nonce and written to the outbox, with the rows of its new jobs.
+ *     recorded  The signed bytes are on disk. A restart begins here with every row that is not mined.
+ *       ↓       The bytes are broadcast.
+ *     sent      An unclear answer sends the same bytes again. A stuck transaction gets a variant: same nonce and calls, higher fee.
+ *       ↓       A receipt of one of the variants is read, and each operation gets its outcome.
+ *     mined     The row names the block. 1,000 blocks later it is deleted.
+ *
+ *     sent → queued   Another transaction used the nonce. The row is closed as `void`, its operations go into another batch.
+ *     mined → queued  The batch reverted as a whole. Its operations go into another batch with twice the gas, three times at most.
+ *     mined, void → sent  A reorganisation took the transaction back (reorg-watch.ts). The same bytes are brought to their end again.
+ *
+ * See docs/architecture.md, "The transaction pipeline".
+ */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
-import type { NewJob } from "../store/new-jobs.ts";
-import { type BatchObserver, Finisher } from "./finisher.ts";
-import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "./gathering.ts";
-import { recordBatch, signBatch } from "./new-batch.ts";
-import { batchCalldata, type Operation } from "./operations.ts";
-import type { OutboxRow } from "./outbox.ts";
-import { Pacer } from "./pacer.ts";
-import { OperationQueue } from "./queue.ts";
+import type { NewJob } from "../store/jobs.ts";
+import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
+import { type OutboxRow, VOID } from "./outbox.ts";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
-import { NotSent, newSubmission, type Submission, type Waiting } from "./submission.ts";
-import type { SigningContext } from "./transaction.ts";
+import { Broadcaster, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
 
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
@@ -19,42 +31,71 @@ const BACKLOG_LIMIT_MS = 10_000;
 const LOCKLESS_MS = 250;
 /** Transactions that may go out at once before pacing sets in. */
 const BURST = 5;
+/** Pause after a batch could not be recorded, and after an outcome could not be read. */
+const UNRECORDED_MS = 500;
+const UNREAD_MS = 1_000;
+/** A batch that reverted as a whole is tried this often. */
+const MAX_TRIES = 3;
+/** Rows of mined transactions are kept this many blocks, for reorganisations. */
+const KEEP_BLOCKS = 1_000;
+/** PostgreSQL's code for a row that exists already. */
+const UNIQUE_VIOLATION = "23505";
 
-/** Called with the nonce of a batch's transaction and its operations; null: they go into another one. */
-type SentObserver = (nonce: number | null, operations: readonly Operation[]) => void;
+/** The operation did not leave this process: nothing happened on chain, nothing will. */
+export class NotSent extends Error {
+  constructor(reason: string, cause?: unknown) {
+    super(`the operation was not sent: ${reason}`, { cause });
+    this.name = "NotSent";
+  }
+}
+
+/** A submitted operation. `sent`: hash of the transaction it left in. `mined`: its outcome. Both reject only with NotSent. */
+export type Submission = { sent: Promise<Hex>; mined: Promise<Outcome> };
+
+/** Called for each mined batch, before the promises of its operations resolve; nobody may wait for them, after a restart or a reorganisation. */
+export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
+
+/** A queued operation and how to tell its submitter. `job`: a new one, whose row is written with the transaction. */
+type Waiting = Pending & {
+  job: NewJob | null;
+  sent: PromiseWithResolvers<Hex>;
+  mined: PromiseWithResolvers<Outcome>;
+};
+
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
-/**
- * Group commit onto the chain: operations become batches, one transaction a batch, one signer a process.
- * A batch goes out at once when little is in flight; otherwise operations gather. See docs/architecture.md.
- */
+/** Group commit onto the chain. A batch goes out at once when little is in flight; otherwise operations gather. */
 export class Pipeline {
   readonly #context: SigningContext;
+  readonly #sending: Sending;
   readonly #rpc: Rpc;
-  readonly #options: Options;
-  readonly #logger: Logger;
+  readonly #batchGas: bigint;
   readonly #queue = new OperationQueue<Waiting>();
   readonly #pacer: Pacer;
-  readonly #finisher: Finisher;
   readonly #gathering = new Gathering();
   readonly #reorgs: ReorgWatch;
-  readonly #sentObservers: SentObserver[] = [];
-  #nextNonce = -1;
+  readonly #observers: BatchObserver[] = [];
   /** Transactions that are not mined yet; `since`: when they were recorded or taken up, `performance.now()`. */
   readonly #inFlight = new Set<{ since: number }>();
-  #sending = false;
+  /** Null before `start` knows it: nothing is sent until then. */
+  #nextNonce: number | null = null;
+  #signing = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
-  constructor(context: SigningContext, rpc: Rpc, options: Options) {
+  constructor(context: SigningContext, rpc: Rpc, { batchGas, sendsPerSecond }: Options) {
     this.#context = context;
+    this.#sending = { context, broadcaster: new Broadcaster(rpc), stopping: () => this.#stopping };
     this.#rpc = rpc;
-    this.#options = options;
-    this.#logger = context.logger;
-    this.#pacer = new Pacer(options.sendsPerSecond, BURST);
+    this.#batchGas = batchGas;
+    this.#pacer = new Pacer(sendsPerSecond, BURST);
     this.#reorgs = new ReorgWatch(context, rpc);
-    this.#finisher = new Finisher(context, rpc, (item) => this.#requeue(item));
+  }
+
+  /** Calls `observer` for each mined batch. */
+  onMined(observer: BatchObserver): void {
+    this.#observers.push(observer);
   }
 
   /**
@@ -62,16 +103,13 @@ export class Pipeline {
    * the last one is. Until then what becomes of their jobs is open.
    */
   async start(): Promise<{ takenUp: Promise<void> }> {
-    const { account, outbox } = this.#context;
+    const { account, outbox, logger } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
-    const mined = Number(count);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
     for (const row of await this.#reorgs.lostMeanwhile()) await takeBack(this.#context, row);
     const open = await outbox.open();
-    this.#nextNonce = Math.max(mined, (await outbox.lastNonce()) + 1);
-    if (open.length > 0) {
-      this.#logger.info({ count: open.length }, "transactions of an earlier process are taken up");
-    }
+    this.#nextNonce = Math.max(Number(count), (await outbox.lastNonce()) + 1);
+    if (open.length > 0) logger.info({ count: open.length }, "transactions of an earlier process are taken up");
     const again = (row: OutboxRow) => this.#finish(row, batchCalldata(row.items), []);
     const takenUp = Promise.all(open.map(again)).then(() => {
       if (!this.#stopping) this.#reorgs.start(again);
@@ -79,24 +117,38 @@ export class Pipeline {
     return { takenUp };
   }
 
-  /** Calls `observer` for each mined batch, before the promises of its operations resolve. */
-  onMined(observer: BatchObserver): void {
-    this.#finisher.onMined(observer);
+  /** Sends what is queued, waits for what is in flight (at most `timeoutMs`), and stops. */
+  async stop(timeoutMs: number): Promise<void> {
+    const idle = new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#pump();
+    await Promise.race([idle, sleep(timeoutMs, undefined, { ref: false })]);
+    this.#halt("the gateway stopped");
   }
 
-  /** True when new locks must be refused: they would wait too long. */
-  get congested(): boolean {
-    return this.#queue.age(Date.now()) > BACKLOG_LIMIT_MS;
-  }
-
-  /** Calls `observer` for each batch that is on record, before it is broadcast, and for operations whose transaction came to nothing. */
-  onSent(observer: SentObserver): void {
-    this.#sentObservers.push(observer);
+  /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
+  submit(operation: Operation, job: NewJob | null = null): Submission {
+    const sent = Promise.withResolvers<Hex>();
+    const mined = Promise.withResolvers<Outcome>();
+    // A caller may care for one of the two only; the other must not end the process as an unhandled rejection.
+    sent.promise.catch(() => {});
+    mined.promise.catch(() => {});
+    const item = { operation, job, queuedAt: Date.now(), tries: 0, sent, mined };
+    if (this.#stopping) refuse([item], new NotSent("the gateway is stopping"));
+    else {
+      this.#queue.push(item);
+      this.#pump();
+    }
+    return { sent: sent.promise, mined: mined.promise };
   }
 
   /** Transactions a second that may go out from now on. */
   setSendRate(perSecond: number): void {
     this.#pacer.setRate(perSecond);
+  }
+
+  /** True when new locks must be refused: they would wait too long. */
+  get congested(): boolean {
+    return this.#queue.age(Date.now()) > BACKLOG_LIMIT_MS;
   }
 
   get queued(): number {
@@ -109,36 +161,14 @@ export class Pipeline {
     return oldest === undefined ? 0 : performance.now() - oldest.since;
   }
 
-  get stopping(): boolean {
-    return this.#stopping;
-  }
-
-  /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
-  submit(operation: Operation, job: NewJob | null = null): Submission {
-    const { submission, waiting } = newSubmission(operation, job);
-    if (this.#stopping) waiting.reject(new NotSent("the gateway is stopping"));
-    else {
-      this.#queue.push(waiting);
-      this.#pump();
-    }
-    return submission;
-  }
-
-  /** Sends what is queued, waits for what is in flight (at most `timeoutMs`), and stops. */
-  async stop(timeoutMs: number): Promise<void> {
-    const idle = new Promise<void>((resolve) => this.#idle.push(resolve));
-    this.#pump();
-    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([idle, deadline]);
-    this.#halt("the gateway stopped");
-  }
+  // ------------------------------------------------------------------------------------------------ queued → recorded
 
   /** Sends a batch if one may go now, or comes back when one may. */
   #pump(): void {
-    if (this.#queue.size === 0 && this.#inFlight.size === 0 && !this.#sending) {
+    if (this.#queue.size === 0 && this.#inFlight.size === 0 && !this.#signing) {
       for (const resolve of this.#idle.splice(0)) resolve();
     }
-    if (this.#sending || this.#stopping || this.#nextNonce < 0 || this.#queue.size === 0) return;
+    if (this.#signing || this.#stopping || this.#nextNonce === null || this.#queue.size === 0) return;
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
     const age = this.#queue.age(Date.now());
@@ -146,10 +176,10 @@ export class Pipeline {
     if (this.#inFlight.size >= AT_ONCE && age < gather) return this.#later(gather - age);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
-    this.#sending = true;
-    this.#sendBatch().then(
+    this.#signing = true;
+    this.#sendBatch(this.#nextNonce).then(
       () => {
-        this.#sending = false;
+        this.#signing = false;
         this.#pump();
       },
       // Signing is local and recording ends by itself: this is a defect, and going on could leave a gap in the nonces.
@@ -160,61 +190,157 @@ export class Pipeline {
     );
   }
 
-  /** Sends nothing more. */
-  #halt(reason: string): void {
-    this.#stopping = true;
-    this.#reorgs.stop();
-    clearTimeout(this.#timer);
-    for (const item of this.#queue.drain()) item.reject(new NotSent(reason));
-  }
-
-  /** Takes back an operation whose transaction came to nothing. */
-  #requeue(item: Waiting): void {
-    for (const observer of this.#sentObservers) observer(null, [item.operation]);
-    this.#queue.push(item);
-  }
-
   #later(ms: number): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#pump();
     }, ms);
   }
 
+  /** Sends nothing more. */
+  #halt(reason: string): void {
+    this.#stopping = true;
+    this.#reorgs.stop();
+    clearTimeout(this.#timer);
+    refuse(this.#queue.drain(), new NotSent(reason));
+  }
+
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
-  async #sendBatch(): Promise<void> {
-    const items = this.#queue.take(this.#options.batchGas);
-    const { row, calldata } = await signBatch(this.#context, this.#nextNonce, items).catch((error) => {
-      for (const item of items) item.reject(new NotSent("its batch could not be signed", error));
+  async #sendBatch(nonce: number): Promise<void> {
+    const items = this.#queue.take(this.#batchGas);
+    const operations = items.map((item) => item.operation);
+    const calldata = batchCalldata(operations);
+    // A batch that ran out of gas as a whole is repeated with more.
+    const gas = batchGas(operations) * 2n ** BigInt(Math.max(...items.map((item) => item.tries)));
+    const variant = await signVariant(this.#context, { nonce, gas }, calldata).catch((error) => {
+      refuse(items, new NotSent("its batch could not be signed", error));
       throw error;
     });
-    const [{ hash }] = row.variants;
+    const row: OutboxRow = { nonce, gas, items: operations, variants: [variant] };
     const jobs = items.flatMap(({ job }) => job ?? []);
-    const recorded = await recordBatch(this.#context, row, jobs);
-    if (recorded === "stopping") {
-      for (const item of items) item.reject(new NotSent("the gateway stopped"));
-      return;
-    }
-    this.#nextNonce = row.nonce + 1;
+    const recorded = await this.#record(row, jobs);
+    if (recorded === "stopping") return refuse(items, new NotSent("the gateway stopped"));
+    this.#nextNonce = nonce + 1;
     if (recorded === "taken") {
       for (const item of items) this.#queue.push(item);
       return;
     }
-    for (const observer of this.#sentObservers) observer(row.nonce, row.items);
-    for (const item of items) item.sent(hash);
+    for (const item of items) item.sent.resolve(variant.hash);
     void this.#finish(row, calldata, items);
   }
 
-  async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
-    const one = { since: performance.now() };
-    this.#inFlight.add(one);
-    try {
-      await this.#finisher.finish(row, calldata, items);
-      this.#gathering.observe(performance.now() - one.since);
-    } finally {
-      this.#inFlight.delete(one);
-      this.#pump();
+  /**
+   * Writes the transaction and the rows of its new jobs before anything is broadcast. A write whose answer is lost may have happened, so
+   * the very same row is tried until the database says. `taken`: another process recorded this nonce.
+   */
+  async #record(row: OutboxRow, jobs: NewJob[]): Promise<"recorded" | "taken" | "stopping"> {
+    const { outbox, logger } = this.#context;
+    while (!this.#stopping) {
+      try {
+        await outbox.insert(row, jobs);
+        return "recorded";
+      } catch (error) {
+        if ((error as { code?: string }).code === UNIQUE_VIOLATION) {
+          // Not known: asked again with the next try.
+          const known = await outbox.variants(row.nonce).catch(() => null);
+          if (known?.some(({ hash }) => hash === row.variants[0]?.hash)) return "recorded";
+          if (known !== null) {
+            logger.error({ nonce: row.nonce }, "another process recorded this nonce: does it have the same signer?");
+            return "taken";
+          }
+        }
+        logger.error({ err: error }, "a batch could not be recorded yet; nothing is sent before it is");
+        await sleep(UNRECORDED_MS);
+      }
     }
+    return "stopping";
+  }
+
+  // ---------------------------------------------------------------------------------------------------- sent → mined
+
+  /** Brings a recorded transaction to its end. Returns when the outcome is known, or when the process stops. */
+  async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
+    const flight = { since: performance.now() };
+    this.#inFlight.add(flight);
+    while (!(await this.#tryFinish(row, calldata, items))) await sleep(UNREAD_MS);
+    this.#gathering.observe(performance.now() - flight.since);
+    this.#inFlight.delete(flight);
+    this.#pump();
+  }
+
+  async #tryFinish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<boolean> {
+    const { logger } = this.#context;
+    try {
+      const outcome = await settleNonce(this.#sending, row, calldata);
+      if (outcome.status === "mined") await this.#mined(row, readReceipt(outcome.receipt), items);
+      if (outcome.status === "foreign") await this.#foreign(row, items);
+      return true;
+    } catch (error) {
+      logger.error({ err: error, nonce: row.nonce }, "the outcome of a transaction could not be read; trying again");
+      return false;
+    }
+  }
+
+  async #mined(row: OutboxRow, batch: MinedBatch, items: Waiting[]): Promise<void> {
+    const { head, metrics } = this.#context;
+    const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
+    head.observe(batch.blockNumber, blockTime);
+    for (const observer of this.#observers) observer(batch, blockTime);
+    metrics.batchItems.observe(row.items.length);
+    for (const [index, item] of items.entries()) this.#resolve(item, index, batch, blockTime);
+    await this.#close(row.nonce, batch);
+  }
+
+  #resolve(item: Waiting, index: number, batch: MinedBatch, blockTime: number): void {
+    const { hash, blockNumber } = batch;
+    const { kind, jobId } = item.operation;
+    if (!batch.success) {
+      item.tries += 1;
+      if (item.tries < MAX_TRIES) return this.#queue.push(item);
+      return item.mined.resolve({ status: "reverted", hash, blockNumber, revert: { name: "BatchReverted", args: [] } });
+    }
+    const revert = batch.failures.get(index);
+    const { confirmationSeconds, operations } = this.#context.metrics;
+    confirmationSeconds.observe({ kind }, (Date.now() - item.queuedAt) / 1000);
+    operations.inc({ kind, outcome: revert?.name ?? "mined" });
+    if (revert) item.mined.resolve({ status: "reverted", hash, blockNumber, revert });
+    else {
+      const events = batch.eventsByJob.get(jobId) ?? [];
+      item.mined.resolve({ status: "mined", hash, blockNumber, blockTime, events });
+    }
+  }
+
+  /** A transaction that is not ours took the nonce: ours can never be mined, so its operations go into another batch. */
+  async #foreign({ nonce }: OutboxRow, items: Waiting[]): Promise<void> {
+    const { logger, head } = this.#context;
+    logger.error({ nonce }, "another transaction of this signer used our nonce: is its key used elsewhere?");
+    for (const item of items) this.#queue.push(item);
+    await this.#close(nonce, { hash: VOID, blockNumber: head.block.number, blockHash: null });
+  }
+
+  /** Closes the outbox row. If that fails the row stays open, and the next process finds the receipt again. */
+  async #close(nonce: number, place: { hash: Hex; blockNumber: number; blockHash: Hex | null }): Promise<void> {
+    const { outbox, logger } = this.#context;
+    const { hash, blockNumber, blockHash } = place;
+    try {
+      await outbox.markMined(nonce, hash, blockNumber, blockHash);
+      if (nonce % 100 === 0) await outbox.prune(blockNumber - KEEP_BLOCKS);
+    } catch (error) {
+      logger.error({ err: error, nonce }, "a mined transaction could not be marked as such");
+    }
+  }
+
+  /** For nodes whose logs carry no block time. */
+  async #blockTime(blockNumber: number): Promise<number> {
+    const params = [`0x${blockNumber.toString(16)}`, false];
+    const block = await this.#rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", params);
+    return Number(block.timestamp);
+  }
+}
+
+function refuse(items: readonly Waiting[], error: NotSent): void {
+  for (const { sent, mined } of items) {
+    sent.reject(error);
+    mined.reject(error);
   }
 }

@@ -1,3 +1,4 @@
+/** Which operations make the next batch, and when a batch may leave. Pure: no chain, and the clock is given or monotonic. */
 import { BATCH_RESERVE, GAS_CEILING, type Operation } from "./operations.ts";
 
 /** An operation with the promises of whoever submitted it. */
@@ -11,7 +12,7 @@ export type Pending = {
 /** Most items in one batch, whatever their gas: keeps the transaction's size within what nodes accept. */
 const MAX_ITEMS = 128;
 
-/** Operations that wait for a batch. Pure: no clock, no chain. */
+/** Operations that wait for a batch. */
 export class OperationQueue<T extends Pending = Pending> {
   #items: T[] = [];
 
@@ -64,5 +65,71 @@ export class OperationQueue<T extends Pending = Pending> {
     const items = this.#items;
     this.#items = [];
     return items;
+  }
+}
+
+/** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
+export const MAX_IN_FLIGHT = 8;
+/** With fewer transactions in flight a batch goes out at once. */
+export const AT_ONCE = 2;
+/** Shortest and longest time that operations gather once those are in flight, ms. */
+const SHORTEST_MS = 20;
+const LONGEST_MS = 1_500;
+/** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
+const MEMORY = 0.9;
+
+/**
+ * How long operations gather for one transaction. The transactions in flight share the time between two blocks: with less, all of
+ * them would be out soon after a block, and what comes later in the interval would miss the next block too.
+ */
+export class Gathering {
+  #confirmationMs = 0;
+
+  /** A transaction was mined so long after it was recorded. */
+  observe(confirmationMs: number): void {
+    this.#confirmationMs = Math.min(
+      Math.max(confirmationMs, this.#confirmationMs * MEMORY),
+      (MAX_IN_FLIGHT - AT_ONCE) * LONGEST_MS,
+    );
+  }
+
+  get ms(): number {
+    return Math.max(SHORTEST_MS, this.#confirmationMs / (MAX_IN_FLIGHT - AT_ONCE));
+  }
+}
+
+/** A token bucket: at most `burst` at once, `perSecond` in the long run. */
+export class Pacer {
+  #perMs: number;
+  readonly #burst: number;
+  #tokens: number;
+  #at: number;
+
+  constructor(perSecond: number, burst: number, now = performance.now()) {
+    this.#perMs = perSecond / 1000;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#at = now;
+  }
+
+  /** Changes the rate from now on. */
+  setRate(perSecond: number, now = performance.now()): void {
+    this.#refill(now);
+    this.#perMs = perSecond / 1000;
+  }
+
+  /** Takes a token and returns 0, or returns the milliseconds until there is one. */
+  take(now = performance.now()): number {
+    this.#refill(now);
+    if (this.#tokens >= 1) {
+      this.#tokens -= 1;
+      return 0;
+    }
+    return Math.ceil((1 - this.#tokens) / this.#perMs);
+  }
+
+  #refill(now: number): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#at) * this.#perMs);
+    this.#at = now;
   }
 }

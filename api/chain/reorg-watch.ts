@@ -19,15 +19,14 @@ export async function takeBack({ outbox, takenBack }: SigningContext, row: Outbo
 }
 
 /**
- * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined, or the block in which we
- * saw one is another one now. The second matters where nodes have mined it again already: in a later block an item can fail that had
- * succeeded (an answer that is older than its lock). The very same bytes are then brought to their end once more. What one look alone
- * misses may be a node that is behind.
+ * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined, or the block in which we saw
+ * one is another one now. The second matters where it is mined again already: in a later block an item can fail that had succeeded (an
+ * answer that is older than its lock). The same bytes are then brought to their end once more.
  */
 export class ReorgWatch {
   readonly #context: SigningContext;
   readonly #rpc: Rpc;
-  /** Blocks with transactions of ours that were seen to be the chain's, while `#newest` is: they need not be asked for again. */
+  /** Blocks with transactions of ours that the chain has as long as it has `#newest`: they need not be asked for again. */
   readonly #sure = new Map<number, Hex>();
   #newest: Block | undefined;
   /** Nonces that were missed at the last look, and by how many looks in a row. */
@@ -110,7 +109,7 @@ export class ReorgWatch {
     }
   }
 
-  /** Whatever was sure is so no longer when the newest block of the last look is gone. */
+  /** A reorganisation removed the newest block of the last look, so every block must be read again. */
   async #followHead(): Promise<void> {
     const before = this.#newest;
     this.#newest = (await this.#block("latest")) ?? undefined;

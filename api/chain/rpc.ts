@@ -1,13 +1,17 @@
+/** The chain node: calls, and its newest block. */
+import type { Logger } from "pino";
 import { createPublicClient, type Hex, type PublicClient, type RpcTransactionReceipt } from "viem";
-import { JsonRpc } from "../../protocol/json-rpc.ts";
-import { nodeTransport } from "../../protocol/node-url.ts";
+import { type Call, JsonRpc } from "../../shared/json-rpc.ts";
+import { nodeTransport } from "../../shared/node-url.ts";
 
-export { RpcError, RpcUnreachable, twice } from "../../protocol/json-rpc.ts";
+export { RpcError, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
 
 /** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
 export type Rpc = {
   client: PublicClient;
-  request<T>(method: string, params: unknown[], timeoutMs?: number): Promise<T>;
+  request<T>(method: string, params: readonly unknown[], timeoutMs?: number): Promise<T>;
+  /** Several calls in one HTTP request; results in their order. */
+  batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs?: number): Promise<T>;
 };
 
 /** A client of the JSON-RPC node at `url`. */
@@ -16,8 +20,77 @@ export function connectRpc(url: string): Rpc {
     transport: nodeTransport(url, { retryCount: 2, retryDelay: 100, timeout: 10_000 }),
   });
   const plain = new JsonRpc(url);
-  return { client, request: (method, params, timeoutMs) => plain.request(method, params, timeoutMs) };
+  return {
+    client,
+    request: (method, params, timeoutMs) => plain.request(method, params, timeoutMs),
+    batch: (calls, timeoutMs) => plain.batch(calls, timeoutMs),
+  };
 }
 
 /** A receipt as nodes send it; `blockTimestamp` on logs where the node has it. */
 export type RawReceipt = RpcTransactionReceipt & { logs: { blockTimestamp?: Hex }[] };
+
+type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };
+
+/** Follows the chain's newest block: chain time, base fee, and whether the node answers at all. */
+export class Head {
+  readonly #rpc: Rpc;
+  readonly #logger: Logger;
+  #block: Block = { number: 0, hash: "0x", timestamp: 0, baseFee: 0n };
+  #seenAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(rpc: Rpc, logger: Logger) {
+    this.#rpc = rpc;
+    this.#logger = logger;
+  }
+
+  /** Reads the head once, then every `intervalMs`. Rejects if the node is out of reach now. */
+  async start(intervalMs = 500): Promise<void> {
+    await this.refresh();
+    this.#timer = setInterval(() => {
+      this.refresh().catch((error) => this.#logger.warn({ err: error }, "the chain node does not answer"));
+    }, intervalMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  get block(): Block {
+    return this.#block;
+  }
+
+  /** Milliseconds since the node last answered. */
+  get silentMs(): number {
+    return Date.now() - this.#seenAt;
+  }
+
+  /** Best estimate of the next block's time, Unix seconds: a chain may run a little ahead of this machine's clock. */
+  get time(): number {
+    return Math.max(Math.floor(Date.now() / 1000), this.#block.timestamp);
+  }
+
+  /** Takes note of a block seen in a receipt. */
+  observe(number: number, timestamp: number): void {
+    if (number <= this.#block.number) return;
+    this.#block = { ...this.#block, number, timestamp };
+    this.#seenAt = Date.now();
+  }
+
+  async refresh(): Promise<Block> {
+    const raw = await this.#rpc.request<{ number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex }>(
+      "eth_getBlockByNumber",
+      ["latest", false],
+      5_000,
+    );
+    this.#block = {
+      number: Number(raw.number),
+      hash: raw.hash,
+      timestamp: Number(raw.timestamp),
+      baseFee: BigInt(raw.baseFeePerGas ?? "0x0"),
+    };
+    this.#seenAt = Date.now();
+    return this.#block;
+  }
+}

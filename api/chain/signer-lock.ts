@@ -1,93 +1,112 @@
+/**
+ * Exclusive use of a signer: a PostgreSQL advisory lock on a connection of its own. One process holds it to send as that signer, or to
+ * end the jobs that the signer's gateway left. The lock goes with its connection; the unique (signer, nonce) rows of the outbox fence
+ * what the process has still under way at that moment.
+ */
 import pg from "pg";
 import type { Logger } from "pino";
 import { type Address, keccak256, stringToBytes } from "viem";
 
 const RETAKE_MS = 1_000;
 const TIMEOUT_MS = 5_000;
+/** Both ends notice within 15 s that the other machine is gone: then the lock is lost here, and free there. */
+const KEEPALIVE = { idleSeconds: 5, probes: 10 };
 
-/**
- * Exclusive use of one signer: a PostgreSQL advisory lock on a connection of its own. While the connection lives, no other
- * process can send with this signer; when it breaks, sending stops until the lock is taken again. The unique
- * (signer, nonce) rows fence the moment between.
- */
-export class SignerLock {
-  readonly #url: string;
-  readonly #signer: Address;
-  readonly #key: bigint;
-  readonly #logger: Logger;
-  readonly #timeoutMs: number;
-  #client: pg.Client | undefined;
-  #closed = false;
-  #keeping = false;
+/** Gateways exclude each other per signer on one chain in one database. */
+export type LockSpace = { databaseUrl: string; chainId: number; timeoutMs?: number };
 
-  constructor(url: string, chainId: number, signer: Address, logger: Logger, timeoutMs = TIMEOUT_MS) {
-    this.#url = url;
-    this.#signer = signer;
-    this.#logger = logger;
-    this.#timeoutMs = timeoutMs;
-    const digest = keccak256(stringToBytes(`signer-lock:${chainId}:${signer.toLowerCase()}`));
-    this.#key = BigInt.asIntN(64, BigInt(digest));
+/** A signer that no other process uses until `lost` is aborted: its connection broke, or `release` was called. */
+export type HeldSigner = { readonly lost: AbortSignal; release(): Promise<void> };
+
+/** Number of a signer's advisory lock. */
+export function signerLockKey(chainId: number, signer: Address): bigint {
+  return BigInt.asIntN(64, BigInt(keccak256(stringToBytes(`signer-lock:${chainId}:${signer.toLowerCase()}`))));
+}
+
+/** Takes a signer; null if another process has it. Rejects if the database does not answer. */
+export async function trySignerLock(space: LockSpace, signer: Address): Promise<HeldSigner | null> {
+  const { databaseUrl, chainId, timeoutMs = TIMEOUT_MS } = space;
+  const { idleSeconds, probes } = KEEPALIVE;
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    options: `-c tcp_keepalives_idle=${idleSeconds} -c tcp_keepalives_interval=1 -c tcp_keepalives_count=${probes}`,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: idleSeconds * 1_000,
+    application_name: "gateway signer lock",
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  });
+  const lost = new AbortController();
+  client.on("error", (error) => lost.abort(error));
+  client.on("end", () => lost.abort(new Error("the connection was closed")));
+  let held = false;
+  try {
+    await client.connect();
+    const key = signerLockKey(chainId, signer);
+    const result = await client.query<{ held: boolean }>("SELECT pg_try_advisory_lock($1) AS held", [key]);
+    held = result.rows[0]?.held === true && !lost.signal.aborted;
+  } finally {
+    // A connection whose answer was lost can hold the lock against this very process.
+    if (!held) client.end().catch(() => {});
   }
+  return held ? { lost: lost.signal, release: () => client.end() } : null;
+}
 
-  get held(): boolean {
-    return this.#client !== undefined;
+/** The lock on this process's own signer: while it is lost, nothing may be sent, and it is taken again as soon as it is free. */
+export class SignerLock {
+  readonly #logger: Logger;
+  readonly #take: () => Promise<HeldSigner | null>;
+  #lock: HeldSigner;
+  #released = false;
+
+  private constructor(lock: HeldSigner, take: () => Promise<HeldSigner | null>, logger: Logger) {
+    this.#lock = lock;
+    this.#take = take;
+    this.#logger = logger;
+    this.#watch();
   }
 
   /** Takes the lock, and takes it again whenever it is lost. Rejects if another process has it. */
-  async keep(): Promise<void> {
-    if (!(await this.acquire())) {
-      throw new Error(
-        `Another process sends transactions as ${this.#signer}: stop it, or give this one a signer of its own.`,
-      );
-    }
-    this.#keeping = true;
+  static async keep(space: LockSpace, signer: Address, logger: Logger): Promise<SignerLock> {
+    const take = () => trySignerLock(space, signer);
+    const lock = await take();
+    if (lock !== null) return new SignerLock(lock, take, logger);
+    throw new Error(`Another process sends transactions as ${signer}: stop it, or give this one a signer of its own.`);
   }
 
-  /** Takes the lock; false if another process has it. */
-  async acquire(): Promise<boolean> {
-    const client = new pg.Client({
-      connectionString: this.#url,
-      keepAlive: true,
-      application_name: "gateway signer lock",
-      connectionTimeoutMillis: this.#timeoutMs,
-      query_timeout: this.#timeoutMs,
-    });
-    client.on("error", (error) => this.#lost(client, error));
-    client.on("end", () => this.#lost(client, null));
-    try {
-      await client.connect();
-      const result = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock($1) AS ok", [this.#key]);
-      if (result.rows[0]?.ok === true && !this.#closed) this.#client = client;
-    } finally {
-      // Left open, a connection whose answer was lost could hold the lock against this very process.
-      if (this.#client !== client) client.end().catch((error) => this.#logger.debug({ err: error }, "not closed"));
-    }
-    return this.#client === client;
+  get held(): boolean {
+    return !this.#lock.lost.aborted;
   }
 
   async release(): Promise<void> {
-    this.#closed = true;
-    await this.#client?.end();
-    this.#client = undefined;
+    this.#released = true;
+    await this.#lock.release();
   }
 
-  #lost(client: pg.Client, error: Error | null): void {
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    if (this.#closed) return;
-    this.#logger.error(
-      { err: error },
-      "the signer lock's database connection was lost: sending stops until it is back",
-    );
-    if (this.#keeping) void this.#retake();
+  #watch(): void {
+    const { lost } = this.#lock;
+    if (lost.aborted) void this.#retake();
+    else lost.addEventListener("abort", () => void this.#retake(), { once: true });
   }
 
   async #retake(): Promise<void> {
-    while (!this.#closed && !this.held) {
+    if (this.#released) return;
+    this.#logger.error(
+      { err: this.#lock.lost.reason },
+      "the signer lock's database connection was lost: sending stops until it is back",
+    );
+    while (!this.#released) {
       await new Promise((resolve) => setTimeout(resolve, RETAKE_MS));
       try {
-        if (await this.acquire()) this.#logger.info("the signer lock is held again: sending goes on");
-        else if (!this.#closed) this.#logger.error("another process took the signer: this one cannot send");
+        const lock = await this.#take();
+        if (lock === null) {
+          this.#logger.error("another process took the signer: this one cannot send");
+          continue;
+        }
+        this.#lock = lock;
+        if (this.#released) return await lock.release();
+        this.#logger.info("the signer lock is held again: sending goes on");
+        return this.#watch();
       } catch (error) {
         this.#logger.warn({ err: error }, "the signer lock cannot be taken yet");
       }

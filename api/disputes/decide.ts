@@ -1,15 +1,34 @@
-import type { Address, ContractFunctionReturnType, Hex } from "viem";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+/** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
+import { type Address, type ContractFunctionReturnType, type Hex, hashStruct, parseEventLogs } from "viem";
+import { jobDigests } from "../../protocol/digests.ts";
+import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { type Completion, compactSignature, jobMessageTypes } from "../../protocol/messages.ts";
+import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
+import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { JobRow } from "../index/index.ts";
 import type { JobContext } from "../jobs/context.ts";
 import type { DisputeRequest } from "../store/disputes.ts";
-import type { StoredJob } from "../store/stored-job.ts";
-import { proofDigest, provenCompletion, type Signed, settledCompletion, storedCompletion } from "./proof.ts";
-import type { Refusal } from "./refusal.ts";
+import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
+
+/** Why a dispute was not opened; stored with the request, so that every gateway gives the same answer. */
+export const REFUSALS = [
+  "not_settled",
+  "already_open",
+  "expired",
+  "closed_on_chain",
+  "not_charged",
+  "too_many",
+  "too_many_hashes",
+  "wallet_only",
+  "reserve_too_small",
+  "other_service",
+  "unavailable",
+] as const;
+export type Refusal = (typeof REFUSALS)[number];
 
 /** What came of a request. */
 export type Decision =
@@ -44,7 +63,7 @@ const REVERTS: Record<string, Refusal> = {
 
 type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 
-/** Decides requests of jobs of this gateway's operator. The chain says how far a job is; the contract has the last word. */
+/** Decides requests of its operator's jobs. The chain says how far a job is; the contract has the last word. */
 export class Decider {
   readonly #context: DecisionContext;
   readonly #opening = new Map<Hex, Promise<Decision>>();
@@ -53,45 +72,51 @@ export class Decider {
     this.#context = context;
   }
 
-  /** Waits for the settlement if there is none yet, compares, and opens the dispute. Rejects when the chain is out of reach. */
+  /** Waits for the settlement, compares the hashes, opens the dispute. Rejects when the chain is out of reach. */
   async decide(request: DisputeRequest): Promise<Decision> {
     const { jobId } = request;
     const until = Date.now() + this.#context.waitMs;
     for (;;) {
       const [job, stored] = await Promise.all([this.#jobOf(jobId), this.#context.jobs.store.find(jobId)]);
-      // The job is there as soon as its lock is mined.
-      if (job.status !== ChainStatus.None && job.operator !== this.#context.jobs.operator.id)
-        return refused("other_service");
-      if (job.status === ChainStatus.Disputed) return refused("already_open");
-      // Its transaction may be gone: a reorganisation can take a dispute back.
-      if (stored?.disputeTx && (await this.#wasDisputed(jobId))) return refused("already_open");
-      if (job.status === ChainStatus.Failed) return refused("not_charged");
-      if (job.status === ChainStatus.Refunded) {
-        return refused((await this.#wasDisputed(jobId)) ? "already_open" : "not_charged");
-      }
-      if (this.#isLate(request, stored)) return refused("expired");
+      const reason = await this.#refusal(request, job, stored);
+      if (reason !== null) return refused(reason);
       const signed = await this.#signed(jobId, job, stored);
-      if (signed !== null) {
-        const before = this.#opening.get(jobId);
-        // Another request of the same job is on its way to the chain: look again when that is over.
-        if (before === undefined) return this.#compare(request, signed, job);
-        await before.catch(() => {});
+      if (signed === null) {
+        if (Date.now() >= until) return refused("not_settled");
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
-      if (Date.now() >= until) return refused("not_settled");
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      const earlier = this.#opening.get(jobId);
+      if (earlier === undefined) return await this.#compare(request, signed, job);
+      // Another request of the same job is on its way to the chain: look again when that is over.
+      await earlier.catch(() => {});
     }
   }
 
-  #compare(request: DisputeRequest, signed: Signed, job: ChainJob): Promise<Decision> {
-    const { jobId, receivedHash } = request;
+  /** Why chain and row say that the job cannot be disputed; null if it can, or may be later. */
+  async #refusal(request: DisputeRequest, job: ChainJob, stored: StoredJob | null): Promise<Refusal | null> {
+    const { jobs } = this.#context;
+    // The job is there as soon as its lock is mined.
+    if (job.status !== ChainStatus.None && job.operator !== jobs.operator.id) return "other_service";
+    if (job.status === ChainStatus.Disputed) return "already_open";
+    if (job.status === ChainStatus.Failed) return "not_charged";
+    if (job.status === ChainStatus.Refunded) {
+      return (await this.#wasDisputed(request.jobId)) ? "already_open" : "not_charged";
+    }
+    // The row's transaction proves nothing: a reorganisation can take a dispute back.
+    if (stored?.disputeTx && (await this.#wasDisputed(request.jobId))) return "already_open";
+    // An answer that never arrived has no final token: then only the contract's own window counts.
+    const finalTokenAt = stored?.finalTokenAt?.getTime();
+    const isLate = finalTokenAt !== undefined && request.arrivedAt.getTime() - finalTokenAt > jobs.times.dispute * 1000;
+    return isLate ? "expired" : null;
+  }
+
+  async #compare(request: DisputeRequest, signed: Signed, job: ChainJob): Promise<Decision> {
     const workerHash = signed.completion.proofHash;
-    if (workerHash === receivedHash) return Promise.resolve({ kind: "equal", workerHash });
-    const opening = this.#open(request, signed, job);
-    this.#opening.set(jobId, opening);
-    const over = () => this.#opening.delete(jobId);
-    opening.then(over, over);
-    return opening;
+    if (workerHash === request.receivedHash) return { kind: "equal", workerHash };
+    const opening = this.#open(request, signed, job).finally(() => this.#opening.delete(request.jobId));
+    this.#opening.set(request.jobId, opening);
+    return await opening;
   }
 
   async #open({ jobId, receivedHash, wallet }: DisputeRequest, signed: Signed, job: ChainJob): Promise<Decision> {
@@ -104,7 +129,7 @@ export class Decider {
     const operation = openDisputeOperation(receivedHash, signed.completion, signed.byWorker, deadline * 1000);
     const outcome = await pipeline.submit(operation).mined;
     if (outcome.status === "mined") {
-      await store.update(jobId, { disputeTx: outcome.hash });
+      await store.disputed(jobId, outcome.hash);
       log.info({ disputeTx: outcome.hash }, "a dispute was opened");
       return { kind: "opened", tx: outcome.hash, workerHash: signed.completion.proofHash };
     }
@@ -114,8 +139,8 @@ export class Decider {
   }
 
   /**
-   * What the contract would refuse: of a settled job, one more open dispute of the account than the operator may have; of a proven one, a
-   * bond of its charge that the operator's reserve does not cover. Null if nothing is in the way.
+   * What the contract would refuse; null if nothing. For a settled job: more open disputes of the account than the
+   * operator may have. For a proven one: a bond that the operator's reserve does not cover.
    */
   async #hindrance(jobId: Hex, wallet: Address, job: ChainJob): Promise<Refusal | null> {
     if (job.status === ChainStatus.Settled) {
@@ -136,13 +161,6 @@ export class Decider {
       "a dispute cannot be opened: the operator's reserve does not cover its bond; add to it (fundReserve)",
     );
     return "reserve_too_small";
-  }
-
-  /** An answer that never arrived has no final token: then only the contract's own window counts. */
-  #isLate({ arrivedAt }: DisputeRequest, stored: StoredJob | null): boolean {
-    const finalTokenAt = stored?.finalTokenAt;
-    if (!finalTokenAt) return false;
-    return arrivedAt.getTime() - finalTokenAt.getTime() > this.#context.jobs.times.dispute * 1000;
   }
 
   /** The Completion that the job was charged for, or is going to be; null while it cannot be had. */
@@ -184,4 +202,49 @@ export class Decider {
   get #escrow() {
     return { address: this.#context.jobs.escrow, abi: inferenceEscrowAbi } as const;
   }
+}
+
+/** A Completion and its signature as the contract takes it; null where the contract has the Completion's digest. */
+type Signed = { completion: Completion; byWorker: { r: Hex; vs: Hex } | null };
+
+/** First 28 bytes of the Completion's struct hash: what the contract remembers of a proof. */
+export function proofDigest(completion: Completion): Hex {
+  const hash = hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" });
+  return hash.slice(0, 2 + 56) as Hex;
+}
+
+/** The Completion that was proven in a transaction; null if that was another job's. */
+async function provenCompletion(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
+  const { logs } = await rpc.client.getTransactionReceipt({ hash: proofTx });
+  const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobProven" });
+  const proven = events.find(({ args }) => args.jobId === jobId)?.args;
+  if (proven === undefined) return null;
+  const { proofHash, promptTokens, completionTokens, completedAt } = proven;
+  return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, byWorker: null };
+}
+
+/** The Completion that was settled in a transaction, with its signature; null if that was another job's. */
+async function settledCompletion(rpc: Rpc, jobId: Hex, settlementTx: Hex): Promise<Signed | null> {
+  const { logs } = await rpc.client.getTransactionReceipt({ hash: settlementTx });
+  const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobSettled" });
+  const settled = events.find(({ args }) => args.jobId === jobId)?.args;
+  if (settled === undefined) return null;
+  const { proofHash, usage, r, vs } = settled;
+  const { promptTokens, completionTokens, completedAt } = decodeUsageWord(usage);
+  // A finalized job's event has no signature: the contract has its digest on record and does not look at these two.
+  return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, byWorker: { r, vs } };
+}
+
+/** The stored Completion as a dispute needs it, if the chain's worker of the job signed it; null if another one did. */
+async function storedCompletion(
+  { chainId, escrow }: Pick<JobContext, "chainId" | "escrow">,
+  { rpc, registry }: { rpc: Rpc; registry: Hex },
+  { completion, signature }: SignedCompletion,
+  worker: number,
+): Promise<Signed | null> {
+  const signer = recoverSigner(jobDigests(chainId, escrow).completion(completion), signature);
+  if (signer === null) return null;
+  const contract = { address: registry, abi: workerRegistryAbi } as const;
+  const payee = await rpc.client.readContract({ ...contract, functionName: "payeeOf", args: [signer, 0] });
+  return decodePayee(payee)?.id === worker ? { completion, byWorker: compactSignature(signature) } : null;
 }

@@ -2,11 +2,10 @@ import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ApiError } from "../errors.ts";
 import type { JobRow } from "../index/index.ts";
-import type { Metrics } from "../metrics.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../store/disputes.ts";
-import type { StoredJob } from "../store/stored-job.ts";
-import { Decider, type Decision, type DecisionContext } from "./decide.ts";
-import { REFUSALS, type Refusal, refusalError } from "./refusal.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } from "./decide.ts";
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */
 const OPEN_WAIT_MS = 60_000;
@@ -18,9 +17,9 @@ export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | nul
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
 
 /**
- * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's operator can; a
- * repetition that reaches another one waits for the first. What a killed process left is found by its next start, or decided by the
- * gateway that the client asks next.
+ * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's
+ * operator can. A repetition that reaches another gateway waits for the first one's answer. What a killed process left
+ * unanswered its next start decides, or the gateway that the client asks next.
  */
 export class DisputeDesk {
   readonly #context: DisputeContext;
@@ -60,7 +59,10 @@ export class DisputeDesk {
     return decision;
   }
 
-  /** The gateways' rows are kept for days: a job without one is over, was another operator's, or was lost with a database. */
+  /**
+   * The gateways' rows are kept for days: a job without one is over, was another operator's, or was lost with a
+   * database.
+   */
   #withoutRow(row: JobRow | null, arrivedAt: Date): Refusal | null {
     const { jobs } = this.#context;
     if (row?.disputeTx) return "already_open";
@@ -143,3 +145,65 @@ export class DisputeDesk {
 }
 
 const keyOf = ({ jobId, receivedHash }: DisputeRequest) => `${jobId}:${receivedHash}`;
+
+/** What a refusal means for the client. `seconds`: its window. */
+export function refusalError(reason: Refusal, jobId: string, seconds: number, disputeTx: Hex | null): ApiError {
+  switch (reason) {
+    case "not_settled":
+      return new ApiError(
+        "job_not_settled",
+        `${jobId} has not settled yet. Your request is recorded: send it again, it counts from its first arrival.`,
+        { details: { retry_after: 5 } },
+      );
+    case "already_open":
+      return new ApiError("dispute_already_open", `${jobId} was disputed already; a job can be disputed once.`, {
+        ...(disputeTx !== null && { details: { dispute_tx: disputeTx } }),
+      });
+    case "expired":
+      return new ApiError(
+        "dispute_window_expired",
+        `The dispute of ${jobId} arrived later than ${seconds} seconds after its final output token.`,
+      );
+    case "closed_on_chain":
+      return new ApiError(
+        "dispute_window_expired",
+        `The settlement contract takes no dispute of ${jobId} any more: its window has closed.`,
+      );
+    case "not_charged":
+      return new ApiError("conflict", `${jobId} ended without a charge: there is nothing to dispute.`);
+    case "too_many":
+      return new ApiError(
+        "conflict",
+        "This wallet has as many open disputes as the service may open for it; wait until one is ruled, or open this one " +
+          "with the wallet itself (openDispute of the settlement contract, for a bond).",
+      );
+    case "too_many_hashes":
+      return new ApiError("unprocessable", `Too many different hashes were sent for ${jobId}; one text was received.`, {
+        param: "received_output_hash",
+      });
+    case "wallet_only":
+      return new ApiError(
+        "conflict",
+        `The worker of ${jobId} was convicted of signing two answers: only the wallet itself can dispute the charge now, without a ` +
+          "bond (openDispute of the settlement contract).",
+      );
+    case "reserve_too_small":
+      return new ApiError(
+        "service_unavailable",
+        `This service cannot put up the bond for a dispute of ${jobId} now. Your request is recorded: send it again later, or dispute ` +
+          "with the wallet itself (openDispute of the settlement contract, for a bond).",
+        { details: { retry_after: 60 } },
+      );
+    case "other_service":
+      return new ApiError(
+        "conflict",
+        `${jobId} was run by another operator of the protocol: dispute it there, or with the wallet itself.`,
+      );
+    case "unavailable":
+      return new ApiError(
+        "service_unavailable",
+        `The dispute of ${jobId} is recorded and could not be opened yet; look at the job, or send it again.`,
+        { details: { retry_after: 5 } },
+      );
+  }
+}

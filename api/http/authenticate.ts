@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
 import { getAddress } from "viem";
-import type { Keys } from "../accounts/keys.ts";
+import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError } from "../errors.ts";
 import { setServiceHeaders } from "./request.ts";

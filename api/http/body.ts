@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
-import { whyUnreasonable } from "../../protocol/json-shape.ts";
+import { whyUnreasonable } from "../../shared/json-shape.ts";
 import { ApiError } from "../errors.ts";
-import { AUTHORIZATION_HEADER } from "./request.ts";
+import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 
 /** Largest request body. */
 export const BODY_LIMIT = 4 * 1024 * 1024;

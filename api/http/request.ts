@@ -1,9 +1,6 @@
 import type { Request, Response } from "express";
 import { getAddress } from "viem";
 
-/** Carries a client's signed consent to the job (jobs/authorization.ts). */
-export const AUTHORIZATION_HEADER = "x-service-authorization";
-
 /** What a request carries once it is authenticated. */
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
 

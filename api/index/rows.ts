@@ -3,8 +3,7 @@
  * hex, job ids as the API shows them (`job_…`).
  */
 import type { Address, Hex } from "viem";
-import type { JobState } from "../../protocol/job-status.ts";
-import type { RulingName } from "../../protocol/ruling.ts";
+import type { JobState, RulingName } from "../../protocol/job-status.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 
 export type JobRow = {
@@ -51,8 +50,6 @@ export type JobRow = {
   disputeTx: Hex | null;
   lockBlock: number;
   settlementBlock: number | null;
-  /** Chain position of the lock: order of lists. */
-  position: number;
   /** 32 bytes; `toProofHash` gives the API's form. */
   proofHash: Hex | null;
   promptTokens: number | null;

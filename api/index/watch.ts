@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Head } from "../chain/head.ts";
-import { getHead } from "./head.ts";
+import type { Head } from "../chain/rpc.ts";
+import { getHead } from "./index.ts";
 import type { IndexHead } from "./rows.ts";
 
 const LOOK_MS = 250;

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { AnswerHash } from "../../protocol/answer-hash.ts";
+import { AnswerHash } from "../../shared/answer-hash.ts";
 
 /** An answer larger than this is a broken or hostile worker's. */
 export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;

@@ -1,15 +1,13 @@
 import type { Hex } from "viem";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
-import { acknowledgeOperation } from "../chain/operations.ts";
-import type { Outcome } from "../chain/outcome.ts";
-import type { Offer } from "../store/job-steps.ts";
+import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
-import type { CompletedEvent } from "./dispatch-stream.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
-import { WorkerFailure } from "./worker-failure.ts";
+import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
 
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
@@ -27,8 +25,6 @@ export type AttemptInput = {
   /** Chain time before which the job can be settled. */
   settleBefore: number;
   onFirstToken: () => void;
-  /** Writes the offer into the job's row. The offer does not wait for it: without it, recovery asks every host of the model. */
-  record: (offer: Offer) => Promise<void>;
 };
 
 /**
@@ -41,10 +37,8 @@ export type Answered = {
   acknowledged: Promise<Outcome> | null;
 };
 
-/** A finished attempt, or its failure and whether the worker could still turn the assignment against a later attempt. */
-export type AttemptResult =
-  | ({ ok: true } & Answered)
-  | { ok: false; failure: WorkerFailure; acknowledgeBy: number; acknowledged: boolean };
+/** A finished attempt, or its failure and until when the worker could still turn the assignment against a later attempt. */
+export type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFailure; acknowledgeBy: number };
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
 export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {
@@ -68,15 +62,13 @@ async function follow(
   input: AttemptInput,
   { assignment, signature, firstToken }: SignedOffer,
 ): Promise<AttemptResult> {
-  const { jobId, attempt, worker, answer } = input;
+  const { jobId, worker, answer } = input;
   const { acknowledgeBy } = assignment;
-  const recorded = input.record({ attempt, acknowledgeBy, worker: worker.signer, workerEndpoint: worker.endpoint });
-
   const startedAt = performance.now();
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
-  const relay = new AcknowledgementRelay(context, { assignment, recorded, minedBefore: input.settleBefore });
+  const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
     const completed = await context.client.dispatch(
@@ -109,7 +101,7 @@ async function follow(
     const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
     const incident = { code: failure.code, detail: failure.message, jobId };
     if (!late) context.workers.report(worker.signer, incident, input.model.number);
-    return { ok: false, failure, acknowledgeBy, acknowledged: relay.isAccepted };
+    return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);
     relay.cancel();
@@ -133,8 +125,6 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
 }
 
-type Relayed = { assignment: Assignment; recorded: Promise<void>; minedBefore: number };
-
 /**
  * Decides when a worker's acknowledgement goes on chain. A short job needs none: its settlement says it too. A later attempt
  * is relayed at once, because it must replace whatever the worker before it may still send: that one could have acknowledged on chain,
@@ -143,7 +133,6 @@ type Relayed = { assignment: Assignment; recorded: Promise<void>; minedBefore: n
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
-  readonly #recorded: Promise<void>;
   readonly #minedBefore: number;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -151,24 +140,22 @@ class AcknowledgementRelay {
   #mined: Promise<Outcome> | null = null;
   #over = false;
 
-  constructor(context: JobContext, { assignment, recorded, minedBefore }: Relayed) {
+  /** `minedBefore`: chain time before which the job can be settled. */
+  constructor(context: JobContext, assignment: Assignment, minedBefore: number) {
     this.#context = context;
     this.#assignment = assignment;
-    this.#recorded = recorded;
     this.#minedBefore = minedBefore;
-  }
-
-  get isAccepted(): boolean {
-    return this.#byWorker !== undefined;
   }
 
   accepted(byWorker: Hex): void {
     if (this.#byWorker !== undefined) return;
     this.#byWorker = byWorker;
     const { store, logger } = this.#context;
-    const { jobId, attempt, acknowledgeBy } = this.#assignment;
-    const stored = this.#recorded.then(() => store.acknowledged(jobId));
-    stored.catch((error) => logger.warn({ err: error }, "job state not stored"));
+    const { jobId, worker, attempt, acknowledgeBy } = this.#assignment;
+    // Nobody waits for this write.
+    store
+      .taken({ jobId, worker, attempt, acknowledged: true })
+      .catch((error) => logger.warn({ err: error, jobId: toApiJobId(jobId) }, "an acknowledgement was not noted"));
     if (attempt > 1) return this.#send();
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(Math.max(0, left * RELAY_SHARE));

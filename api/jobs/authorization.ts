@@ -12,11 +12,13 @@ import { type Address, type Hex, hashTypedData, isAddressEqual, zeroAddress } fr
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
-import { recoverSigner } from "../../protocol/secp256k1.ts";
+import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
-import { AUTHORIZATION_HEADER } from "../http/request.ts";
 import type { JobContext } from "./context.ts";
+
+/** Carries the consent. */
+export const AUTHORIZATION_HEADER = "x-service-authorization";
 
 /** The header's fields. */
 export type ClientAuthorization = {

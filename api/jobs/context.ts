@@ -2,14 +2,15 @@ import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { jobDigests } from "../../protocol/digests.ts";
 import type { Assignment } from "../../protocol/messages.ts";
-import type { SigningAccount } from "../../protocol/secp256k1.ts";
+import type { SigningAccount } from "../../shared/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
-import type { Head } from "../chain/head.ts";
 import type { Operator } from "../chain/operator.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
+import type { Head } from "../chain/rpc.ts";
 import type { Cipher } from "../store/cipher.ts";
 import type { JobStore } from "../store/jobs.ts";
-import type { WorkerClient } from "./dispatch-client.ts";
+import type { JobRecord } from "./job-record.ts";
+import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
 /** Time windows of the deployment and of this gateway, seconds. */
@@ -47,7 +48,9 @@ export type JobContext = {
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;
-  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (refuse.ts). */
+  /** Writes what our mined transactions say of jobs into their rows. */
+  record: JobRecord;
+  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (ending.ts). */
   refused: Map<Hex, string>;
   logger: Logger;
 };

@@ -2,11 +2,11 @@ import type { Address, Hex } from "viem";
 import { jobDigests } from "../../protocol/digests.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
-import { recoverSigner } from "../../protocol/secp256k1.ts";
+import { recoverSigner } from "../../shared/secp256k1.ts";
+import type { IncidentCode } from "../store/incidents.ts";
 import type { JobContext } from "./context.ts";
-import type { CompletedEvent } from "./dispatch-stream.ts";
-import type { IncidentCode } from "./incident.ts";
 import { estimateTokens } from "./tokens.ts";
+import type { CompletedEvent } from "./worker-client.ts";
 
 /** What the gateway itself knows of an answer, whatever its worker says. `maxTokens` is unknown after a restart. */
 export type Observed = {

@@ -2,12 +2,10 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
-import type { Metrics } from "../metrics.ts";
-import type { IncidentStore } from "../store/incidents.ts";
-import { chooseBest } from "./choice.ts";
-import type { WorkerClient } from "./dispatch-client.ts";
-import { INCIDENTS, incidentCode, oneLine } from "./incident.ts";
-import { WorkerHealth } from "./worker-health.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../store/incidents.ts";
+import type { WorkerClient } from "./worker-client.ts";
+import { chooseBest, WorkerHealth } from "./worker-health.ts";
 
 /** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
 const PROBE_MS = 5_000;

@@ -13,8 +13,8 @@ import {
 } from "../schemas/resources.ts";
 import { statementSchema } from "../schemas/statement.ts";
 import { createdWebhookSchema, deletedWebhookSchema, webhookListSchema, webhookSchema } from "../schemas/webhook.ts";
-import { EVENT_NAMES, envelopeSchema } from "../webhooks/event-schemas.ts";
-import { newWebhookSchema } from "../webhooks/webhooks.ts";
+import { EVENT_NAMES, envelopeSchema } from "../webhooks/events.ts";
+import { newWebhookSchema } from "../webhooks/receivers.ts";
 import { createChatCompletion } from "./chat.ts";
 import { eventSchemaName, webhooks } from "./events.ts";
 import { HEADERS } from "./headers.ts";

@@ -1,4 +1,4 @@
-import { EVENT_MEANINGS, EVENT_NAMES, type EventName } from "../webhooks/event-schemas.ts";
+import { EVENT_NAMES, EVENTS, type EventName } from "../webhooks/events.ts";
 import { type Json, ref } from "./json-schema.ts";
 
 /** `job.completed` → `JobCompletedEvent`. */
@@ -23,7 +23,7 @@ export const webhooks: Json = Object.fromEntries(
         operationId: `on${eventSchemaName(name).replace(/Event$/, "")}`,
         tags: ["Events"],
         summary: name,
-        description: `${EVENT_MEANINGS[name]} Answer with 2xx within 10 seconds; otherwise the delivery is repeated after 30 seconds, 5 minutes, 30 minutes and 2 hours.`,
+        description: `${EVENTS[name].meaning} Answer with 2xx within 10 seconds; otherwise the delivery is repeated after 30 seconds, 5 minutes, 30 minutes and 2 hours.`,
         security: [],
         parameters: [signature],
         requestBody: { required: true, content: { "application/json": { schema: ref(eventSchemaName(name)) } } },

@@ -15,7 +15,8 @@ export const HEADERS: Record<string, Json> = {
     format: "uuid",
   }),
   "x-service-credits-remaining": header(
-    "Free credits after the request; on every answer to a valid key.",
+    "Free credits after the request; on every answer to a valid key. Up to a second old; what other jobs give back can be missing until " +
+      "their settlements are mined. `GET /v1/account` reads the chain.",
     count("Credits."),
   ),
   "x-service-job-id": header("The job that the answer concerns; present from its escrow on.", jobId),

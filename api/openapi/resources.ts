@@ -48,8 +48,9 @@ export const listJobs: Json = {
   tags: ["Jobs"],
   summary: "List jobs",
   description:
-    "Jobs of the key's wallet, newest first. Filters and cursors combine freely; pages hold still while new jobs arrive. With " +
-    "a status filter a page can be shorter than `limit` although `has_more` is true.",
+    "Jobs of the key's wallet, newest first, in the order of their ids, which begin with the time they were made. Filters and cursors combine " +
+    "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job can appear behind newer ids until its " +
+    "lock is mined (20 s). With a status filter a page can be shorter than `limit` although `has_more` is true.",
   parameters: queryParameters(jobsQuerySchema),
   responses: responses({ "200": ok("One page.", "JobList", { ...AUTHENTICATED, ...INDEXED }) }),
 };

@@ -1,4 +1,7 @@
-import { isIP } from "node:net";
+/** Requests to endpoints that somebody else names: their URLs, the connections to them, the bodies they answer. */
+import { type LookupAddress, promises } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { Agent, buildConnector } from "undici";
 import { type EndpointPolicy, whyRefused } from "./address.ts";
 
 /** An endpoint that must not be asked: by its URL, or by an address its name resolves to. The message says why. */
@@ -10,14 +13,15 @@ export class EndpointRefused extends Error {
   }
 }
 
-/** Names that never leave a machine (RFC 6761), and names of a site (RFC 6762, RFC 8375, `.internal` as ICANN reserved it). */
+/** Names that never leave a machine (RFC 6761). */
 const MACHINE_NAMES = /(^|\.)(localhost|test|invalid|onion)$/;
+/** Names of a site (RFC 6762, RFC 8375, ICANN's `.internal`), allowed where private networks are. */
 const SITE_NAMES = /(^|\.)(local|internal|home\.arpa)$/;
 
 /**
- * Parses the URL of an endpoint and refuses what can be refused without asking the DNS: another scheme than HTTPS, a user name
- * or password, local names, addresses that are not public. `new URL` has turned decimal, octal and hexadecimal hosts into plain addresses by
- * then. Names are judged when they are connected to (`guardedAgent`), for only then is it known where they lead.
+ * Parses the URL of an endpoint and refuses what can be refused without asking the DNS: another scheme than HTTPS, a
+ * user name or password, local names, addresses that are not public. `new URL` turns decimal, octal and hexadecimal
+ * hosts into plain addresses. `guardedAgent` judges names when it connects to them.
  * @throws EndpointRefused
  */
 export function parseEndpoint(text: string, policy: EndpointPolicy): URL {
@@ -27,7 +31,8 @@ export function parseEndpoint(text: string, policy: EndpointPolicy): URL {
   if (url.username !== "" || url.password !== "") {
     throw new EndpointRefused("must not contain a user name or password: they would be kept and shown");
   }
-  const host = hostOf(url);
+  // Without the brackets of IPv6 and a final dot.
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   if (isIP(host) !== 0) refuseAddress(host, policy);
   else if (isLocalName(host, policy)) {
     throw new EndpointRefused(`${host} is a local name: the endpoint must be reachable on the public internet`);
@@ -35,27 +40,144 @@ export function parseEndpoint(text: string, policy: EndpointPolicy): URL {
   return url;
 }
 
-/** Where private networks are allowed, names of a site may lead there; the address that they lead to is judged all the same. */
 function isLocalName(host: string, { allowLocal, allowNetworks = [] }: EndpointPolicy): boolean {
   if (MACHINE_NAMES.test(host)) return !(allowLocal && isLocalhost(host));
   return SITE_NAMES.test(host) && allowNetworks.length === 0;
 }
 
-/** @throws EndpointRefused unless it is `https:`, or `http:` in development. */
-export function refuseScheme(protocol: string, { allowLocal }: EndpointPolicy): void {
+const isLocalhost = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host);
+
+function refuseScheme(protocol: string, { allowLocal }: EndpointPolicy): void {
   if (protocol === "https:" || (allowLocal && protocol === "http:")) return;
   throw new EndpointRefused(`must be an https URL, not ${protocol}//`);
 }
 
-/** @throws EndpointRefused unless the address may be connected to. */
-export function refuseAddress(address: string, policy: EndpointPolicy): void {
+function refuseAddress(address: string, policy: EndpointPolicy): void {
   const reason = whyRefused(address, policy);
   if (reason !== null) throw new EndpointRefused(reason);
 }
 
-export const isLocalhost = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host);
+/** All addresses of a host name; rejects if it has none. */
+type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-/** Host of a URL without the brackets of IPv6 and without a final dot. */
-function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+export type GuardedAgentOptions = EndpointPolicy & {
+  /** Time for name, connection and TLS together. Default 5 s. */
+  connectTimeoutMs?: number;
+  /** Most connections to one origin at once. Default 8. */
+  connections?: number;
+  /** How names are resolved; tests put their own here. */
+  resolve?: Resolve;
+} & Pick<Agent.Options, "keepAliveTimeout" | "headersTimeout" | "bodyTimeout" | "pipelining">;
+
+/**
+ * A dispatcher for requests to such endpoints. It connects with HTTPS only, and only to addresses that the policy
+ * allows. Every address of a name must pass. The socket connects to those very addresses, so a second answer of the DNS
+ * (rebinding) has no effect. It follows no redirect and uses no proxy of the environment.
+ *
+ * A refused request rejects with EndpointRefused. Bodies are as long as the peer likes: read them with `readBounded`.
+ */
+export function guardedAgent(options: GuardedAgentOptions): Agent {
+  const { allowLocal, allowNetworks = [], ...others } = options;
+  const { connectTimeoutMs = 5_000, connections = 8, resolve = dnsResolver(), ...rest } = others;
+  const policy = { allowLocal, allowNetworks };
+  const lookup = guardedLookup(policy, resolve);
+  const connect = buildConnector({ allowH2: false, timeout: connectTimeoutMs, lookup });
+  return new Agent({
+    connections,
+    ...rest,
+    connect: (target, callback) => {
+      try {
+        refuseScheme(target.protocol, policy);
+        // Node connects to a literal address without a lookup.
+        if (isIP(target.hostname) !== 0) refuseAddress(target.hostname, policy);
+      } catch (error) {
+        callback(error as Error, null);
+        return;
+      }
+      connect(target, callback);
+    },
+  });
+}
+
+/** Resolves a name for `net.connect`; fails if one of its addresses is refused. */
+function guardedLookup(policy: EndpointPolicy, resolve: Resolve): LookupFunction {
+  return (host, { all }, callback) => {
+    resolve(host)
+      .then((addresses) => {
+        for (const { address } of addresses) refuseAddress(address, policy);
+        return addresses;
+      })
+      .then(
+        (addresses) => {
+          const [first] = addresses;
+          if (first === undefined) callback(new Error(`${host} has no address`), "");
+          else if (all) callback(null, addresses);
+          else callback(null, first.address, first.family);
+        },
+        (error: Error) => callback(error, ""),
+      );
+  };
+}
+
+const LOOPBACK: LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+const NO_RECORD = new Set(["ENODATA", "ENOTFOUND"]);
+
+/**
+ * Asks the DNS for A and AAAA records. `dns.lookup` would occupy one of four threads while a name server is silent, so
+ * a few hostile names would hold up every other endpoint. `/etc/hosts` is not read: it names local machines.
+ */
+function dnsResolver(): Resolve {
+  const resolver = new promises.Resolver({ timeout: 2_000, tries: 2 });
+  return async (host) => {
+    if (isLocalhost(host)) return LOOPBACK;
+    const results = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = results.flatMap((result, index) =>
+      result.status === "fulfilled" ? result.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+    );
+    if (addresses.length > 0) return addresses;
+    const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    // "No such record" of one family says less than a failure of the other.
+    throw failures.find(({ code }) => !NO_RECORD.has(code)) ?? failures[0] ?? new Error(`${host} has no address`);
+  };
+}
+
+/** A response body larger than its reader accepts. */
+export class BodyTooLarge extends Error {
+  readonly code = "BODY_TOO_LARGE";
+  constructor(limit: number) {
+    super(`the body is larger than ${limit} bytes`);
+    this.name = "BodyTooLarge";
+  }
+}
+
+type Body = AsyncIterable<Buffer> & { destroy(error?: Error): unknown };
+
+/** The whole body, if it is at most `limit` bytes; otherwise closes the connection and rejects with BodyTooLarge. */
+export async function readBounded(body: Body, limit: number): Promise<Buffer> {
+  const { bytes, complete } = await readStart(body, limit);
+  if (!complete) throw new BodyTooLarge(limit);
+  return bytes;
+}
+
+/** The first `limit` bytes of a body. A longer one is cut at most one chunk later, and its connection closed. */
+export async function readStart(body: Body, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop early destroys the stream, and with it the connection.
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limit) return { bytes: Buffer.concat(chunks).subarray(0, limit), complete: false };
+  }
+  return { bytes: Buffer.concat(chunks), complete: true };
+}
+
+/** Closes the connection of a body that nobody will read. */
+export function discard(body: { on(event: "error", listener: () => void): unknown; destroy(): unknown }): void {
+  // A body that is destroyed before its end reports that as an error; without a listener it would end the process.
+  body.on("error", () => {});
+  body.destroy();
 }

@@ -6,7 +6,7 @@ import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import { type AccountRow, getAccount, IndexUnavailable } from "../index/index.ts";
-import { isoTime } from "../jobs/view.ts";
+import { isoTime } from "../jobs/job-reader.ts";
 
 /** `GET /v1/account`. The balance comes from the chain, or from the index while the node is out of reach. */
 export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { firstBad } from "../../protocol/json-shape.ts";
+import { firstBad } from "../../shared/json-shape.ts";
 import { ApiError } from "../errors.ts";
 import { validate } from "../http/validate.ts";
 

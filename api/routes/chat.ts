@@ -3,18 +3,24 @@ import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
-import { AUTHORIZATION_HEADER, clientOf, setServiceHeaders } from "../http/request.ts";
-import { parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
+import { clientOf, setServiceHeaders } from "../http/request.ts";
+import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
+import { Answer } from "../jobs/answer.ts";
+import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
-import { idTaken } from "../jobs/lock.ts";
-import type { CompletedJob, JobRun } from "../jobs/run.ts";
-import { Stages } from "../jobs/stages.ts";
-import { type PlannedJob, planJob, type RequestAuthorization, startJob } from "../jobs/start.ts";
-import type { IdempotencyStore } from "../store/idempotency.ts";
+import { type CompletedJob, JobRun, type Runs, Stages } from "../jobs/job.ts";
+import { readAnswer } from "../jobs/job-reader.ts";
+import type { EarlierClaim, IdempotencyStore } from "../store/idempotency.ts";
+import type { StoredJob } from "../store/jobs.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
-import { ChunkWriter, type CompletionBase, completionObject, statementOf, usageOf } from "./completion-shapes.ts";
-import { earlierAnswer, idempotencyKey, replayAnswer } from "./replay.ts";
-import { streamAnswer } from "./stream.ts";
+import {
+  ChunkWriter,
+  type CompletionBase,
+  completionObject,
+  statementOf,
+  streamAnswer,
+  usageOf,
+} from "./completion.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
@@ -26,12 +32,9 @@ export type ChatDependencies = {
   directory: Directory;
   idempotency: IdempotencyStore;
   docsUrl: string;
-  /** Keeps the set of running jobs, so that recovery leaves them alone. */
-  track: (run: JobRun) => void;
-  /** True once the process stops: running jobs are finished, new ones go elsewhere. */
-  stopping: () => boolean;
-  /** False while transactions of an earlier process are brought to their end. */
-  takenUp: () => boolean;
+  runs: Runs;
+  /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
+  phase: { readonly stopping: boolean; readonly takenUp: boolean };
 };
 
 /**
@@ -43,12 +46,12 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     const body = parseChatBody(request.body);
     const authorization = authorizationOf(request);
     const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
-    if (dependencies.stopping()) {
+    if (dependencies.phase.stopping) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
       });
     }
-    if (!dependencies.takenUp()) {
+    if (!dependencies.phase.takenUp) {
       throw new ApiError("service_unavailable", "This gateway has just started and takes no jobs yet; retry soon.", {
         details: { retry_after: 5 },
       });
@@ -58,13 +61,14 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
         details: { retry_after: 5 },
       });
     }
+    const asked = { plan, body, request, response };
     const key = idempotencyKey(request);
     if (authorization !== null) {
       if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
       const { jobId } = authorization.signed;
-      await answerOnce(dependencies, { key: toApiJobId(jobId), jobId }, plan, body, request, response);
-    } else if (key !== null) await answerOnce(dependencies, { key, jobId: null }, plan, body, request, response);
-    else await answer(dependencies, plan, body, response);
+      await answerOnce(dependencies, asked, { key: toApiJobId(jobId), jobId });
+    } else if (key !== null) await answerOnce(dependencies, asked, { key, jobId: null });
+    else await answer(dependencies, asked);
   };
 }
 
@@ -75,20 +79,21 @@ function authorizationOf(request: Request): RequestAuthorization | null {
   return { signed: parseAuthorization(String(header)), body: request.rawBody ?? Buffer.alloc(0) };
 }
 
+/** A valid request, what it comes to, and where its answer goes. */
+type AskedChat = { plan: PlannedJob; body: ChatBody; request: Request; response: Response };
+
 /** What a request is repeated under; `jobId` where the client chose it. */
 type Once = { key: string; jobId: Hex | null };
 
 /** Runs the job, unless an earlier request with this key did. */
 async function answerOnce(
   dependencies: ChatDependencies,
+  asked: AskedChat,
   { key, jobId: chosen }: Once,
-  plan: PlannedJob,
-  body: ChatBody,
-  request: Request,
-  response: Response,
 ): Promise<void> {
   const { jobs, idempotency } = dependencies;
-  const { wallet } = plan;
+  const { body, request, response } = asked;
+  const { wallet } = asked.plan;
   const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
   for (;;) {
     const jobId = chosen ?? newJobId();
@@ -102,7 +107,7 @@ async function answerOnce(
     if (claim.status === "new") {
       // Whatever ends without an answer gives the key free: errors are not replayed.
       const release = () => idempotency.release(wallet, key, jobId);
-      if (!(await isUsed())) return answer(dependencies, plan, body, response, jobId, release);
+      if (!(await isUsed())) return answer(dependencies, asked, jobId, release);
       await release();
       throw idTaken(jobId);
     }
@@ -116,9 +121,7 @@ async function answerOnce(
 
 async function answer(
   dependencies: ChatDependencies,
-  plan: PlannedJob,
-  body: ChatBody,
-  response: Response,
+  { plan, body, response }: AskedChat,
   jobId = newJobId(),
   onFailure: () => Promise<void> = async () => {},
 ): Promise<void> {
@@ -129,15 +132,17 @@ async function answer(
   };
   let run: JobRun | undefined;
   try {
-    run = await startJob(dependencies.jobs, jobId, plan, new Stages(response.req.receivedAt));
-    dependencies.track(run);
+    const stages = new Stages(response.req.receivedAt);
+    const authorization = await admit(dependencies.jobs, plan);
+    run = new JobRun(dependencies.jobs, { ...plan, jobId, authorization, stages });
+    dependencies.runs.track(run);
     const lock = await run.locked;
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
     setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
     const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
     run.completed.catch((error) => failed(error)).catch((error) => logger.warn({ err: error }, "key not released"));
-    if (body.stream) await stream(dependencies, run, response, base, body);
-    else await reply(dependencies, run, response, base);
+    if (body.stream) await stream(dependencies, run, base, { body, response });
+    else await reply(dependencies, run, base, response);
   } catch (error) {
     await failed(error);
     const known = balances.known(plan.wallet);
@@ -147,14 +152,15 @@ async function answer(
   }
 }
 
-async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response, base: CompletionBase): Promise<void> {
+async function reply({ jobs }: ChatDependencies, run: JobRun, base: CompletionBase, response: Response): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);
   run.input.stages.end("settlement");
   setServiceHeaders(response, {
     worker: job.worker,
     settlementTx,
-    creditsRemaining: jobs.balances.known(run.input.wallet)?.free ?? 0,
+    // Unknown again after a reorganisation: the header keeps what the lock left.
+    creditsRemaining: jobs.balances.known(run.input.wallet)?.free,
   });
   const { finish_reason } = job.completed;
   response.setHeader("server-timing", run.input.stages.header());
@@ -166,9 +172,8 @@ async function reply({ jobs }: ChatDependencies, run: JobRun, response: Response
 async function stream(
   dependencies: ChatDependencies,
   run: JobRun,
-  response: Response,
   base: CompletionBase,
-  body: ChatBody,
+  { body, response }: Pick<AskedChat, "body" | "response">,
 ): Promise<void> {
   setServiceHeaders(response, { worker: await run.firstToken });
   response.setHeader("server-timing", run.input.stages.header());
@@ -203,4 +208,93 @@ function apiErrorOf(error: unknown): ApiError {
   return error instanceof ApiError
     ? error
     : new ApiError("internal_error", "The answer broke off on our side; nothing is charged for it.", { cause: error });
+}
+
+// ---------------------------------------------------------------- repeated requests
+
+const POLL_MS = 100;
+/**
+ * Seconds beyond the time a lock has, after which a claimed job without a row belongs to a process that ended in between. Its row is written
+ * with its lock's transaction: until then it waits for a batch, and balances are read before. Given up earlier, its answer would be paid twice.
+ */
+const UNRECORDED_SECONDS = 20;
+const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
+
+/** The request's Idempotency-Key, null without one. */
+export function idempotencyKey(request: Request): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key !== "string" || !KEY_FORMAT.test(key)) {
+    throw new ApiError("invalid_request", "Idempotency-Key: must be 1 to 255 visible ASCII characters", {
+      param: "Idempotency-Key",
+    });
+  }
+  return key;
+}
+
+/**
+ * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
+ * earlier request still has the key, which it gives free when it ends without an answer.
+ */
+export async function earlierAnswer(
+  context: JobContext,
+  { jobId, ageMs }: EarlierClaim,
+  isClaimed: () => Promise<boolean>,
+): Promise<StoredJob | null> {
+  const { completion, inclusion, lock } = context.times;
+  const started = Date.now();
+  const lost = started - ageMs + (lock + UNRECORDED_SECONDS) * 1000;
+  for (;;) {
+    const job = await context.store.find(jobId);
+    if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
+    if (job?.state === "settling" || job?.state === "settled") return job;
+    if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
+    if (Date.now() - started > (completion + inclusion + lock) * 1000) {
+      throw new ApiError("conflict", `The first of these requests still runs as ${toApiJobId(jobId)}.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. */
+export async function replayAnswer(
+  context: JobContext,
+  job: StoredJob,
+  body: ChatBody,
+  response: Response,
+): Promise<void> {
+  const jobId = toApiJobId(job.jobId);
+  const answer = await readAnswer(context.store, context.cipher, job);
+  if (answer === null) {
+    throw new ApiError("conflict", `This request was answered as ${jobId}; the answer is no longer kept.`, {
+      details: { job_id: jobId },
+    });
+  }
+  setServiceHeaders(response, {
+    jobId,
+    escrowTx: job.escrowTx,
+    settlementTx: job.settlementTx,
+    worker: job.worker,
+    creditsRemaining: (await context.balances.current(job.wallet)).free,
+  });
+  response.setHeader("idempotent-replayed", "true");
+  const base = { jobId, model: job.model, created: job.lockedAt ?? 0 };
+  const usage = usageOf(answer.promptTokens, answer.completionTokens);
+  if (!body.stream) {
+    response.json(
+      completionObject(base, answer.text, answer.finishReason, usage, statementOf(answer.worker, answer.signed)),
+    );
+    return;
+  }
+  const writer = new ChunkWriter(base);
+  const text = new Answer();
+  if (answer.text !== "") text.append(answer.text);
+  text.end();
+  await streamAnswer(response, text, {
+    piece: (piece) => writer.content(piece),
+    end: async () =>
+      `${writer.finish(answer.finishReason, statementOf(answer.worker, answer.signed))}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
+    error: () => "",
+    trailers: async () => (job.settlementTx ? { "x-service-settlement-tx": job.settlementTx } : {}),
+  });
 }

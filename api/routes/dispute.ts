@@ -5,7 +5,7 @@ import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import { validate } from "../http/validate.ts";
-import type { JobReader } from "../jobs/read.ts";
+import type { JobReader } from "../jobs/job-reader.ts";
 import { disputeBodySchema } from "../schemas/dispute.ts";
 
 /** `POST /v1/jobs/{job_id}/dispute`. The request counts from its arrival, however long its body or the settlement take. */

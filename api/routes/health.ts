@@ -17,8 +17,8 @@ export function healthRoutes(gateway: Gateway): Router {
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,
-      recovery: gateway.takenUp,
-      accepting: gateway.accepting,
+      recovery: gateway.phase.takenUp,
+      accepting: gateway.phase.accepting,
     };
     const ok = Object.values(checks).every(Boolean);
     response.status(ok ? 200 : 503).json({ status: ok ? "ready" : "not ready", checks });

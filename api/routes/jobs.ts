@@ -1,15 +1,26 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
+import { toProofHash } from "../../protocol/answer-hash.ts";
+import { fromApiJobId } from "../../protocol/job-id.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
+import { ApiError } from "../errors.ts";
 import { clientOf, setServiceHeaders } from "../http/request.ts";
 import { validate } from "../http/validate.ts";
-import type { JobReader } from "../jobs/read.ts";
+import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
+import type { Cipher } from "../store/cipher.ts";
+import type { JobStore } from "../store/jobs.ts";
+import { statementOf } from "./completion.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z
   .string("must be given once")
   .max(256, "is too long")
   .regex(/^[^\0]*$/, "must not hold a NUL character");
+
+const jobId = text.refine(
+  (id) => fromApiJobId(id) !== null,
+  "must be a job id: `job_` and 32 hex digits, in lower case",
+);
 
 /** Query of `GET /v1/jobs` (specification, "Endpoints"). */
 export const jobsQuerySchema = z.object({
@@ -24,8 +35,13 @@ export const jobsQuerySchema = z.object({
         .default(20),
     )
     .meta({ description: "Jobs a page." }),
-  before: text.optional().meta({ description: "Only jobs created before the job with this id (cursor)." }),
-  after: text.optional().meta({ description: "Only jobs created after the job with this id." }),
+  before: jobId.optional().meta({
+    description: "Only jobs below this id, which begins with the time it was made: the newest of them first.",
+  }),
+  after: jobId.optional().meta({
+    description:
+      "Only jobs above this id. Without `before`, a page has the oldest of them, shown newest first, and `next_cursor` is the next `after`.",
+  }),
   status: z
     .enum(JOB_STATES, `must be one of ${JOB_STATES.join(", ")}`)
     .optional()
@@ -53,4 +69,32 @@ export function jobRoutes(reader: JobReader): Router {
   };
 
   return Router().get("/", list).get("/:job_id", one);
+}
+
+/** `GET /v1/jobs/{job_id}/output`: the answer again, for a client that lost its connection; kept for the retention time. */
+export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher): RequestHandler {
+  return async (request, response) => {
+    const { job, stored } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
+    setServiceHeaders(response, {
+      jobId: job.id,
+      escrowTx: job.on_chain.escrow_tx,
+      settlementTx: job.on_chain.settlement_tx,
+      worker: job.worker_address,
+    });
+    if (job.status === "pending" || job.status === "processing") {
+      throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer is not complete yet; ask again.`);
+    }
+    const answer = stored && (await readAnswer(store, cipher, stored));
+    if (!answer) {
+      throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
+    }
+    response.json({
+      object: "job.output",
+      job_id: job.id,
+      content: answer.text,
+      finish_reason: answer.finishReason,
+      proof_hash: toProofHash(answer.signed.completion.proofHash),
+      service: statementOf(answer.worker, answer.signed),
+    });
+  };
 }

@@ -7,7 +7,7 @@ import {
   listWebhooks,
   newWebhookSchema,
   type WebhookContext,
-} from "../webhooks/index.ts";
+} from "../webhooks/receivers.ts";
 
 /** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
 export function webhookRoutes(context: WebhookContext): Router {

@@ -57,7 +57,12 @@ export const jobOutputSchema = z
 
 export const accountSchema = z.object({
   wallet: address,
-  credits_remaining: count("Free credits: neither spent nor locked in a running job.", 9_992),
+  credits_remaining: count(
+    "Free credits at the chain's newest block: neither spent nor locked in a running job. An answered job counts with its charge, not its " +
+      "lock, while its settlement is on its way: seconds, at most 150 s after its lock. Left out until mined: settlements beyond the newest " +
+      "50, and jobs that the worker had to prove itself. Never more than what is free once these settlements are mined.",
+    9_992,
+  ),
   usdg_value: usdg,
   last_topup_at: timestamp.nullable().meta({ description: "Null if credits were never added." }),
   api_key_created_at: timestamp,

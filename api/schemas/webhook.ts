@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVENT_NAMES } from "../webhooks/event-schemas.ts";
+import { EVENT_NAMES } from "../webhooks/events.ts";
 import { timestamp } from "./primitives.ts";
 
 /** `wh_` and 32 hex digits. */

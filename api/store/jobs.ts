@@ -1,182 +1,497 @@
-import { createHash } from "node:crypto";
+/**
+ * A job's row: what the gateway that runs a job knows of it before the index does, and what a restart needs to end it. This file is its only
+ * writer. Each step is one statement, written for many jobs at a time:
+ *
+ *   step      state before                          state after
+ *   insert    none                                  locking     in the statement that records the lock's transaction (outbox)
+ *   locked    locking                               pending     the lock is mined; a later state stays
+ *   taken     locking, pending                      processing  a worker acknowledged; a later attempt is noted before its offer leaves
+ *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
+ *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
+ *   ended     any                                   settled, failed, refunded, unlocked (never locked)
+ *   reopen    settled, failed, refunded, unlocked   the one before: a reorganisation took the end back
+ *
+ * A row belongs to one process (`owner`), and only that one writes its steps: after another process claimed the row they fail with JobLost.
+ */
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { toApiJobId } from "../../protocol/job-id.ts";
-import type { JobQuery } from "../index/index.ts";
-import { type AnsweredStep, JobSteps, type LockedStep, type SettledStep } from "./job-steps.ts";
-import { COLUMNS, readJob, SELECT, type StoredJob, type StoredState } from "./stored-job.ts";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { JobState } from "../../protocol/job-status.ts";
+import type { Completion } from "../../protocol/messages.ts";
+import type { Tier } from "../../protocol/tiers.ts";
+import { WriteLane } from "../../shared/write-lane.ts";
 
-export type JobChange = Partial<Omit<StoredJob, "jobId" | "wallet" | "gateway" | "model" | "tier">>;
+/** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
+export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
+const UNFINISHED = "('locking', 'pending', 'processing', 'settling')";
 
-/** Bounds of API ids, exclusive, and of the times of locks (Unix seconds), inclusive. */
-export type JobRange = { idAbove?: string; idBelow?: string; lockedFrom?: number; lockedUntil?: number };
+export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
 
-/** The gateway's job rows: written at each step, overlaid on the index by reads, taken up again after a crash. */
+/** One job as its gateway knows it. Times are Unix seconds of the chain, credits whole credits. */
+export type StoredJob = {
+  jobId: Hex;
+  wallet: Address;
+  /** Signer that locked it, or whose process claimed it later. */
+  gateway: Address;
+  model: string;
+  tier: Tier;
+  state: StoredState;
+  /** The lock must be mined before this time. */
+  validUntil: number;
+  lockedAt: number | null;
+  creditsLocked: number;
+  escrowTx: Hex | null;
+  /** The last attempt on record and its worker: one that acknowledged, or any from the second attempt on. */
+  attempt: number;
+  worker: Address | null;
+  /** The worker's signature that it took the attempt in which it answered; null if it gave none. */
+  acknowledgement: Hex | null;
+  /** Output tokens as the gateway bounds them. */
+  countedTokens: number | null;
+  completion: SignedCompletion | null;
+  finalTokenAt: Date | null;
+  creditsCharged: number | null;
+  settlementTx: Hex | null;
+  settlementBlock: number | null;
+  settledAt: number | null;
+  refundTx: Hex | null;
+  /** Transaction with which this service opened a dispute. */
+  disputeTx: Hex | null;
+  /** Why its client got an error. A job that has one is never charged. */
+  failure: string | null;
+};
+
+const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
+  wallet: "wallet",
+  gateway: "gateway",
+  model: "model",
+  tier: "tier",
+  state: "state",
+  validUntil: "valid_until",
+  lockedAt: "locked_at",
+  creditsLocked: "credits_locked",
+  escrowTx: "escrow_tx",
+  attempt: "attempt",
+  worker: "worker",
+  acknowledgement: "acknowledgement",
+  countedTokens: "counted_tokens",
+  completion: "completion",
+  finalTokenAt: "final_token_at",
+  creditsCharged: "credits_charged",
+  settlementTx: "settlement_tx",
+  settlementBlock: "settlement_block",
+  settledAt: "settled_at",
+  refundTx: "refund_tx",
+  disputeTx: "dispute_tx",
+  failure: "failure",
+};
+const SELECT = `SELECT job_id, ${Object.entries(COLUMNS)
+  .map(([name, column]) => `${column} AS "${name}"`)
+  .join(", ")} FROM job`;
+
+function readJob({ job_id, ...row }: Record<string, unknown>): StoredJob {
+  return { ...row, jobId: fromApiJobId(job_id as string) } as StoredJob;
+}
+
+// ---------------------------------------------------------------- new rows
+
+/** A job whose lock is about to be sent. */
+export type NewJob = {
+  jobId: Hex;
+  wallet: Address;
+  gateway: Address;
+  operator: number;
+  owner: string;
+  model: string;
+  tier: Tier;
+  validUntil: number;
+  creditsLocked: number;
+};
+
+/**
+ * Statement that inserts new jobs, given as JSON in the parameter. A job that is there already stays as it is: its lock goes out a
+ * second time, in another transaction.
+ */
+export const insertJobs = (parameter: `$${number}`): string =>
+  `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked)
+   SELECT job_id, wallet, gateway, operator, owner, model, tier, 'locking', valid_until, credits_locked
+   FROM jsonb_to_recordset(${parameter}::jsonb) AS new (job_id text, wallet text, gateway text, operator integer, owner uuid,
+     model text, tier text, valid_until bigint, credits_locked integer)
+   ON CONFLICT (job_id) DO NOTHING`;
+
+/** The parameter of `insertJobs`. */
+export const newJobsJson = (jobs: readonly NewJob[]): string =>
+  JSON.stringify(
+    jobs.map((job) => ({
+      job_id: toApiJobId(job.jobId),
+      wallet: job.wallet.toLowerCase(),
+      gateway: job.gateway.toLowerCase(),
+      operator: job.operator,
+      owner: job.owner,
+      model: job.model,
+      tier: job.tier,
+      valid_until: job.validUntil,
+      credits_locked: job.creditsLocked,
+    })),
+  );
+
+// ---------------------------------------------------------------- steps
+
+/** A mined lock. */
+export type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number };
+/** A worker and the attempt that it is offered, or has `acknowledged`. */
+export type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
+export type AnsweredStep = {
+  jobId: Hex;
+  worker: Address;
+  attempt: number;
+  acknowledgement: Hex | null;
+  completion: SignedCompletion;
+  countedTokens: number;
+  finalTokenAt: Date;
+  creditsCharged: number;
+  /** The answer, encrypted; null keeps none. */
+  output: Buffer | null;
+  retentionHours: number;
+};
+/** How a job ended, with what is known of it: the settlement's transaction, block, time and charge, or the transaction that returned the credits. */
+export type EndedStep = {
+  jobId: Hex;
+  state: "settled" | "failed" | "refunded" | "unlocked";
+  settlementTx?: Hex;
+  settlementBlock?: number;
+  settledAt?: number;
+  creditsCharged?: number;
+  refundTx?: Hex;
+  failure?: string;
+};
+
+/** One kind of step: its columns with their types, the values of a row in that order, and what it sets. */
+type Step<T> = { name: string; columns: Record<string, string>; values: (item: T) => unknown[]; set: string };
+
+const LOCKED: Step<LockedStep> = {
+  name: "locked",
+  columns: { escrow_tx: "text", locked_at: "bigint", credits_locked: "integer" },
+  values: ({ escrowTx, lockedAt, credits }) => [escrowTx, lockedAt, credits],
+  set: `state = CASE state WHEN 'locking' THEN 'pending' ELSE state END, escrow_tx = new.escrow_tx,
+        locked_at = new.locked_at, credits_locked = new.credits_locked`,
+};
+
+const TAKEN: Step<TakenStep> = {
+  name: "taken",
+  columns: { worker: "text", attempt: "smallint", acknowledged: "boolean" },
+  values: ({ worker, attempt, acknowledged }) => [worker, attempt, acknowledged],
+  // A worker is offered a mined lock only, which can be written later than this. A short job can even have its answer by now.
+  set: `state = CASE WHEN state IN ('locking', 'pending') AND new.acknowledged THEN 'processing' ELSE state END,
+        worker = CASE WHEN completion IS NULL THEN new.worker ELSE job.worker END,
+        attempt = CASE WHEN completion IS NULL THEN new.attempt ELSE job.attempt END`,
+};
+
+const REFUSED: Step<{ jobId: Hex; why: string }> = {
+  name: "refused",
+  columns: { failure: "text" },
+  values: ({ why }) => [why],
+  set: "failure = COALESCE(job.failure, new.failure)",
+};
+
+const ANSWERED: Step<AnsweredStep> = {
+  name: "answered",
+  columns: {
+    worker: "text",
+    attempt: "smallint",
+    acknowledgement: "text",
+    completion: "jsonb",
+    counted_tokens: "integer",
+    final_token_at: "timestamptz",
+    credits_charged: "integer",
+    output: "bytea",
+    hours: "integer",
+  },
+  values: (job) => [
+    job.worker,
+    job.attempt,
+    job.acknowledgement,
+    JSON.stringify(job.completion),
+    job.countedTokens,
+    job.finalTokenAt,
+    job.creditsCharged,
+    job.output,
+    job.retentionHours,
+  ],
+  set: `state = 'settling', worker = new.worker, attempt = new.attempt, acknowledgement = new.acknowledgement,
+        completion = new.completion, counted_tokens = new.counted_tokens, final_token_at = new.final_token_at,
+        credits_charged = new.credits_charged, output = new.output,
+        output_expires_at = now() + make_interval(hours => new.hours)`,
+};
+
+const ENDED: Step<EndedStep> = {
+  name: "ended",
+  columns: {
+    state: "text",
+    settlement_tx: "text",
+    settlement_block: "bigint",
+    settled_at: "bigint",
+    credits_charged: "integer",
+    refund_tx: "text",
+    failure: "text",
+  },
+  values: (job) => [
+    job.state,
+    job.settlementTx,
+    job.settlementBlock,
+    job.settledAt,
+    job.creditsCharged,
+    job.refundTx,
+    job.failure,
+  ],
+  set: `state = new.state, settlement_tx = COALESCE(new.settlement_tx, job.settlement_tx),
+        settlement_block = COALESCE(new.settlement_block, job.settlement_block),
+        settled_at = COALESCE(new.settled_at, job.settled_at),
+        credits_charged = COALESCE(new.credits_charged, job.credits_charged),
+        refund_tx = COALESCE(new.refund_tx, job.refund_tx), failure = COALESCE(job.failure, new.failure)`,
+};
+
+/** Another process claimed the job: this one must neither write its row nor charge it any more. */
+export class JobLost extends Error {
+  override name = "JobLost";
+  constructor(jobIds: readonly Hex[]) {
+    super(`the row of ${jobIds.map(toApiJobId).join(", ")} belongs to another gateway process`);
+  }
+}
+
+/** Pause before a write that failed is made again. */
+const RETRY_MS = 250;
+
+/** Writes the rows of this process's jobs. */
 export class JobStore {
   readonly #pool: pg.Pool;
-  readonly #steps: JobSteps;
+  readonly #self: { gateway: Address; operator: number };
   readonly #onState: (state: StoredState) => void;
+  /** This process, among all that ever had this signer. */
+  readonly #owner = randomUUID();
+  readonly #lanes: {
+    locked: WriteLane<LockedStep>;
+    taken: WriteLane<TakenStep>;
+    refused: WriteLane<{ jobId: Hex; why: string }>;
+    answered: WriteLane<AnsweredStep>;
+    ended: WriteLane<EndedStep>;
+  };
 
   /** `onState` is called whenever a job was written in a new state. */
-  constructor(pool: pg.Pool, onState: (state: StoredState) => void = () => {}) {
+  constructor(
+    pool: pg.Pool,
+    self: { gateway: Address; operator: number },
+    onState: (state: StoredState) => void = () => {},
+  ) {
     this.#pool = pool;
-    this.#steps = new JobSteps(pool);
+    this.#self = self;
     this.#onState = onState;
+    const lane = <T extends { jobId: Hex }>(step: Step<T>) => new WriteLane<T>((items) => this.#write(step, items));
+    this.#lanes = {
+      locked: lane(LOCKED),
+      taken: lane(TAKEN),
+      refused: lane(REFUSED),
+      answered: lane(ANSWERED),
+      ended: lane(ENDED),
+    };
   }
 
-  /** A mined lock, with the job's first offer. A state that the job has reached meanwhile stays. */
+  /** The row of a new job of this process. */
+  newJob(job: Omit<NewJob, "gateway" | "operator" | "owner">): NewJob {
+    return { ...job, ...this.#self, owner: this.#owner };
+  }
+
   async locked(step: LockedStep): Promise<void> {
-    await this.#steps.locked(step);
+    await this.#lanes.locked.add(step);
     this.#onState("pending");
   }
 
-  /** The worker has acknowledged. Nobody waits for this write: a short job can be further by the time it is made. */
-  async acknowledged(jobId: Hex): Promise<void> {
-    await this.#steps.acknowledged(jobId);
-    this.#onState("processing");
+  async taken(step: TakenStep): Promise<void> {
+    await this.#lanes.taken.add(step);
+    if (step.acknowledged) this.#onState("processing");
   }
 
-  /** The answer and its Completion: the step before settlement, after which a crash loses nothing. */
+  async refused(jobId: Hex, why: string): Promise<void> {
+    await this.#lanes.refused.add({ jobId, why });
+  }
+
   async answered(step: AnsweredStep): Promise<void> {
-    await this.#steps.answered(step);
+    await this.#lanes.answered.add(step);
     this.#onState("settling");
   }
 
-  /** The mined settlement. */
-  async settled(step: SettledStep): Promise<void> {
-    await this.#steps.settled(step);
-    this.#onState("settled");
+  async ended(step: EndedStep): Promise<void> {
+    await this.#lanes.ended.add(step);
+    this.#onState(step.state);
   }
 
-  /** Writes the named fields. */
-  async update(jobId: Hex, change: JobChange): Promise<void> {
-    const entries = Object.entries(change) as [keyof typeof COLUMNS, unknown][];
-    const sets = entries.map(([name], index) => `${COLUMNS[name]} = $${index + 2}`);
-    const text = `UPDATE job SET ${sets.join(", ")}, updated_at = now() WHERE job_id = $1`;
-    await this.#pool.query({
-      // One name a text; PostgreSQL cuts names at 63 characters.
-      name: `job-update-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
-      text,
-      values: [toApiJobId(jobId), ...entries.map(([, value]) => value)],
-    });
-    if (change.state) this.#onState(change.state);
+  /** Makes a write until it succeeds, the row is lost, or `until` (ms since the epoch) is over; then rejects with the last error. */
+  async insist(until: number, write: () => Promise<void>, report: (error: unknown) => void): Promise<void> {
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (error instanceof JobLost || Date.now() > until) throw error;
+        report(error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
   }
 
-  /** One job; null if this gateway's database does not know it. */
-  async find(jobId: Hex): Promise<StoredJob | null> {
-    const result = await this.#pool.query({
-      name: "job-find",
-      text: `${SELECT} WHERE job_id = $1`,
-      values: [toApiJobId(jobId)],
-    });
-    return result.rows[0] ? readJob(result.rows[0]) : null;
-  }
-
-  /** Rows of the given jobs, for the overlay of a list. */
-  async findMany(jobIds: readonly string[]): Promise<StoredJob[]> {
-    if (jobIds.length === 0) return [];
-    const result = await this.#pool.query({
-      name: "job-find-many",
-      text: `${SELECT} WHERE job_id = ANY($1)`,
-      values: [jobIds],
-    });
-    return result.rows.map(readJob);
+  /** Notes the transaction with which this process opened a dispute. Any process may: the job is over for the one that ran it. */
+  async disputed(jobId: Hex, disputeTx: Hex): Promise<void> {
+    await this.#pool.query("UPDATE job SET dispute_tx = $2, updated_at = now() WHERE job_id = $1", [
+      toApiJobId(jobId),
+      disputeTx,
+    ]);
   }
 
   /**
-   * API ids of what an index may not show yet of a wallet's newest jobs: of the `limit` newest locked ones in the range, those that the query admits
-   * and that were locked at `since` (Unix seconds) or later. Where a status is asked for: those that are in it, as far as this service
-   * knows, and were locked or written since. Newest first; ids are UUIDv7, so their order is the order of creation. `end`: the oldest job
-   * looked at, null if all were.
-   */
-  async newest(
-    { wallet, model, status }: Pick<JobQuery, "wallet" | "model" | "status">,
-    { idAbove, idBelow, lockedFrom, lockedUntil }: JobRange,
-    since: number,
-    limit: number,
-  ): Promise<{ ids: string[]; end: string | null }> {
-    const result = await this.#pool.query({
-      name: "job-newest",
-      // The limit is on what is looked at, not on what is found: rare states and models would cost a walk through all of a wallet's rows.
-      // Blocks' times and the database's clock can differ by a little.
-      text: `WITH looked_at AS (
-               SELECT job_id, model, state, dispute_tx, locked_at, settled_at, updated_at FROM job
-               WHERE wallet = $1 AND escrow_tx IS NOT NULL
-               AND ($3::text IS NULL OR job_id < $3) AND ($4::text IS NULL OR job_id > $4)
-               AND ($5::bigint IS NULL OR locked_at <= $5) AND ($6::bigint IS NULL OR locked_at >= $6)
-               ORDER BY job_id DESC LIMIT $2)
-             SELECT job.job_id, reach.looked, reach.end_id
-             FROM (SELECT count(*)::integer AS looked, min(job_id) AS end_id FROM looked_at) AS reach
-             LEFT JOIN looked_at AS job
-               ON ($7::text IS NULL OR job.model = $7)
-               AND ($8::text IS NULL OR job.state = $8 OR ($8 = 'disputed' AND job.dispute_tx IS NOT NULL))
-               AND (job.locked_at IS NULL OR job.locked_at >= $9
-                 OR ($8 IS NOT NULL AND (job.settled_at >= $9 OR job.updated_at >= to_timestamp($9 - 60))))
-             ORDER BY job.job_id DESC`,
-      values: [
-        wallet.toLowerCase(),
-        limit,
-        idBelow ?? null,
-        idAbove ?? null,
-        lockedUntil ?? null,
-        lockedFrom ?? null,
-        model ?? null,
-        status ?? null,
-        since,
-      ],
-    });
-    const { looked, end_id } = result.rows[0] as { looked: number; end_id: string | null };
-    const ids = result.rows.flatMap(({ job_id }) => (job_id === null ? [] : [job_id as string]));
-    return { ids, end: looked < limit ? null : end_id };
-  }
-
-  /**
-   * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else: jobs that were
-   * over are unfinished again, for recovery to see how they stand, and a dispute may be none. Where and when they had ended is no longer
-   * so. `failure` stays: a job that its client was refused is never charged; so does the charge of an answer that is to be settled again.
+   * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else. Jobs of this signer that
+   * were over are unfinished again, and this process's; a dispute may be none. `failure` stays, so that a refused job is never charged, and
+   * so does the charge of an answer that is to be settled again.
    */
   async reopen(jobIds: readonly Hex[]): Promise<void> {
     await this.#pool.query(
       `UPDATE job SET state = CASE WHEN state = 'settled' THEN 'settling' WHEN state = 'unlocked' THEN 'locking'
                                    WHEN state IN ('failed', 'refunded') THEN 'pending' ELSE state END,
-                      settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL, dispute_tx = NULL,
-                      updated_at = now()
-       WHERE job_id = ANY($1) AND (state IN ('settled', 'unlocked', 'failed', 'refunded') OR dispute_tx IS NOT NULL)`,
-      [jobIds.map(toApiJobId)],
+                      owner = $2, settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL,
+                      dispute_tx = NULL, updated_at = now()
+       WHERE job_id = ANY($1) AND gateway = $3
+         AND (state IN ('settled', 'unlocked', 'failed', 'refunded') OR dispute_tx IS NOT NULL)`,
+      [jobIds.map(toApiJobId), this.#owner, this.#self.gateway.toLowerCase()],
     );
   }
 
-  /** Jobs of this gateway that are not over: what a restart takes up. */
-  async unfinished(gateway: Address): Promise<StoredJob[]> {
-    const result = await this.#pool.query(
-      `${SELECT} WHERE gateway = $1 AND state IN ('locking', 'pending', 'processing', 'settling') ORDER BY created_at`,
-      [gateway.toLowerCase()],
+  /**
+   * Claims the unfinished jobs of this signer, which an earlier process left. The caller holds the signer's lock. Returns how many were claimed.
+   */
+  async claimOwn(): Promise<number> {
+    const { rowCount } = await this.#pool.query(
+      `UPDATE job SET owner = $1 WHERE gateway = $2 AND state IN ${UNFINISHED} AND owner <> $1`,
+      [this.#owner, this.#self.gateway.toLowerCase()],
     );
-    return result.rows.map(readJob);
+    return rowCount ?? 0;
+  }
+
+  /** Other signers of this operator that have unfinished jobs. */
+  async othersUnfinished(): Promise<Address[]> {
+    const { rows } = await this.#pool.query<{ gateway: Address }>(
+      `SELECT DISTINCT gateway FROM job WHERE state IN ${UNFINISHED} AND operator = $1 AND gateway <> $2`,
+      [this.#self.operator, this.#self.gateway.toLowerCase()],
+    );
+    return rows.map(({ gateway }) => gateway);
+  }
+
+  /**
+   * Claims the unfinished jobs of another signer, if no process holds its advisory lock. One statement takes that lock, claims, and gives
+   * it back: a process of that signer that still runs, or starts meanwhile, cannot write the rows any more. Returns how many were claimed.
+   */
+  async claimFrom(gateway: Address, lockKey: bigint): Promise<number> {
+    const { rowCount } = await this.#pool.query(
+      `WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($4) AS is_free)
+       UPDATE job SET owner = $1, gateway = $2 FROM free
+       WHERE is_free AND gateway = $3 AND operator = $5 AND state IN ${UNFINISHED}`,
+      [this.#owner, this.#self.gateway.toLowerCase(), gateway.toLowerCase(), lockKey, this.#self.operator],
+    );
+    return rowCount ?? 0;
+  }
+
+  /** Unfinished jobs of this process, oldest first. */
+  async unfinished(): Promise<Hex[]> {
+    const { rows } = await this.#pool.query<{ job_id: string }>(
+      `SELECT job_id FROM job WHERE gateway = $1 AND owner = $2 AND state IN ${UNFINISHED} ORDER BY job_id`,
+      [this.#self.gateway.toLowerCase(), this.#owner],
+    );
+    return rows.map(({ job_id }) => fromApiJobId(job_id) as Hex);
+  }
+
+  find(jobId: Hex): Promise<StoredJob | null> {
+    return findJob(this.#pool, jobId);
   }
 
   /** The stored answer, encrypted; null if none is kept. */
   async output(jobId: Hex): Promise<Buffer | null> {
-    const result = await this.#pool.query("SELECT output FROM job WHERE job_id = $1 AND output_expires_at > now()", [
+    const { rows } = await this.#pool.query("SELECT output FROM job WHERE job_id = $1 AND output_expires_at > now()", [
       toApiJobId(jobId),
     ]);
-    return result.rows[0]?.output ?? null;
+    return rows[0]?.output ?? null;
   }
 
   /** Deletes rows of jobs that ended that many days ago: the index has them. */
   async deleteEnded(days: number): Promise<void> {
     await this.#pool.query(
-      `DELETE FROM job WHERE state IN ('unlocked', 'settled', 'failed', 'refunded') AND output IS NULL
-       AND updated_at < now() - make_interval(days => $1)`,
+      `DELETE FROM job WHERE state NOT IN ${UNFINISHED} AND output IS NULL AND updated_at < now() - make_interval(days => $1)`,
       [days],
     );
   }
 
-  /** Erases answers whose time is over; returns how many. */
-  async eraseExpiredOutputs(): Promise<number> {
-    const result = await this.#pool.query(
-      "UPDATE job SET output = NULL WHERE output IS NOT NULL AND output_expires_at <= now()",
-    );
-    return result.rowCount ?? 0;
+  /** Erases answers whose time is over. */
+  async eraseExpiredOutputs(): Promise<void> {
+    await this.#pool.query("UPDATE job SET output = NULL WHERE output IS NOT NULL AND output_expires_at <= now()");
   }
+
+  /** Rows are locked in the order of their ids, so that two statements over the same jobs never wait for each other. */
+  async #write<T extends { jobId: Hex }>({ name, columns, values, set }: Step<T>, items: readonly T[]): Promise<void> {
+    const typed = Object.entries({ job_id: "text", ...columns });
+    const rows = items.map((item) => [toApiJobId(item.jobId), ...values(item)]);
+    const arrays = typed.map(([, type], index) => `$${index + 2}::${type}[]`).join(", ");
+    const names = typed.map(([column]) => column).join(", ");
+    const { rowCount } = await this.#pool.query({
+      name: `job-${name}`,
+      text: `UPDATE job SET ${set}, updated_at = now()
+             FROM (SELECT given.* FROM unnest(${arrays}) AS given(${names}) JOIN job USING (job_id)
+                   ORDER BY job_id FOR NO KEY UPDATE OF job) AS new
+             WHERE job.job_id = new.job_id AND job.owner = $1`,
+      values: [this.#owner, ...typed.map((_, index) => rows.map((row) => row[index] ?? null))],
+    });
+    // The lane then writes each alone, and only those that are lost fail.
+    if ((rowCount ?? 0) < items.length) throw new JobLost(items.map((item) => item.jobId));
+  }
+}
+
+// ---------------------------------------------------------------- reads
+
+/** Any pool or client. */
+type Reader = Pick<pg.Pool, "query">;
+
+/** One job; null if this database does not know it. */
+export async function findJob(reader: Reader, jobId: Hex): Promise<StoredJob | null> {
+  const { rows } = await reader.query({
+    name: "job-find",
+    text: `${SELECT} WHERE job_id = $1`,
+    values: [toApiJobId(jobId)],
+  });
+  return rows[0] ? readJob(rows[0]) : null;
+}
+
+/** Rows of the given jobs, by their API ids. */
+export async function findJobs(reader: Reader, jobIds: readonly string[]): Promise<StoredJob[]> {
+  if (jobIds.length === 0) return [];
+  const { rows } = await reader.query({
+    name: "job-find-many",
+    text: `${SELECT} WHERE job_id = ANY($1)`,
+    values: [jobIds],
+  });
+  return rows.map(readJob);
+}
+
+/**
+ * The locked jobs of a wallet between two ids, exclusive, in the order of their ids: at most `limit`, the oldest or the newest ones first. API ids
+ * are UUIDv7, so their order is that of their creation.
+ */
+export async function ownJobs(
+  reader: Reader,
+  { wallet, before, after }: { wallet: string; before?: string | undefined; after?: string | undefined },
+  { oldestFirst, limit }: { oldestFirst: boolean; limit: number },
+): Promise<StoredJob[]> {
+  const direction = oldestFirst ? "ASC" : "DESC";
+  const { rows } = await reader.query({
+    name: `job-list-${direction}`,
+    text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL AND state <> 'unlocked'
+           AND ($2::text IS NULL OR job_id < $2) AND ($3::text IS NULL OR job_id > $3) ORDER BY job_id ${direction} LIMIT $4`,
+    values: [wallet.toLowerCase(), before ?? null, after ?? null, limit],
+  });
+  return rows.map(readJob);
 }

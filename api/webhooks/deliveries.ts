@@ -1,120 +1,428 @@
-/** The delivery log of a wallet's webhook, for people: what was sent, what came back. Sending again is in replay.ts. */
-import { z } from "zod";
-import type { WebhookContext } from "./context.ts";
-import { DELIVERY_STATES, type DeliveryState, deliveryId, deliveryNumber, unknownDelivery } from "./delivery-id.ts";
-import { EVENT_NAMES, type EventName } from "./event-schemas.ts";
+/**
+ * Sends what is due: a delivery is claimed, attempted, and its result written with the time of the next attempt.
+ * Deliveries are claimed in the database, so any number of gateways can do this at once.
+ */
+import { createHmac } from "node:crypto";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { type Dispatcher as HttpDispatcher, request } from "undici";
+import type { WebhookMetrics } from "../observe/metrics.ts";
+import { EndpointRefused } from "../outbound/endpoint.ts";
+import type { Cipher } from "../store/cipher.ts";
+import { transaction } from "../store/database.ts";
 
-import { unknownWebhook } from "./webhooks.ts";
-
-/** Query of a delivery log. */
-export const deliveriesQuerySchema = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  /** Only deliveries older than this one: the last id of the page before. */
-  before: z.string().optional(),
-  status: z.enum(DELIVERY_STATES).optional(),
-  event: z.enum(EVENT_NAMES).optional(),
-});
-export type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
-
-export type DeliveryObject = {
-  /** `dlv_…` */
-  id: string;
-  webhook_id: string;
-  event_id: string;
-  event: EventName;
-  status: DeliveryState;
-  /** Attempts begun, replays included. */
-  attempts: number;
-  /** When the next attempt is due; null if none is. */
-  next_attempt_at: string | null;
-  /** When the event happened. */
-  occurred_at: string;
-  created_at: string;
-  finished_at: string | null;
-  /** Of the last attempt that has a result: HTTP status, and what went wrong. */
-  last_status: number | null;
-  last_error: string | null;
+export type DispatchSettings = {
+  /** Attempts of this process at once. */
+  concurrency: number;
+  /** Of them to one webhook. */
+  perWebhook: number;
+  /** Limit of an answer (specification: 10 s). */
+  timeoutMs: number;
+  /** From each failed attempt to the next one; after the last the delivery and its webhook fail. */
+  delaysMs: readonly number[];
 };
 
-export type AttemptObject = {
-  number: number;
-  started_at: string;
-  /** Null if the gateway stopped before the attempt's end. */
-  duration_ms: number | null;
-  /** HTTP status; null without an answer. */
+type Parts = {
+  pool: pg.Pool;
+  /** Decrypts the webhooks' secrets. */
+  cipher: Cipher;
+  /** The guarded agent: it judges an address when it connects, and follows no redirect. */
+  http: HttpDispatcher;
+  metrics: WebhookMetrics;
+  logger: Logger;
+  /** A place is free: claim again. */
+  wake: () => void;
+};
+
+/** A webhook that does not answer gets no more than this many attempts at once: each of them holds a place for 10 s. */
+const SILENT_CONCURRENCY = 2;
+const RETRY_RECORD_MS = 500;
+
+/**
+ * Each attempt runs on its own, so a silent endpoint holds up nobody else. Results are written together, as many as
+ * have come in since the last write.
+ */
+export class DeliveryDispatcher {
+  readonly #parts: Parts;
+  readonly #settings: DispatchSettings;
+  /** Attempts by webhook. */
+  readonly #running = new Map<string, number>();
+  /** Webhooks whose last attempt got no answer. */
+  readonly #silent = new Set<string>();
+  readonly #attempts = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  #finished: Finished[] = [];
+  #recording: Promise<void> | null = null;
+
+  constructor(parts: Parts, settings: DispatchSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+  }
+
+  /** Lets running attempts end, at most `timeoutMs`. What is cut then is attempted again by the next gateway. */
+  async stop(timeoutMs: number): Promise<void> {
+    const timer = setTimeout(() => this.#abort.abort(new Error("the gateway stops")), timeoutMs);
+    await Promise.all(this.#attempts);
+    clearTimeout(timer);
+    await this.#recording;
+  }
+
+  /** Begins an attempt of everything that is due, as far as there are free places. Never rejects. */
+  async claim(): Promise<void> {
+    const { concurrency, perWebhook } = this.#settings;
+    const total = concurrency - this.#attempts.size;
+    if (total <= 0) return; // a finished attempt calls `wake`
+    const busy = [...new Set([...this.#silent, ...this.#running.keys()])].map((id) => ({
+      id,
+      limit: this.#silent.has(id) ? SILENT_CONCURRENCY : perWebhook,
+      running: this.#running.get(id) ?? 0,
+    }));
+    try {
+      const claimed = await claimDue(this.#parts.pool, { total, perWebhook, busy });
+      for (const delivery of claimed) this.#begin(delivery);
+    } catch (error) {
+      this.#parts.logger.warn({ err: error }, "deliveries cannot be claimed; the next round tries again");
+    }
+  }
+
+  #begin(claimed: Claimed): void {
+    const { webhookId } = claimed;
+    this.#running.set(webhookId, (this.#running.get(webhookId) ?? 0) + 1);
+    const over = this.#attempt(claimed)
+      .then((outcome) => {
+        if (outcome === null) return;
+        this.#finished.push({ ...outcome, claimed });
+        // The place is free once the result is written: the same delivery cannot be claimed before.
+        return this.#record();
+      })
+      .finally(() => {
+        const left = (this.#running.get(webhookId) ?? 1) - 1;
+        if (left === 0) this.#running.delete(webhookId);
+        else this.#running.set(webhookId, left);
+        this.#attempts.delete(over);
+        this.#parts.metrics.running.set(this.#attempts.size);
+        this.#parts.wake();
+      });
+    this.#attempts.add(over);
+    this.#parts.metrics.running.set(this.#attempts.size);
+  }
+
+  /** One attempt; null if it was cut by the stop, and so says nothing of the endpoint. */
+  async #attempt(claimed: Claimed): Promise<Outcome | null> {
+    const { cipher, http, metrics, logger } = this.#parts;
+    const { id, webhookId, eventId, event, url, body } = claimed;
+    let outcome: Outcome;
+    try {
+      const secret = cipher.decrypt(claimed.secret, webhookId);
+      const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs };
+      outcome = await attempt(message, http, this.#abort.signal);
+    } catch (error) {
+      // Cut by the stop, or a secret of another master key. When the lease runs out, it is attempted again.
+      logger.error({ err: error, delivery: id, webhook: webhookId }, "an attempt could not be made");
+      return null;
+    }
+    const { result, status, durationMs: ms, error } = outcome;
+    if (result === "timeout") this.#silent.add(webhookId);
+    else this.#silent.delete(webhookId);
+    metrics.attempts.inc({ result });
+    metrics.seconds.observe(ms / 1000);
+    // Of the URL only the host: path and query may hold what the owner takes for a secret.
+    const { host } = new URL(url);
+    const about = { webhook: webhookId, delivery: id, eventId, event, attempt: claimed.attempt };
+    const line = { ...about, host, status, ms, error };
+    if (result === "delivered") logger.debug(line, "webhook delivered");
+    else logger.info(line, "webhook attempt failed");
+    return outcome;
+  }
+
+  /** Writes the results there are; those that come in meanwhile are written together after them. */
+  async #record(): Promise<void> {
+    while (this.#recording !== null) await this.#recording;
+    if (this.#finished.length === 0) return; // another one's batch took it along
+    const batch = this.#finished;
+    this.#finished = [];
+    this.#recording = this.#write(batch).finally(() => {
+      this.#recording = null;
+    });
+    await this.#recording;
+  }
+
+  async #write(batch: Finished[]): Promise<void> {
+    const { pool, metrics, logger } = this.#parts;
+    for (;;) {
+      try {
+        for (const webhook of await recordResults(pool, batch, this.#settings.delaysMs)) {
+          metrics.failedWebhooks.inc();
+          logger.warn({ webhook }, "webhook marked failed: a delivery failed for the last time");
+        }
+        return;
+      } catch (error) {
+        // The database is away, or two gateways met at the same rows (deadlock).
+        logger.warn({ err: error, results: batch.length }, "results of attempts cannot be written yet");
+        if (this.#abort.signal.aborted) return; // their leases run out, and they are attempted again
+        await new Promise((resolve) => setTimeout(resolve, RETRY_RECORD_MS));
+      }
+    }
+  }
+}
+
+/** After this long a claimed delivery's attempt counts as lost, and another one is made. Twice the answer's limit. */
+const LEASE_SECONDS = 20;
+
+/** A delivery that this process is to attempt now. */
+type Claimed = {
+  id: number;
+  webhookId: string;
+  eventId: string;
+  event: string;
+  url: string;
+  /** Encrypted. */
+  secret: Buffer;
+  body: string;
+  /** Number of this attempt. */
+  attempt: number;
+};
+
+type ClaimLimits = {
+  total: number;
+  /** For each webhook at once. */
+  perWebhook: number;
+  /** Webhooks that have attempts running or another limit. */
+  busy: readonly { id: string; limit: number; running: number }[];
+};
+
+/**
+ * Takes deliveries that are due. A webhook's oldest ones come first, and webhooks take turns: no webhook's backlog
+ * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
+ * was killed) is logged as such and does not count as failed.
+ */
+async function claimDue(pool: pg.Pool, { total, perWebhook, busy }: ClaimLimits): Promise<Claimed[]> {
+  const { rows } = await pool.query<Claimed>({
+    name: "webhook-claim",
+    text: CLAIM,
+    values: [
+      busy.map(({ id }) => id),
+      busy.map(({ limit }) => limit),
+      busy.map(({ running }) => running),
+      perWebhook,
+      total,
+    ],
+  });
+  return rows;
+}
+
+// `webhooks` walks along the index from one webhook with pending rows to the next: one step, however long its backlog.
+const CLAIM = `
+  WITH RECURSIVE webhooks AS (
+    (SELECT webhook_id AS id FROM webhook_delivery WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.webhook_id FROM webhook_delivery d WHERE d.status = 'pending' AND d.webhook_id > webhooks.id
+            ORDER BY d.webhook_id LIMIT 1)
+    FROM webhooks WHERE webhooks.id IS NOT NULL
+  ),
+  open AS (
+    SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now FROM webhooks
+    JOIN webhook w ON w.id = webhooks.id AND w.status = 'active'
+    LEFT JOIN unnest($1::text[], $2::int[], $3::int[]) AS busy (id, most, running) ON busy.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT id, attempt, next_attempt_at FROM webhook_delivery
+      WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now()
+      ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(busy.most - busy.running, $4::int)) FOR UPDATE SKIP LOCKED
+    ) d
+  ),
+  -- Webhooks with the fewest running attempts first: a new event does not wait behind others' backlogs.
+  due AS (
+    SELECT id, attempt, next_attempt_at FROM open
+    ORDER BY running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
+  ),
+  lost AS (
+    INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
+    SELECT id, attempt, next_attempt_at - interval '${LEASE_SECONDS} seconds',
+      'the gateway stopped during this attempt: its result is unknown'
+    FROM due WHERE attempt > 0
+    ON CONFLICT DO NOTHING
+  ),
+  claimed AS (
+    UPDATE webhook_delivery d
+    SET attempt = d.attempt + 1, next_attempt_at = now() + interval '${LEASE_SECONDS} seconds'
+    FROM due WHERE d.id = due.id
+    RETURNING d.id, d.webhook_id, d.event_id, d.attempt
+  )
+  SELECT claimed.id, claimed.webhook_id AS "webhookId", claimed.event_id AS "eventId", e.name AS event, w.url, w.secret,
+    e.body, claimed.attempt
+  FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
+  ORDER BY claimed.id`;
+
+/** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
+export function signatureHeader(secret: string, timestamp: number, body: string): string {
+  const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
+  return `t=${timestamp},v1=${mac}`;
+}
+
+/** What an attempt came to: `delivered` for an answer of 2xx within the limit, and for nothing else. */
+type Outcome = {
+  result: "delivered" | "status" | "timeout" | "connection" | "refused";
+  startedAt: Date;
+  durationMs: number;
   status: number | null;
-  /** First bytes of the answer. */
+  /** First bytes of the answer, as text that PostgreSQL can hold. */
   response: string | null;
   error: string | null;
 };
 
-/** Deliveries of a webhook, newest first. `has_more`: ask again with `before` = last id. @throws ApiError `webhook_not_found` */
-export async function listDeliveries(
-  { pool }: WebhookContext,
-  wallet: string,
-  webhookId: string,
-  query: DeliveriesQuery,
-): Promise<{ data: DeliveryObject[]; has_more: boolean }> {
-  const owned = await pool.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2", [
-    webhookId,
-    wallet.toLowerCase(),
-  ]);
-  if (owned.rowCount === 0) throw unknownWebhook(webhookId);
-  const before = query.before === undefined ? Number.MAX_SAFE_INTEGER : deliveryNumber(query.before);
-  const { rows } = await pool.query(
-    `${SELECT} WHERE d.webhook_id = $1 AND d.id < $2 AND ($3::text IS NULL OR d.status = $3) AND ($4::text IS NULL OR e.name = $4)
-     ORDER BY d.id DESC LIMIT $5`,
-    [webhookId, before, query.status ?? null, query.event ?? null, query.limit + 1],
-  );
-  return { data: rows.slice(0, query.limit).map(shown), has_more: rows.length > query.limit };
-}
+/** Bytes of an answer that are kept for the log. */
+const RESPONSE_BYTES = 1_024;
+/** An answer is its status; its body gets this long to come. */
+const BODY_MS = 2_000;
+const TIMED_OUT = new Error("the endpoint did not answer in time");
 
-/** One delivery with every attempt, oldest first, and the body that is sent. @throws ApiError `webhook_not_found` */
-export async function getDelivery(
-  { pool }: WebhookContext,
-  wallet: string,
-  id: string,
-): Promise<DeliveryObject & { url: string; body: string; attempt_log: AttemptObject[] }> {
-  const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
-    deliveryNumber(id),
-    wallet.toLowerCase(),
-  ]);
-  const [row] = rows;
-  if (row === undefined) throw unknownDelivery(id);
-  const attempts = await pool.query("SELECT * FROM webhook_attempt WHERE delivery_id = $1 ORDER BY number", [row.id]);
-  return {
-    ...shown(row),
-    url: row.url,
-    body: row.body,
-    attempt_log: attempts.rows.map(({ number, started_at, duration_ms, status, response, error }) => ({
-      number,
-      started_at: started_at.toISOString(),
-      duration_ms,
+type Message = { url: string; secret: string; body: string; timeoutMs: number };
+
+/** Posts a signed event once. Never rejects for what the endpoint does, only with the reason of `stop`. */
+async function attempt(message: Message, http: HttpDispatcher, stop: AbortSignal): Promise<Outcome> {
+  const { url, secret, body, timeoutMs } = message;
+  const startedAt = new Date();
+  const begin = performance.now();
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(TIMED_OUT), timeoutMs);
+  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - begin) });
+  try {
+    const answer = await request(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "inference-webhooks/1",
+        "service-signature": signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body),
+      },
+      body,
+      dispatcher: http,
+      signal: AbortSignal.any([limit.signal, stop]),
+    });
+    // Before the body: an answer's time is that of its status.
+    const answered = timing();
+    const { statusCode: status } = answer;
+    const isDelivered = status >= 200 && status < 300;
+    const redirected = status >= 300 && status < 400 ? ": redirects are not followed" : "";
+    return {
+      ...answered,
+      result: isDelivered ? "delivered" : "status",
       status,
-      response,
-      error,
-    })),
-  };
+      response: await firstBytes(answer.body),
+      error: isDelivered ? null : `answered ${status}${redirected}`,
+    };
+  } catch (error) {
+    stop.throwIfAborted();
+    return { ...timing(), ...failure(error, timeoutMs), status: null, response: null };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-const SELECT = `SELECT d.*, e.name, e.occurred_at, e.body, w.url, a.status AS last_status, a.error AS last_error
-  FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event_id JOIN webhook w ON w.id = d.webhook_id
-  LEFT JOIN LATERAL (SELECT status, error FROM webhook_attempt WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a ON true`;
-
-// biome-ignore lint/suspicious/noExplicitAny: a row of the query above
-function shown(row: any): DeliveryObject {
-  return {
-    id: deliveryId(row.id),
-    webhook_id: row.webhook_id,
-    event_id: row.event_id,
-    event: row.name,
-    status: row.status,
-    attempts: row.attempt,
-    next_attempt_at: row.running ? null : (row.next_attempt_at?.toISOString() ?? null),
-    occurred_at: row.occurred_at.toISOString(),
-    created_at: row.created_at.toISOString(),
-    finished_at: row.finished_at?.toISOString() ?? null,
-    last_status: row.last_status,
-    last_error: row.last_error,
-  };
+/** The beginning of a body. A short one is read to its end, so that its connection can be used again. */
+async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const timer = setTimeout(() => body.destroy(), BODY_MS);
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > RESPONSE_BYTES) break;
+    }
+  } catch {
+    // Cut by the endpoint or by us: the status has decided already, and what came is shown.
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES).toString("utf8").replaceAll("\0", "\ufffd");
 }
+
+const CLOSED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const SILENT = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "ETIMEDOUT"]);
+
+/** Why there was no answer, in words for the endpoint's owner. */
+function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "error"> {
+  if (error === TIMED_OUT) return { result: "timeout", error: `no answer within ${timeoutMs / 1000} seconds` };
+  if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
+  const { code = "", syscall = "", message = String(error) } = error as NodeJS.ErrnoException;
+  if (SILENT.has(code)) return { result: "timeout", error: "the endpoint could not be connected to in time" };
+  const words = () => {
+    // The resolver's own errors: their codes can be those of sockets, of the connection to the name server.
+    if (syscall.startsWith("query")) return `the host name could not be resolved (${code})`;
+    if (code === "ECONNREFUSED") return "the connection was refused";
+    if (CLOSED.has(code)) return "the connection was closed before an answer";
+    return `${message.slice(0, 200)}${code === "" ? "" : ` (${code})`}`;
+  };
+  return { result: "connection", error: words() };
+}
+
+type Finished = Outcome & { claimed: Claimed };
+
+/**
+ * Writes what attempts came to, all in one transaction: the log, the next attempt, and the end of webhooks whose
+ * delivery failed for the last time. Returns the webhooks that failed.
+ */
+async function recordResults(pool: pg.Pool, finished: Finished[], delaysMs: readonly number[]): Promise<string[]> {
+  const rows = finished.map(({ claimed, ...outcome }) => ({
+    id: claimed.id,
+    number: claimed.attempt,
+    delivered: outcome.result === "delivered",
+    started_at: outcome.startedAt.toISOString(),
+    duration_ms: outcome.durationMs,
+    status: outcome.status,
+    response: outcome.response,
+    error: outcome.error,
+  }));
+  return await transaction(pool, async (client) => {
+    const ended = await client.query<{ webhook_id: string }>({
+      name: "webhook-results",
+      text: RECORD,
+      values: [JSON.stringify(rows), delaysMs],
+    });
+    if (ended.rows.length === 0) return [];
+    const ids = ended.rows.map((row) => row.webhook_id);
+    const failed = await client.query<{ id: string }>(
+      "UPDATE webhook SET status = 'failed' WHERE id = ANY($1) AND status = 'active' RETURNING id",
+      [ids],
+    );
+    await client.query(
+      `UPDATE webhook_delivery SET status = 'skipped', next_attempt_at = NULL, finished_at = now()
+       WHERE webhook_id = ANY($1) AND status = 'pending'`,
+      [ids],
+    );
+    return failed.rows.map((row) => row.id);
+  });
+}
+
+// A delivery that was replayed, taken over after its lease, skipped or deleted meanwhile gets the log line only, but a
+// success is a success. An attempt from before a replay decides nothing.
+const RECORD = `
+  WITH result AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (id bigint, number int, delivered boolean, started_at timestamptz,
+      duration_ms int, status int, response text, error text)
+  ),
+  -- Locked, so that none is deleted before its attempt is in the log; always in the same order.
+  alive AS (SELECT d.id, d.first_attempt FROM webhook_delivery d JOIN result USING (id) ORDER BY d.id FOR UPDATE OF d),
+  logged AS (
+    INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, response, error)
+    SELECT id, number, started_at, duration_ms, status, response, error FROM result JOIN alive USING (id)
+    ON CONFLICT (delivery_id, number) DO UPDATE SET duration_ms = excluded.duration_ms, status = excluded.status,
+      response = excluded.response, error = excluded.error
+  ),
+  changed AS (
+    UPDATE webhook_delivery d SET status = next.status,
+      next_attempt_at = CASE WHEN next.status = 'pending' THEN now() + next.delay_ms * interval '1 millisecond' END,
+      finished_at = CASE WHEN next.status <> 'pending' THEN now() END
+    FROM result r JOIN alive USING (id)
+    -- The failed attempts before this one, since the last replay, choose the delay. A lost attempt has no duration.
+    CROSS JOIN LATERAL (SELECT ($2::float8[])[1 + count(*)] AS delay_ms FROM webhook_attempt a
+      WHERE NOT r.delivered AND a.delivery_id = r.id AND a.number >= alive.first_attempt AND a.number < r.number
+        AND a.duration_ms IS NOT NULL) retry
+    CROSS JOIN LATERAL (SELECT retry.delay_ms,
+      CASE WHEN r.delivered THEN 'delivered' WHEN retry.delay_ms IS NULL THEN 'failed' ELSE 'pending' END
+      AS status) next
+    WHERE d.id = r.id AND r.number >= d.first_attempt
+      AND (r.delivered OR (d.attempt = r.number AND d.status = 'pending'))
+    RETURNING d.webhook_id, d.status
+  )
+  SELECT DISTINCT webhook_id FROM changed WHERE status = 'failed'`;

@@ -33,7 +33,8 @@ export const charging = (): Section => ({
       "When a request arrives, the price of `max_tokens` is locked in escrow on the chain, before any worker sees it. " +
         `Without \`max_tokens\` an answer may have ${number(DEFAULT_MAX_TOKENS)} tokens (or what the context leaves), which locks the flat price.`,
       "The worker is paid when the contract has verified its signed proof. What is left of the lock comes back in the same transaction.",
-      "`x-service-credits-remaining` and `GET /v1/account` show your free credits: neither spent nor locked.",
+      "`x-service-credits-remaining` and `GET /v1/account` show your free credits: neither spent nor locked. While a settlement is on its " +
+        "way, `GET /v1/account` counts the charge, not the lock. It never shows more than what is free once the settlement is mined.",
       "No answer, no charge: errors, broken streams and timeouts cost nothing.",
     ),
   ].join("\n"),

@@ -16,23 +16,22 @@ CREATE UNIQUE INDEX api_key_one_live ON api_key (wallet) WHERE revoked_at IS NUL
 CREATE TABLE job (
   job_id            text PRIMARY KEY,         -- job_ + 32 hex digits
   wallet            text NOT NULL,
-  gateway           text NOT NULL,            -- signer address of the gateway that runs it
+  gateway           text NOT NULL,            -- signer of the gateway that runs it, or claimed it
+  operator          integer NOT NULL,         -- whose signer that is: only its signers can end the job
+  owner             uuid NOT NULL,            -- the process that runs it; no other one writes its steps
   model             text NOT NULL,
   tier              text NOT NULL,
   -- locking: lock not mined yet · pending/processing/settling: as the client sees it · settled/failed/refunded: over
   -- unlocked: the lock never happened, nothing was charged
   state             text NOT NULL,
-  created_at        timestamptz NOT NULL DEFAULT now(),
   updated_at        timestamptz NOT NULL DEFAULT now(),
   valid_until       bigint NOT NULL,          -- chain time before which the lock must be mined
   locked_at         bigint,                   -- chain time of the lock
   credits_locked    integer NOT NULL,
   escrow_tx         text,
-  attempt           smallint NOT NULL DEFAULT 0,
-  acknowledge_by    bigint,
-  worker            text,                     -- signing key of the current worker
-  worker_endpoint   text,
-  acknowledgement   text,                     -- its signature
+  attempt           smallint NOT NULL DEFAULT 0, -- the last on record
+  worker            text,                     -- its worker's signing key
+  acknowledgement   text,                     -- that worker's signature that it took the attempt
   counted_tokens    integer,                  -- output tokens as the gateway bounds them
   completion        jsonb,                    -- {completion, signature, finish_reason}
   final_token_at    timestamptz,
@@ -43,9 +42,12 @@ CREATE TABLE job (
   settlement_block  bigint,
   settled_at        bigint,                   -- chain time of the settlement
   refund_tx         text,
-  failure           text
+  dispute_tx        text,                     -- with which this service opened a dispute; mined hash only
+  failure           text                      -- why its client got an error: such a job is never charged
 );
 CREATE INDEX job_unfinished ON job (gateway) WHERE state IN ('locking', 'pending', 'processing', 'settling');
+-- What a balance adds for settlements on their way (api/chain/balances.ts).
+CREATE INDEX job_settling ON job (wallet, job_id DESC) WHERE state = 'settling';
 CREATE INDEX job_wallet ON job (wallet, job_id DESC);
 CREATE INDEX job_output_expiry ON job (output_expires_at) WHERE output IS NOT NULL;
 
@@ -56,8 +58,10 @@ CREATE TABLE chain_transaction (
   items       jsonb NOT NULL,                 -- [{kind, jobId, data}]
   gas         bigint NOT NULL,
   created_at  timestamptz NOT NULL DEFAULT now(),
+  -- Where it was seen mined, all null until then. Hash 0x without a block hash: another transaction used the nonce.
   mined_hash  text,
   mined_block bigint,
+  mined_block_hash text,
   PRIMARY KEY (signer, nonce)
 );
 CREATE INDEX chain_transaction_open ON chain_transaction (signer, nonce) WHERE mined_hash IS NULL;

@@ -6,7 +6,7 @@ CREATE TABLE dispute_request (
   wallet        text NOT NULL,
   gateway       text NOT NULL,                -- signer of the gateway that decides it
   arrived_at    timestamptz NOT NULL,
-  -- null: not answered, to be taken up by that gateway · opened · equal · why it was refused (api/disputes/refusal.ts)
+  -- null: not answered, to be taken up by that gateway · opened · equal · why it was refused (api/disputes/decide.ts)
   outcome       text,
   dispute_tx    text,
   updated_at    timestamptz NOT NULL DEFAULT now(),
@@ -14,6 +14,3 @@ CREATE TABLE dispute_request (
 );
 CREATE INDEX dispute_request_open ON dispute_request (gateway) WHERE outcome IS NULL;
 CREATE INDEX dispute_request_age ON dispute_request (updated_at);
-
--- Transaction with which this service opened a dispute of the job; mined hash only.
-ALTER TABLE job ADD COLUMN dispute_tx text;

@@ -13,8 +13,7 @@ CREATE TABLE webhook (
   created_time  bigint NOT NULL,
   -- The same for the last time it was enabled: what was mined until then is recorded, not sent.
   enabled_block bigint NOT NULL,
-  enabled_time  bigint NOT NULL,
-  failed_at     timestamptz
+  enabled_time  bigint NOT NULL
 );
 CREATE INDEX webhook_wallet ON webhook (wallet, created_at);
 
@@ -23,10 +22,9 @@ CREATE TABLE webhook_event (
   id            text PRIMARY KEY,             -- evt_ + digest of what the event is
   name          text NOT NULL,                -- job.completed, …
   occurred_at   timestamptz NOT NULL,         -- time of its block
-  body          text NOT NULL,
-  created_at    timestamptz NOT NULL DEFAULT now()
+  body          text NOT NULL
 );
-CREATE INDEX webhook_event_age ON webhook_event (created_at);
+CREATE INDEX webhook_event_age ON webhook_event (occurred_at);
 
 CREATE TABLE webhook_delivery (
   id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -36,10 +34,8 @@ CREATE TABLE webhook_delivery (
   -- skipped: never sent, or no more, because the webhook had failed; can be replayed like the others
   status        text NOT NULL CHECK (status IN ('pending', 'delivered', 'failed', 'skipped')),
   next_attempt_at timestamptz,                -- while an attempt runs: when it counts as lost
-  attempt       integer NOT NULL DEFAULT 0,   -- number of the last attempt begun
-  running       boolean NOT NULL DEFAULT false, -- that attempt has no result yet
-  round         integer NOT NULL DEFAULT 0,   -- how often it was replayed
-  failures      integer NOT NULL DEFAULT 0,   -- failed attempts of this round
+  attempt       integer NOT NULL DEFAULT 0,   -- number of the last attempt begun; it runs while webhook_attempt has no row of it
+  first_attempt integer NOT NULL DEFAULT 1,   -- number of the first attempt since the last replay
   created_at    timestamptz NOT NULL DEFAULT now(),
   finished_at   timestamptz,
   UNIQUE (webhook_id, event_id),

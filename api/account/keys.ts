@@ -1,0 +1,92 @@
+import { createHash, randomInt } from "node:crypto";
+import type pg from "pg";
+import { transaction } from "../store/database.ts";
+
+/** Key format: `svc_live_` and 32 alphanumeric characters (specification, "Authentication" 2). */
+const PREFIX = "svc_live_";
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
+
+/** Whose key it is, and whether it may be used. */
+export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
+
+/** What can be shown of a wallet's key: its last four characters, never more. */
+export type KeySummary = { hint: string; createdAt: Date; suspended: boolean };
+
+/** A new key: 32 characters from a cryptographic source, about 190 bits. */
+function newKey(): string {
+  let key = PREFIX;
+  for (let i = 0; i < 32; i++) key += ALPHABET[randomInt(ALPHABET.length)];
+  return key;
+}
+
+// A fast hash is right here: a key has 190 random bits, there is nothing to guess.
+const hashOf = (key: string) => createHash("sha256").update(key).digest();
+
+/** API keys: one live key a wallet; only hashes are stored. */
+export class Keys {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Owner of a key; null if it does not exist or was revoked. Asked for every request: a revocation holds at once. */
+  async owner(key: string): Promise<KeyOwner | null> {
+    if (!FORMAT.test(key)) return null;
+    const result = await this.#pool.query({
+      name: "key-owner",
+      text: "SELECT wallet, created_at, suspended_at FROM api_key WHERE key_hash = $1 AND revoked_at IS NULL",
+      values: [hashOf(key)],
+    });
+    const row = result.rows[0];
+    return row ? { wallet: row.wallet, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
+  }
+
+  /** The wallet's live key; null if it has none. */
+  async current(wallet: string): Promise<KeySummary | null> {
+    const { rows } = await this.#pool.query(
+      "SELECT hint, created_at, suspended_at FROM api_key WHERE wallet = $1 AND revoked_at IS NULL",
+      [wallet.toLowerCase()],
+    );
+    const row = rows[0];
+    return row ? { hint: row.hint, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
+  }
+
+  /**
+   * Creates the wallet's key and revokes the one before it. The key is returned once and cannot be read again. A
+   * suspension outlives the key: revoking a suspended key and creating another must not get around it.
+   */
+  async regenerate(wallet: string): Promise<string> {
+    const key = newKey();
+    await transaction(this.#pool, async (client) => {
+      await client.query("UPDATE api_key SET revoked_at = now() WHERE wallet = $1 AND revoked_at IS NULL", [
+        wallet.toLowerCase(),
+      ]);
+      await client.query(
+        `INSERT INTO api_key (key_hash, wallet, hint, suspended_at) VALUES ($1, $2, $3,
+           (SELECT suspended_at FROM api_key WHERE wallet = $2 ORDER BY created_at DESC LIMIT 1))`,
+        [hashOf(key), wallet.toLowerCase(), key.slice(-4)],
+      );
+    });
+    return key;
+  }
+
+  /** Revokes the wallet's key; false if it had none. */
+  async revoke(wallet: string): Promise<boolean> {
+    const result = await this.#pool.query(
+      "UPDATE api_key SET revoked_at = now() WHERE wallet = $1 AND revoked_at IS NULL",
+      [wallet.toLowerCase()],
+    );
+    return (result.rowCount ?? 0) > 0;
+  }
+
+  /** Suspends or releases the wallet's key; false if it has none. */
+  async setSuspended(wallet: string, suspended: boolean): Promise<boolean> {
+    const result = await this.#pool.query(
+      "UPDATE api_key SET suspended_at = CASE WHEN $2 THEN now() END WHERE wallet = $1 AND revoked_at IS NULL",
+      [wallet.toLowerCase(), suspended],
+    );
+    return (result.rowCount ?? 0) > 0;
+  }
+}

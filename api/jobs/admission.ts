@@ -1,0 +1,228 @@
+/** What is refused before credits are locked, and why: with an error that says what to do. */
+import type { Address, Hex } from "viem";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import type { DecodedRevert } from "../../protocol/events.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
+import type { SpendingTerms } from "../chain/balances.ts";
+import type { Directory, Model } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import {
+  authorizationInvalid,
+  authorizationRequired,
+  type ClientAuthorization,
+  checkAuthorization,
+  type SignedAuthorization,
+  unauthorizable,
+} from "./authorization.ts";
+import type { JobContext } from "./context.ts";
+import { tokenBudget } from "./tokens.ts";
+
+const SECONDS_PER_DAY = 86_400;
+
+/** A request's authorization, and the body whose hash it signs. */
+export type RequestAuthorization = { signed: ClientAuthorization; body: Buffer };
+
+/** What a body asks for. Without `maxTokens` it has the default. */
+export type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
+
+/** What a valid request comes to: its model, the limits it runs under, and the credits it locks. */
+export type PlannedJob = {
+  wallet: Address;
+  model: Model;
+  request: ChatRequest;
+  credits: number;
+  authorization: RequestAuthorization | null;
+};
+
+/** Resolves a validated body against the catalog. Throws what no retry can mend: unknown model, text too long. */
+export function planJob(
+  directory: Directory,
+  wallet: Address,
+  body: RequestedJob,
+  authorization: RequestAuthorization | null,
+): PlannedJob {
+  const model = directory.model(body.model);
+  if (model === undefined) {
+    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, {
+      param: "model",
+    });
+  }
+  const authorized = authorization?.signed.maxTokens;
+  // A body that names no limit has the one that was signed.
+  const requested = body.maxTokens ?? Math.min(DEFAULT_MAX_TOKENS, authorized ?? DEFAULT_MAX_TOKENS);
+  const budget = tokenBudget(body.request.messages, requested, model.contextWindow);
+  if (!budget.fits) {
+    throw new ApiError(
+      "context_length_exceeded",
+      `The messages have about ${budget.promptTokens} tokens; '${model.id}' takes at most ${model.contextWindow}. Shorten them.`,
+      { param: "messages" },
+    );
+  }
+  const request = { ...body.request, max_tokens: budget.maxTokens };
+  return { wallet, model, request, credits: quote(authorized ?? budget.maxTokens, model), authorization };
+}
+
+/**
+ * Throws what the escrow would refuse, and that no worker is there, before anything is locked. Returns the authorization, checked; null without
+ * one.
+ */
+export async function admit(context: JobContext, plan: PlannedJob): Promise<SignedAuthorization | null> {
+  const { wallet, model, credits, authorization } = plan;
+  if (context.operator.mayNotLock !== null) throw mayNotLock(context);
+  if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
+  const { free } = await context.balances.current(wallet);
+  const terms = await currentTerms(context, plan);
+  if (terms !== null) checkLimits(context, terms, credits);
+  if (free < credits) {
+    // A deposit of the last second may not be in the balance we remember.
+    const now = await context.balances.read(wallet);
+    if (now.free < credits) throw insufficientCredits(now.free, credits, model);
+  }
+  if (terms !== null && terms.operator !== context.operator.id) {
+    throw operatorNotChosen(terms.operator, context.operator.id);
+  }
+  if (authorization === null) {
+    if (terms?.authorized === true) throw authorizationRequired();
+    return null;
+  }
+  const key = await context.balances.authorizationKey(wallet);
+  const asked = { wallet, model, maxTokens: plan.request.max_tokens, body: authorization.body };
+  return checkAuthorization(context, authorization.signed, asked, key);
+}
+
+/** The wallet's terms. Known ones that speak against the request are asked for again: they may be others now. */
+async function currentTerms({ balances, operator }: JobContext, plan: PlannedJob): Promise<SpendingTerms | null> {
+  const known = balances.terms(plan.wallet);
+  const admits =
+    known !== null &&
+    !known.frozen &&
+    known.dailyLimit === null &&
+    known.operator === operator.id &&
+    known.authorized === (plan.authorization !== null);
+  if (admits) return known;
+  await balances.read(plan.wallet);
+  return balances.terms(plan.wallet);
+}
+
+/** Refuses what the wallet's own limits would refuse at the lock. */
+function checkLimits({ head }: JobContext, terms: SpendingTerms, credits: number): void {
+  if (terms.frozen) throw spendingFrozen();
+  const today = Math.floor(head.time / SECONDS_PER_DAY);
+  const spent = terms.spentDay === today ? terms.spentToday : 0;
+  if (terms.dailyLimit !== null && spent + credits > terms.dailyLimit) {
+    throw dailyLimitReached(spent, terms.dailyLimit, credits);
+  }
+}
+
+// ---------------------------------------------------------------- refusals
+
+/** The job that a lock was for. */
+type LockedJob = { jobId: Hex; model: Model; credits: number; authorization: SignedAuthorization | null };
+
+/** What a refused lock means for the client. */
+export function lockError(context: JobContext, job: LockedJob, revert: DecodedRevert): ApiError {
+  const { jobId, model, credits, authorization } = job;
+  const [, first, second] = revert.args;
+  if (revert.name === "Job_AlreadyExists" && authorization !== null) return idTaken(jobId);
+  switch (revert.name) {
+    case "Ledger_InsufficientCredits":
+      return insufficientCredits(Number(first), credits, model);
+    case "Ledger_UnknownAccount":
+      return insufficientCredits(0, credits, model);
+    case "Limits_Frozen":
+      return spendingFrozen();
+    case "Limits_DailyLimitReached":
+      return dailyLimitReached(Number(first), Number(second), credits);
+    case "Job_OperatorNotChosen":
+      return operatorNotChosen(Number(first), context.operator.id);
+    case "Job_MayNotLock":
+      return mayNotLock(context);
+    case "Job_AuthorizationRequired":
+      return authorizationRequired();
+    case "Job_NotAuthorized":
+      return authorizationInvalid(String(first), String(second));
+    case "Job_AuthorizationTooLong":
+    case "Job_InvalidId":
+      return unauthorizable(`the settlement contract refused it (${revert.name}): is your clock right?`);
+    case "Job_ModelNotActive":
+      return new ApiError("model_not_found", `The model '${model.id}' is no longer offered.`, { param: "model" });
+    case "Ledger_Paused":
+      return new ApiError("service_unavailable", "New jobs are paused on the settlement contract; retry later.");
+    case "Job_PriceExceedsLimit":
+    case "Job_LockExpired":
+      return new ApiError("service_unavailable", "The escrow could not be confirmed at the price quoted; retry.");
+    default:
+      return new ApiError(
+        "service_unavailable",
+        "The settlement contract refused the escrow; nothing is charged. Retry later.",
+        {
+          cause: new Error(`lock reverted: ${revert.name}(${revert.args.join(", ")})`),
+        },
+      );
+  }
+}
+
+/** 403: the wallet's credits are for another operator, or for none. `chosen`: 0 for none. */
+function operatorNotChosen(chosen: number, own: number): ApiError {
+  const now = chosen === 0 ? "has chosen no operator" : `has chosen operator ${chosen}`;
+  return new ApiError(
+    "operator_not_chosen",
+    `The wallet ${now}, and this service is operator ${own}, so it may not lock the wallet's credits. ` +
+      `Choose operator ${own} in the web application, or call chooseOperator(${own}) with the wallet.`,
+    { details: { operator: own, chosen_operator: chosen === 0 ? null : chosen } },
+  );
+}
+
+/** 503: the operator is stopped, or this gateway's key left it. */
+function mayNotLock({ operator }: JobContext): ApiError {
+  const why = operator.mayNotLock ?? "the settlement contract takes none from this gateway";
+  return new ApiError("service_unavailable", `No new jobs are taken: ${why}. Nothing is charged; retry later.`);
+}
+
+/** 409: a job of this id exists on chain. */
+export function idTaken(jobId: Hex): ApiError {
+  const id = toApiJobId(jobId);
+  return new ApiError("conflict", `The job id ${id} was used before; an authorization is good for one job.`, {
+    details: { job_id: id },
+  });
+}
+
+/** 403: the wallet's own switch. */
+function spendingFrozen(): ApiError {
+  return new ApiError(
+    "spending_frozen",
+    "The wallet has frozen its spending on chain; unfreeze it with the wallet (setLimits) to go on.",
+  );
+}
+
+/** 402: the wallet's own limit of a UTC day. */
+function dailyLimitReached(spentToday: number, dailyLimit: number, required: number): ApiError {
+  return new ApiError(
+    "daily_limit_reached",
+    `The request needs ${required} credits; ${spentToday} of the wallet's daily limit of ${dailyLimit} are spent. ` +
+      "Raise the limit with the wallet (setLimits), or wait for the next day (UTC).",
+    { details: { daily_limit: dailyLimit, spent_today: spentToday, credits_required: required } },
+  );
+}
+
+/** 402 with the details of the specification. */
+function insufficientCredits(remaining: number, required: number, model: Model): ApiError {
+  return new ApiError(
+    "insufficient_credits",
+    `The request needs ${required} credits on the ${model.tier} tier and ${remaining} are left; add credits in the web application.`,
+    { details: { credits_remaining: remaining, credits_required: required, tier: model.tier } },
+  );
+}
+
+/** Seconds after which a client that found no worker may ask again: one probe interval. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** 503 with the details of the specification. */
+export function noWorkers(model: Model): ApiError {
+  return new ApiError(
+    "no_workers_available",
+    `No worker is available for '${model.id}' now; retry in ${RETRY_AFTER_SECONDS} seconds.`,
+    { details: { model: model.id, retry_after: RETRY_AFTER_SECONDS } },
+  );
+}

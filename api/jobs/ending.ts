@@ -1,0 +1,235 @@
+/**
+ * How a job ends, and what follows from each end for its row, for the chain and for its client:
+ *
+ *   end         row                         on chain     client
+ *   answered    settling, then settled      complete     the answer; the charge is that of its tokens
+ *   refused     failure, then failed        fail         the error of its cause; nothing is charged
+ *   timed out   failure, then refunded      refund       504 job_timeout; nothing is charged
+ *   broken off  failure, then failed        fail         500; nothing is charged
+ *
+ * A chain that refuses a settlement ends the job as failed. What the row says of the chain (`settled`, `failed`, `refunded`, and before them the
+ * lock) is written from the events of our own mined transactions, whoever waits for them: job-record.ts.
+ */
+import type { Address, Hex } from "viem";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
+import { charge } from "../../protocol/pricing.ts";
+import type { Model } from "../chain/directory.ts";
+import { completeOperation, failOperation, type Outcome, refundOperation } from "../chain/operations.ts";
+import { NotSent, type Submission } from "../chain/pipeline.ts";
+import { ApiError } from "../errors.ts";
+import { JobLost, type SignedCompletion } from "../store/jobs.ts";
+import type { JobContext } from "./context.ts";
+
+// ---------------------------------------------------------------- answered
+
+/** A finished answer whose hash is the one its worker signed. */
+export type Finished = {
+  jobId: Hex;
+  wallet: Address;
+  worker: Address;
+  attempt: number;
+  /** The worker's signature that it took this attempt; null if it gave none. */
+  acknowledgement: Hex | null;
+  /**
+   * What becomes of that acknowledgement on chain. The settlement waits for it: it makes the worker's hash public, and an earlier
+   * worker that acknowledged the job could prove the same hash first. Null where no other worker can have the job.
+   */
+  acknowledged: Promise<Outcome> | null;
+  lockedAt: number;
+  creditsLocked: number;
+  model: Pick<Model, "creditsPerRequest" | "creditsPer1kTokens">;
+  text: string;
+  signed: SignedCompletion;
+  /** Output tokens as the gateway bounds them. */
+  countedTokens: number;
+};
+
+/** A settlement on its way. `sent`: hash of its transaction; `done`: whether it was mined as a settlement. */
+export type Settling = { credits: number; billedTokens: number; sent: Promise<Hex>; done: Promise<boolean> };
+
+/** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. Rejects with JobLost. */
+export async function settle(context: JobContext, job: Finished): Promise<Settling> {
+  const { store, cipher, balances, logger, times, outputRetentionHours } = context;
+  const { jobId, worker, attempt, acknowledgement, signed, countedTokens } = job;
+  const credits = charge(Math.min(countedTokens, signed.completion.completionTokens), job.model, job.creditsLocked);
+  const row = {
+    jobId,
+    worker,
+    attempt,
+    acknowledgement,
+    completion: signed,
+    countedTokens,
+    finalTokenAt: new Date(),
+    creditsCharged: credits,
+    output: outputRetentionHours > 0 ? cipher.encrypt(job.text, toApiJobId(jobId)) : null,
+    retentionHours: outputRetentionHours,
+  };
+  // The client waits for this write: as long as the proof can still be mined in time, a failed one is made again.
+  const until = (job.lockedAt + times.completion + times.inclusion / 2) * 1000;
+  await store.insist(
+    until,
+    () => store.answered(row),
+    (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again"),
+  );
+  balances.expectReturn(
+    job.wallet,
+    jobId,
+    job.creditsLocked - credits,
+    job.lockedAt + times.completion + times.inclusion,
+  );
+  return submitSettlement(context, job, credits);
+}
+
+/** Sends the settlement of a stored answer. */
+export function submitSettlement(
+  context: JobContext,
+  job: Omit<Finished, "text" | "model" | "worker" | "attempt" | "acknowledgement">,
+  credits: number,
+): Settling {
+  const { pipeline, logger, times } = context;
+  const { jobId, wallet, signed, countedTokens } = job;
+  const until = job.lockedAt + times.completion + times.inclusion;
+  const { completion, signature } = signed;
+  const settlement = { completion, signature, countedTokens, wallet };
+  const send = () => pipeline.submit(completeOperation(settlement, until * 1000));
+  const submission = job.acknowledged === null ? send() : sendAfter(job.acknowledged, send);
+  const done = submission.mined.then(async (outcome) => {
+    if (outcome.status === "mined") return true;
+    const { revert } = outcome;
+    logger.error({ jobId: toApiJobId(jobId), revert }, "the chain refused a settlement: the job is failed");
+    await fail(context, jobId, FailureReason.WorkerFailed, `settlement refused: ${revert.name}`);
+    return false;
+  });
+  done.catch((error) =>
+    logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; the next sweep takes it up again"),
+  );
+  const billedTokens = Math.min(countedTokens, signed.completion.completionTokens);
+  return { credits, billedTokens, sent: submission.sent, done };
+}
+
+/** Sends a settlement once its worker's acknowledgement is mined. A refused acknowledgement is a refused settlement. */
+function sendAfter(acknowledged: Promise<Outcome>, send: () => Submission): Submission {
+  const submission = acknowledged.then((outcome): Submission => {
+    if (outcome.status === "mined") return send();
+    const sent = Promise.reject(new NotSent("its worker's acknowledgement was refused"));
+    return { sent, mined: Promise.resolve(outcome) };
+  });
+  const sent = submission.then((settlement) => settlement.sent);
+  // A caller may care for its outcome only.
+  sent.catch(() => {});
+  return { sent, mined: submission.then((settlement) => settlement.mined) };
+}
+
+// ---------------------------------------------------------------- not answered
+
+/** How long a client waits for its job's end on chain. */
+const END_WAIT_MS = 10_000;
+/** The `failure` of a job whose time was over. */
+export const JOB_TIMEOUT = "job_timeout";
+
+/** The job, and the worker that has it now. */
+type Refused = { jobId: Hex; worker: Address | undefined };
+
+/** Fails the job, then gives the client's error back: no 5xx leaves a live job. */
+export async function refuse(
+  context: JobContext,
+  job: Refused,
+  { reason, why, error }: { reason: FailureReason; why: string; error: ApiError },
+): Promise<ApiError> {
+  const failing = fail(context, job.jobId, reason, why);
+  failing.catch((failure) => context.logger.warn({ err: failure }, "a job could not be failed yet"));
+  // The operation is on its way; a chain that stands still must not hold the client.
+  const outcome = await Promise.race([failing, sleep(END_WAIT_MS).then(() => null)]);
+  return outcome?.status === "reverted" ? claimedByWorker(context, job) : error;
+}
+
+/** Refunds a job whose time is over, and gives its client's error back. `credits`: what was locked. */
+export async function timeOut(context: JobContext, job: Refused, credits: number): Promise<ApiError> {
+  const jobId = toApiJobId(job.jobId);
+  const refunding = refund(context, job.jobId);
+  refunding.catch((error) => context.logger.error({ err: error, jobId }, "a refund is open; the next sweep sends it"));
+  const refundTx = await Promise.race([refunding, sleep(END_WAIT_MS).then(() => "pending" as const)]);
+  // The refund was refused: the job ended in another way, which only a proof of its worker can have been.
+  if (refundTx === null) return claimedByWorker(context, job);
+  return new ApiError(
+    "job_timeout",
+    `No worker completed the job within ${context.times.completion} seconds; the credits are refunded.`,
+    { details: { job_id: jobId, credits_refunded: credits, refund_tx: refundTx === "pending" ? null : refundTx } },
+  );
+}
+
+/** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. A lost job is its new owner's to end. */
+export function breakOff(context: JobContext, jobId: Hex, error: unknown): void {
+  const log = context.logger.child({ jobId: toApiJobId(jobId) });
+  if (error instanceof JobLost) return log.error({ err: error }, "another gateway took over a job that ran here");
+  log.error({ err: error }, "a job broke off on our side: it is failed");
+  fail(context, jobId, FailureReason.AnswerLost, "the gateway broke off").catch((failure) =>
+    log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"),
+  );
+}
+
+/** Ends a job without a charge; resolves when that is mined and in its row. */
+export async function fail(context: JobContext, jobId: Hex, reason: FailureReason, why: string): Promise<Outcome> {
+  void noteRefusal(context, jobId, why);
+  const outcome = await context.pipeline.submit(failOperation(jobId, reason)).mined;
+  if (outcome.status === "mined") await context.record.written(jobId);
+  else {
+    const { revert } = outcome;
+    context.logger.warn({ jobId: toApiJobId(jobId), revert: revert.name }, "a job could not be failed on chain");
+  }
+  return outcome;
+}
+
+/** Chain time runs in blocks: a refund may be mined in a block whose time is just short of the deadline. */
+const REFUND_RETRY_MS = 500;
+const REFUND_TRIES = 60;
+
+/** Returns the escrow of a job whose time is over; resolves when that is mined. Null if the job ended in another way. */
+export async function refund(context: JobContext, jobId: Hex): Promise<Hex | null> {
+  const log = context.logger.child({ jobId: toApiJobId(jobId) });
+  void noteRefusal(context, jobId, JOB_TIMEOUT);
+  for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
+    const outcome = await context.pipeline.submit(refundOperation(jobId)).mined;
+    if (outcome.status === "mined") {
+      await context.record.written(jobId);
+      return outcome.hash;
+    }
+    if (outcome.revert.name !== "Job_TooEarly") {
+      log.warn({ revert: outcome.revert.name }, "a job could not be refunded");
+      return null;
+    }
+    await sleep(REFUND_RETRY_MS);
+  }
+  log.error("the chain's time stays behind this machine's clock: the refund is left to whoever calls it");
+  return null;
+}
+
+/**
+ * Notes that the client of a job gets an error, before the chain has the job's end: nobody may charge it for an answer that turns up later.
+ * The note is in the row, too, for a process that is killed meanwhile. Never rejects.
+ */
+async function noteRefusal({ refused, store, logger }: JobContext, jobId: Hex, why: string): Promise<void> {
+  if (!refused.has(jobId)) refused.set(jobId, why);
+  try {
+    await store.refused(jobId, why);
+  } catch (error) {
+    // A job that this database has never seen, or that another process has: nothing of it is charged here.
+    if (error instanceof JobLost) return;
+    const context = { err: error, jobId: toApiJobId(jobId), why };
+    logger.error(context, "a refused job could not be noted: after a kill, the next process may charge it");
+  }
+}
+
+/** The worker proved a completion on chain that it never delivered: the escrow is held until that is decided. */
+function claimedByWorker(context: JobContext, job: Refused): ApiError {
+  const jobId = toApiJobId(job.jobId);
+  context.logger.error({ jobId, worker: job.worker }, "a worker proved an answer that it did not deliver");
+  return new ApiError(
+    "job_timeout",
+    "The worker claims an answer on chain that it did not deliver; the charge can be disputed.",
+    { details: { job_id: jobId, credits_refunded: 0, refund_tx: null } },
+  );
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

@@ -1,0 +1,247 @@
+/** Jobs as clients see them: the index, overlaid with what this service did itself a moment ago. */
+import type pg from "pg";
+import { type Address, getAddress, type Hex } from "viem";
+import { toProofHash } from "../../protocol/answer-hash.ts";
+import type { FinishReason } from "../../protocol/dispatch.ts";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { JobState } from "../../protocol/job-status.ts";
+import type { Completion } from "../../protocol/messages.ts";
+import { usdgValue } from "../../protocol/money.ts";
+import { ApiError } from "../errors.ts";
+import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../index/index.ts";
+import type { Cipher } from "../store/cipher.ts";
+import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../store/jobs.ts";
+
+/** The Job resource of the specification. Every key is always there; null where it is not known yet. */
+export type JobObject = {
+  id: string;
+  object: "job";
+  status: JobState;
+  model: string;
+  tier: string;
+  credits_charged: number;
+  usdg_value: number;
+  worker_address: string | null;
+  created_at: string;
+  completed_at: string | null;
+  on_chain: {
+    escrow_tx: string | null;
+    settlement_tx: string | null;
+    escrow_address: string;
+    block_number: number | null;
+    proof_hash: string | null;
+  };
+  usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+};
+
+/** How far a state is along a job's way: the further one of two sources is the newer one. */
+const PROGRESS: Record<JobState, number> = {
+  pending: 0,
+  processing: 1,
+  settling: 2,
+  settled: 3,
+  failed: 3,
+  refunded: 3,
+  disputed: 4,
+};
+
+/**
+ * One job from the index, the gateway's own row, or both. What the chain says of an ended job stands; until the index has
+ * it, the row tells what this service has done itself: a client reads its own writes, `settling` included.
+ */
+export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: string): JobObject | null {
+  const storedStatus = visible(stored);
+  // Our own dispute, mined a moment ago; once the index has seen it, it also knows how it went on.
+  const disputed = stored?.disputeTx && !row?.disputeTx;
+  const status = disputed ? "disputed" : newer(row?.status ?? null, storedStatus);
+  if (status === null) return null;
+  const credits = cost(status, row, stored);
+  const completion = stored?.completion?.completion;
+  const prompt = row?.promptTokens ?? completion?.promptTokens ?? null;
+  const output = row?.billedTokens ?? billed(stored);
+  const proofHash = row?.proofHash ?? completion?.proofHash ?? null;
+  const worker = row?.worker ?? stored?.worker ?? null;
+  const createdAt = row?.createdAt ?? stored?.lockedAt ?? 0;
+  const completedAt = row?.completedAt ?? stored?.settledAt ?? null;
+  return {
+    id: row?.id ?? toApiJobId((stored as StoredJob).jobId),
+    object: "job",
+    status,
+    model: row?.model ?? (stored as StoredJob).model,
+    tier: row?.tier ?? (stored as StoredJob).tier,
+    credits_charged: credits,
+    usdg_value: usdgValue(credits),
+    worker_address: worker === null ? null : getAddress(worker),
+    created_at: isoTime(createdAt),
+    completed_at: completedAt === null ? null : isoTime(completedAt),
+    on_chain: {
+      escrow_tx: row?.escrowTx ?? stored?.escrowTx ?? null,
+      settlement_tx: row?.settlementTx ?? stored?.settlementTx ?? null,
+      escrow_address: getAddress(escrow),
+      block_number: row?.settlementBlock ?? stored?.settlementBlock ?? null,
+      proof_hash: proofHash === null ? null : toProofHash(proofHash),
+    },
+    usage: {
+      prompt_tokens: prompt,
+      completion_tokens: output,
+      total_tokens: prompt === null || output === null ? null : prompt + output,
+    },
+  };
+}
+
+/**
+ * What the job costs its client: the charge of its settlement, less the whole credits that a dispute brought back. Nothing is
+ * charged before the settlement, so an answer that was disputed before it costs nothing yet.
+ */
+function cost(status: JobState, row: JobRow | null, stored: StoredJob | null): number {
+  if (row?.settlementTx) return row.creditsCharged - row.creditsCompensated;
+  const settled = status === "settled" || status === "disputed";
+  return settled && stored?.state === "settled" ? (stored.creditsCharged ?? 0) : 0;
+}
+
+/** Unix seconds → ISO 8601 UTC. */
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}
+
+/** The gateway's own states are not a client's: a job exists from its mined lock on. */
+function visible(stored: StoredJob | null): JobState | null {
+  if (stored === null || stored.escrowTx === null || stored.state === "locking" || stored.state === "unlocked")
+    return null;
+  return stored.state;
+}
+
+function newer(indexed: JobState | null, stored: JobState | null): JobState | null {
+  if (indexed === null || stored === null) return indexed ?? stored;
+  // Both ended: the index has the chain's last word (a dispute, a ruling).
+  if (PROGRESS[indexed] >= 3) return indexed;
+  return PROGRESS[stored] > PROGRESS[indexed] ? stored : indexed;
+}
+
+function billed(stored: StoredJob | null): number | null {
+  const signed = stored?.completion?.completion.completionTokens;
+  if (signed === undefined) return null;
+  return Math.min(signed, stored?.countedTokens ?? signed);
+}
+
+/** Whether the gateway's own row alone says that the job is on a page. */
+function admits({ status, model }: JobQuery, stored: StoredJob): boolean {
+  const isInState = status === undefined || stored.state === status;
+  const isDisputed = status === "disputed" && stored.disputeTx !== null;
+  return (model === undefined || stored.model === model) && (isInState || isDisputed);
+}
+
+/** Own jobs that are looked at for a page with a filter: more than a page has. */
+const OVERLAY_LIMIT = 200;
+
+/** A job of a wallet, with the two rows that it was made of. */
+export type FoundJob = { job: JobObject; stored: StoredJob | null; row: JobRow | null };
+
+export class JobReader {
+  readonly #pool: pg.Pool;
+  readonly #escrow: string;
+
+  constructor(pool: pg.Pool, escrow: string) {
+    this.#pool = pool;
+    this.#escrow = escrow;
+  }
+
+  /** A job of the wallet; throws `job_not_found` for any other. */
+  async get(jobId: string, wallet: string): Promise<FoundJob> {
+    const id = fromApiJobId(jobId);
+    if (id !== null) {
+      const [stored, row] = await Promise.all([findJob(this.#pool, id), this.indexed(id)]);
+      const job = jobObject(row, stored, this.#escrow);
+      if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { job, stored, row };
+    }
+    throw new ApiError("job_not_found", `There is no job '${jobId}' of this key's wallet.`);
+  }
+
+  /** A job as the index has it, whosever it is; null if it does not. */
+  indexed(jobId: Hex): Promise<JobRow | null> {
+    return this.#indexed(() => getJob(this.#pool, toApiJobId(jobId)), null);
+  }
+
+  /**
+   * One page of a wallet's jobs, newest first, in the order of their ids. `cursor` continues it: the `before` of the next page, or the `after`
+   * where the page was asked for by a lone `after` (then it has the oldest jobs above that id). Null where nothing follows.
+   *
+   * With a status filter a page can be short: jobs whose state this service knows better than the index are left out, and the cursor goes on.
+   */
+  async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
+    const { limit, status, model } = query;
+    const up = walksUp(query);
+    const look = status === undefined && model === undefined ? limit + 1 : OVERLAY_LIMIT;
+    const [rows, own] = await Promise.all([
+      this.#indexed(() => listJobs(this.#pool, { ...query, limit: limit + 1 }), []),
+      ownJobs(this.#pool, query, { oldestFirst: up, limit: look }),
+    ]);
+    const rowOf = new Map(rows.map((row) => [row.id, row]));
+    const ownOf = new Map(own.map((job) => [toApiJobId(job.jobId), job]));
+    // Own jobs that the index may lack, or have in another state; the others of a filtered page are among `rows`.
+    const unlisted = [...ownOf].flatMap(([id, job]) => (!rowOf.has(id) && admits(query, job) ? [id] : []));
+    const lastOwn = own.length === look ? [...ownOf.keys()].at(-1) : undefined;
+    const [moreRows, moreOwn] = await Promise.all([
+      this.#indexed(() => getJobs(this.#pool, lastOwn === undefined ? unlisted : [...unlisted, lastOwn]), []),
+      findJobs(
+        this.#pool,
+        rows.flatMap(({ id }) => (ownOf.has(id) ? [] : [id])),
+      ),
+    ]);
+    for (const job of moreOwn) ownOf.set(toApiJobId(job.jobId), job);
+    const known = new Map(moreRows.map((row) => [row.id, row]));
+
+    // Each source is whole as far as it was read. Where the index has the last own job, it has those beyond it, too.
+    const ends = [
+      ...(rows.length > limit ? [(rows.at(-1) as JobRow).id] : []),
+      ...(lastOwn === undefined || rowOf.has(lastOwn) || known.has(lastOwn) ? [] : [lastOwn]),
+    ].sort();
+    const horizon = up ? ends[0] : ends.at(-1);
+    const isWhole = (id: string): boolean => horizon === undefined || (up ? id <= horizon : id >= horizon);
+    const jobs = [...rowOf.keys(), ...unlisted]
+      .filter(isWhole)
+      .flatMap((id) => jobObject(rowOf.get(id) ?? known.get(id) ?? null, ownOf.get(id) ?? null, this.#escrow) ?? [])
+      .filter((job) => status === undefined || job.status === status)
+      .sort((a, b) => (a.id < b.id === up ? -1 : 1));
+    const data = jobs.slice(0, limit);
+    const cursor = jobs.length > limit ? (data.at(-1)?.id ?? null) : (horizon ?? null);
+    return { data: up ? data.reverse() : data, cursor };
+  }
+
+  /** An index that is being rebuilt lacks jobs; what the gateway knows itself is still shown. */
+  async #indexed<T>(ask: () => Promise<T>, absent: T): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof IndexUnavailable) return absent;
+      throw error;
+    }
+  }
+}
+
+/** An answer as it was delivered, read back from the store. */
+export type StoredAnswer = {
+  text: string;
+  finishReason: FinishReason;
+  promptTokens: number;
+  /** Those that were billed. */
+  completionTokens: number;
+  /** Who answered, and the message that it signed. */
+  worker: Address;
+  signed: { completion: Completion; signature: Hex };
+};
+
+/** The kept answer of a job; null if it has none, or its time is over. */
+export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob): Promise<StoredAnswer | null> {
+  const signed = job.completion;
+  const encrypted = signed === null ? null : await store.output(job.jobId);
+  if (signed === null || encrypted === null || job.worker === null) return null;
+  return {
+    text: cipher.decrypt(encrypted, toApiJobId(job.jobId)),
+    finishReason: signed.finish_reason as FinishReason,
+    promptTokens: signed.completion.promptTokens,
+    completionTokens: billed(job) ?? 0,
+    worker: getAddress(job.worker),
+    signed,
+  };
+}

@@ -1,0 +1,349 @@
+/** A job from its lock to its settlement, run by the process that took its request. */
+import { once } from "node:events";
+import type { Address, Hex } from "viem";
+import { type ChatRequest, JobErrorCode } from "../../protocol/dispatch.ts";
+import type { DecodedRevert } from "../../protocol/events.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { FailureReason } from "../../protocol/job-status.ts";
+import type { Model, RegisteredWorker } from "../chain/directory.ts";
+import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
+import { NotSent } from "../chain/pipeline.ts";
+import { ApiError } from "../errors.ts";
+import { JobLost } from "../store/jobs.ts";
+import { lockError, noWorkers } from "./admission.ts";
+import { Answer } from "./answer.ts";
+import { type Answered, runAttempt } from "./attempt.ts";
+import type { SignedAuthorization } from "./authorization.ts";
+import type { JobContext } from "./context.ts";
+import { breakOff, fail, refuse, type Settling, settle, timeOut } from "./ending.ts";
+import { judge, knowsTime } from "./verdict.ts";
+import type { CompletedEvent } from "./worker-client.ts";
+
+/** Seconds by which a worker's clock may close the window before ours. */
+const CLOCK_SKEW = 5;
+/** An attempt's number is a uint8 in the Assignment and on chain. */
+const LAST_ATTEMPT = 255;
+
+export type JobInput = {
+  jobId: Hex;
+  wallet: Address;
+  model: Model;
+  request: ChatRequest;
+  /** To be locked. */
+  credits: number;
+  /** Of a wallet with an authorization key: what that key signed. */
+  authorization: SignedAuthorization | null;
+  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
+  stages: Stages;
+};
+
+/** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
+export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: number };
+
+/** A completed job, its settlement on the way. */
+export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
+
+/**
+ * `locked`, then `firstToken`, then `completed`, the last two once the lock is in the job's row or after a second; each rejects with
+ * the ApiError of the client's answer. The job runs to its end whether or not anybody still listens: proof and bill must be right.
+ */
+export class JobRun {
+  readonly input: JobInput;
+  readonly answer = new Answer();
+  readonly locked: Promise<Lock>;
+  readonly firstToken: Promise<Address>;
+  readonly completed: Promise<CompletedJob>;
+  readonly #context: JobContext;
+  readonly #first = Promise.withResolvers<Address>();
+  #worker: Address | undefined;
+
+  constructor(context: JobContext, input: JobInput) {
+    this.#context = context;
+    this.input = input;
+    this.locked = lockCredits(context, input);
+    this.completed = this.locked
+      .then((lock) => {
+        input.stages.end("lock");
+        return this.#run(lock);
+      })
+      .catch((error) => {
+        this.answer.abort();
+        if (error instanceof ApiError) throw error;
+        breakOff(context, input.jobId, error);
+        throw error instanceof JobLost ? takenOver(input.jobId, error) : error;
+      });
+    // An answer has a first token; what ends without one rejects both.
+    this.firstToken = Promise.race([this.#first.promise, this.completed.then((job) => job.worker)]);
+    for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
+  }
+
+  /** The worker that has the job now. */
+  get worker(): Address | undefined {
+    return this.#worker;
+  }
+
+  async #run(lock: Lock): Promise<CompletedJob> {
+    const { times, head, record, logger } = this.#context;
+    const { jobId } = this.input;
+    const timeout = new AbortController();
+    const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
+    const timer = setTimeout(() => timeout.abort(), Math.max(0, left));
+    try {
+      const result = await this.#attempts(lock, timeout.signal);
+      if (result !== "timeout") return result;
+    } finally {
+      clearTimeout(timer);
+      // Whatever the client hears now names the job: it must be there when it is asked for.
+      await record.written(jobId);
+    }
+    head.refresh().catch((error) => logger.warn({ err: error }, "head not refreshed"));
+    throw await timeOut(this.#context, { jobId, worker: this.#worker }, lock.credits);
+  }
+
+  /** Worker after worker until one answers; from the first token on there is no other. */
+  async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
+    const { times, head, workers, record, logger } = this.#context;
+    const { jobId, model } = this.input;
+    const excluded = new Set<string>();
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, excluded);
+      if (worker === undefined) {
+        throw await this.#refuse(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));
+      }
+      excluded.add(worker.signer);
+      this.#worker = worker.signer;
+      if (attempt > 1) await this.#noteAttempt(lock, worker.signer, attempt);
+      const result = await runAttempt(this.#context, {
+        ...this.input,
+        attempt,
+        worker,
+        answer: this.answer,
+        signal,
+        settleBefore: lock.lockedAt + times.completion + times.inclusion,
+        onFirstToken: () => {
+          this.input.stages.end("first-token");
+          void record.written(jobId).then(() => this.#first.resolve(worker.signer));
+        },
+      });
+      if (result.ok) return this.#complete(lock, attempt, worker, result);
+      if (signal.aborted) break;
+      const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
+      log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
+      if (this.answer.pieces > 0) {
+        throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
+      }
+      // The worker's clock closed the window a moment before ours: the job is over for every worker.
+      const left = lock.lockedAt + times.completion - head.time;
+      if (result.failure.code === JobErrorCode.Timeout && left <= CLOCK_SKEW) {
+        if (!signal.aborted) await once(signal, "abort");
+        return "timeout";
+      }
+      // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out.
+      while (result.failure.offered && !signal.aborted && head.time < result.acknowledgeBy) await sleep(100);
+    }
+    return "timeout";
+  }
+
+  /**
+   * A later attempt is in the row before its offer leaves: recovery takes no later one from a worker. A first attempt needs no note: without one,
+   * recovery asks every host of the model.
+   */
+  async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
+    const { store, times, logger } = this.#context;
+    const { jobId } = this.input;
+    await store.insist(
+      (lock.lockedAt + times.completion) * 1000,
+      () => store.taken({ jobId, worker, attempt, acknowledged: false }),
+      (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an attempt could not be noted; trying again"),
+    );
+  }
+
+  async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
+    const { jobId, wallet, model, request, stages } = this.input;
+    const { completed, acknowledgement, acknowledged } = answered;
+    const { completion, signature, finish_reason } = completed;
+    const { bytes, text } = this.answer;
+    await knowsTime(this.#context, completion.completedAt);
+    const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
+    const verdict = judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
+    const incident = verdict.fault ?? verdict.excess;
+    if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
+    if (verdict.fault !== null) {
+      const { code, detail } = verdict.fault;
+      const reason = code === "hash_mismatch" ? FailureReason.HashMismatch : FailureReason.WorkerFailed;
+      throw await this.#refuse(reason, `${code}: ${detail}`, workerBrokeOff());
+    }
+    if (incident?.code !== "tokens_over_reported") this.#context.workers.reportSuccess(worker.signer);
+    stages.end("answer");
+    const settling = await settle(this.#context, {
+      jobId,
+      wallet,
+      worker: worker.signer,
+      attempt,
+      acknowledgement,
+      acknowledged,
+      lockedAt: lock.lockedAt,
+      creditsLocked: lock.credits,
+      model,
+      text,
+      signed: { completion, signature, finish_reason },
+      countedTokens: verdict.countedTokens,
+    });
+    stages.end("record");
+    return { worker: worker.signer, completed, settling };
+  }
+
+  #refuse(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
+    return refuse(this.#context, { jobId: this.input.jobId, worker: this.#worker }, { reason, why, error });
+  }
+}
+
+// ---------------------------------------------------------------- the lock
+
+/**
+ * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a rejection
+ * nothing stays locked: a lock that is mined later is failed at once.
+ */
+async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
+  const { pipeline, head, times, store, operator, logger } = context;
+  const { jobId, wallet, model, request, credits, authorization } = input;
+  if (pipeline.congested) {
+    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", { retry_after: 5 });
+  }
+  const wantedBy = head.time + times.lock;
+  const validUntil = authorization?.message.expiresAt ?? wantedBy;
+  const maxTokens = request.max_tokens;
+  const operation =
+    authorization === null
+      ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
+      : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
+  const row = { jobId, wallet, model: model.id, tier: model.tier, validUntil, creditsLocked: credits };
+  const { mined } = pipeline.submit(operation, store.newJob(row));
+  input.stages.end("prepare");
+  let outcome: Outcome | "late";
+  try {
+    outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
+  } catch (error) {
+    if (!(error instanceof NotSent)) throw error;
+    // Its row, if there is one, stays `locking`: whether its transaction was recorded is for the next process to find out.
+    throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
+  }
+  if (outcome === "late") {
+    undoLateLock(context, input, mined);
+    const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
+    throw unavailable(message, { job_id: toApiJobId(jobId), retry_after: 5 });
+  }
+  if (outcome.status === "reverted") {
+    await noteRefusedLock(context, input, outcome.revert);
+    if (outcome.revert.name === "Job_MayNotLock") {
+      await operator.refresh().catch((error) => logger.warn({ err: error }, "standing not read"));
+    }
+    throw lockError(context, input, outcome.revert);
+  }
+  const event = eventOf(outcome, "JobLocked");
+  if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
+  return {
+    escrowTx: outcome.hash,
+    lockedAt: outcome.blockTime,
+    credits: event.args.credits as number,
+    free: accountIn(event)?.free ?? 0,
+  };
+}
+
+/**
+ * The chain refused the lock. An id of ours that exists on chain can be our own lock, mined in a transaction whose receipt we never saw: its row
+ * stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it is left alone.
+ */
+async function noteRefusedLock({ store }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
+  const { jobId } = input;
+  if (name === "Job_AlreadyExists" && input.authorization === null) await store.refused(jobId, name);
+  else await store.ended({ jobId, state: "unlocked", failure: name });
+}
+
+/** The client has its 503 already: a lock that still comes through must not keep its credits. */
+function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
+  const log = context.logger.child({ jobId: toApiJobId(input.jobId) });
+  const why = "the lock was mined too late";
+  mined
+    .then(async (outcome) => {
+      if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
+      log.warn("a lock was mined after its request had been refused: it is failed");
+      await fail(context, input.jobId, FailureReason.Cancelled, why);
+    })
+    .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
+}
+
+const unavailable = (message: string, details: Record<string, unknown>): ApiError =>
+  new ApiError("service_unavailable", message, { details });
+
+/** 503 after a worker that did not finish what it had begun. */
+const workerBrokeOff = (): ApiError =>
+  new ApiError(
+    "service_unavailable",
+    "The worker broke off before the answer was complete; nothing is charged. Retry.",
+  );
+
+/** 503: this process lost its database for so long that another one runs its jobs. */
+function takenOver(jobId: Hex, cause: JobLost): ApiError {
+  const id = toApiJobId(jobId);
+  return new ApiError(
+    "service_unavailable",
+    `This gateway lost its database, and another one took the job over; ask for ${id} at GET /v1/jobs/${id}.`,
+    { details: { job_id: id }, cause },
+  );
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
+
+// ---------------------------------------------------------------- all jobs of a process
+
+/** The jobs that this process runs, from their lock to their mined settlement. */
+export class Runs {
+  readonly #jobs = new Map<Hex, Promise<void>>();
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  has(jobId: Hex): boolean {
+    return this.#jobs.has(jobId);
+  }
+
+  track(run: JobRun): void {
+    const { jobId } = run.input;
+    const over = run.completed
+      .then((job) => job.settling.done)
+      .catch(() => {}) // the run has logged it; here only the end counts
+      .then(() => void this.#jobs.delete(jobId));
+    this.#jobs.set(jobId, over);
+  }
+
+  /** Waits until those of now are over, at most `timeoutMs`. */
+  async ended(timeoutMs: number): Promise<void> {
+    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
+    await Promise.race([Promise.all(this.#jobs.values()), deadline]);
+  }
+}
+
+/** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
+export class Stages {
+  readonly #durations: [name: string, ms: number][] = [];
+  #since: number;
+
+  /** @param startedAt When the request arrived, `performance.now()`. */
+  constructor(startedAt = performance.now()) {
+    this.#since = startedAt;
+  }
+
+  /** Ends the stage that runs now under this name; the next one begins. */
+  end(name: string): void {
+    const now = performance.now();
+    this.#durations.push([name, now - this.#since]);
+    this.#since = now;
+  }
+
+  /** Value of a `Server-Timing` header (W3C Server Timing), milliseconds. */
+  header(): string {
+    return this.#durations.map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`).join(", ");
+  }
+}

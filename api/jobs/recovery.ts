@@ -1,0 +1,324 @@
+/**
+ * Jobs that no running request of this process ends: after a crash of it or of another gateway of the operator, after a step that failed, or after
+ * a restored database. What the chain shows decides; an answer that can still be had is settled, anything else is returned.
+ */
+import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
+import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
+import { escrowDomain } from "../../protocol/messages.ts";
+import type { RegisteredWorker } from "../chain/directory.ts";
+import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
+import type { Rpc } from "../chain/rpc.ts";
+import { signerLockKey } from "../chain/signer-lock.ts";
+import { listOverdueJobs, type Reader } from "../index/index.ts";
+import type { StoredJob } from "../store/jobs.ts";
+import { type JobContext, signAssignment } from "./context.ts";
+import { fail, JOB_TIMEOUT, refund, settle, submitSettlement } from "./ending.ts";
+import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
+
+const SWEEP_MS = 10_000;
+
+type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
+
+type Parts = {
+  rpc: Rpc;
+  registry: Address;
+  /** The index, and whether it has what the chain has. */
+  index: Reader;
+  indexIsWhole: () => boolean;
+  /** Whether a request of this process runs the job. */
+  isRunning: (jobId: Hex) => boolean;
+  /** Whether this process has its signer to itself: without it, its jobs may be another's by now. */
+  ownsSigner: () => boolean;
+};
+
+export class Recovery {
+  readonly #context: JobContext;
+  readonly #parts: Parts;
+  readonly #busy = new Set<Hex>();
+  /** Overdue jobs whose refund the chain refused; it would do so again. */
+  readonly #notRefundable = new Set<Hex>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(context: JobContext, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const sweep = () => void this.sweep();
+    sweep();
+    this.#timer = setInterval(sweep, SWEEP_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Takes over what has no living gateway, and looks at every unfinished job of this process once. Never rejects. */
+  async sweep(): Promise<void> {
+    if (!this.#parts.ownsSigner()) return;
+    const { store, logger } = this.#context;
+    try {
+      await this.#takeOver();
+      const jobs = await store.unfinished();
+      await Promise.all(jobs.map((jobId) => this.#alone(jobId, () => this.#end(jobId))));
+      await this.#refundOverdue();
+    } catch (error) {
+      logger.warn({ err: error }, "a sweep over unfinished jobs broke off; the next one begins anew");
+    }
+  }
+
+  /** Claims the jobs that an earlier process of this signer left, and those of the operator's signers that no process uses. */
+  async #takeOver(): Promise<void> {
+    const { store, chainId, logger } = this.#context;
+    const own = await store.claimOwn();
+    if (own > 0) logger.info({ jobs: own }, "unfinished jobs of an earlier process are taken up");
+    for (const signer of await store.othersUnfinished()) {
+      const jobs = await store.claimFrom(signer, signerLockKey(chainId, signer));
+      if (jobs > 0)
+        logger.warn({ signer, jobs }, "no gateway runs with this signer: its unfinished jobs are taken over");
+    }
+  }
+
+  async #alone(jobId: Hex, work: () => Promise<unknown>): Promise<void> {
+    if (this.#parts.isRunning(jobId) || this.#busy.has(jobId)) return;
+    this.#busy.add(jobId);
+    try {
+      await work();
+    } catch (error) {
+      this.#context.logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a job could not be recovered yet");
+    } finally {
+      this.#busy.delete(jobId);
+    }
+  }
+
+  async #end(jobId: Hex): Promise<void> {
+    const { store, head, times, refused } = this.#context;
+    // Taken before the job is read: a lock mined after it would be in a later block, when it is void.
+    const seen = { block: head.block.timestamp, time: head.time };
+    const chain = await this.#parts.rpc.client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] });
+    // Read after the chain: what this process itself wrote or sent meanwhile is in it.
+    const job = await store.find(jobId);
+    if (job === null || this.#parts.isRunning(jobId)) return;
+    switch (chain.status) {
+      case ChainStatus.None:
+        // Until then the lock may still be mined, from a batch that an earlier process sent.
+        if (seen.block >= job.validUntil || seen.time > job.validUntil + times.inclusion) {
+          await store.ended({ jobId, state: "unlocked", failure: "the lock was never mined" });
+        }
+        return;
+      case ChainStatus.Settled:
+        refused.delete(jobId);
+        return store.ended({ jobId, state: "settled", creditsCharged: chain.credits });
+      case ChainStatus.Failed:
+      case ChainStatus.Refunded:
+        refused.delete(jobId);
+        return store.ended({ jobId, state: chain.status === ChainStatus.Failed ? "failed" : "refunded" });
+      case ChainStatus.Proven:
+      case ChainStatus.Disputed:
+        // The chain ends it, after its own times; clients see what the index has.
+        return;
+      default:
+        return this.#endOpen(job, chain);
+    }
+  }
+
+  /** A job that holds credits: settle it, or give them back. */
+  async #endOpen(job: StoredJob, onChain: ChainJob): Promise<void> {
+    const { head, times, store, refused } = this.#context;
+    const { jobId } = job;
+    const [wallet, chain] = await Promise.all([this.#walletOf(onChain), this.#openJob(onChain)]);
+    // Ids can be made elsewhere, too: another wallet's or operator's job of this id is none of this row's business.
+    if (!isAddressEqual(wallet, job.wallet) || onChain.operator !== this.#context.operator.id) {
+      return store.ended({ jobId, state: "unlocked", failure: "the id is another job's" });
+    }
+    const failure = job.failure ?? refused.get(jobId);
+    if (failure === JOB_TIMEOUT) return void (await refund(this.#context, jobId));
+    if (failure !== undefined) return void (await fail(this.#context, jobId, FailureReason.AnswerLost, failure));
+    // Nobody pays for an answer that cannot be had any more.
+    if (this.#context.outputRetentionHours === 0) {
+      return void (await fail(this.#context, jobId, FailureReason.AnswerLost, "no answer can be had"));
+    }
+    const answerUntil = chain.lockedAt + times.completion;
+    if (head.time < answerUntil + times.inclusion && (await this.#settleStored(job, chain))) return;
+    // An answer that was finished in time is not lost to a gateway that was away: there is still time to have it mined.
+    const asked = head.time < answerUntil + times.inclusion / 2 ? await this.#askWorkers(job, chain) : "none";
+    if (asked === "settled") return;
+    if (head.time >= answerUntil) await refund(this.#context, jobId);
+    else if (asked === "none") {
+      const reason = job.worker === null ? FailureReason.RoutingFailed : FailureReason.AnswerLost;
+      await fail(this.#context, jobId, reason, "the gateway restarted and no answer could be had");
+    }
+  }
+
+  /** Settles the answer that is in the job's row; false if there is none, or the chain has given the job to another worker. */
+  async #settleStored(job: StoredJob, chain: OpenJob): Promise<boolean> {
+    const { jobId, wallet, worker, completion: signed } = job;
+    if (signed === null || worker === null) return false;
+    const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
+    if (acknowledged === "replaced") return false;
+    const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
+    const { lockedAt, credits: creditsLocked } = chain;
+    const finished = { jobId, wallet, acknowledged, lockedAt, creditsLocked, signed, countedTokens };
+    await submitSettlement(this.#context, finished, job.creditsCharged ?? chain.credits).done;
+    return true;
+  }
+
+  /** Settles the job if a worker has its finished answer: the one on record, or else any host of the model. */
+  async #askWorkers(job: StoredJob, chain: OpenJob): Promise<Asked> {
+    const hosts = this.#context.workers.registered(chain.model);
+    const recorded = hosts.filter(({ signer }) => signer.toLowerCase() === job.worker?.toLowerCase());
+    for (const group of [recorded, hosts.filter((host) => !recorded.includes(host))]) {
+      const all = await Promise.all(group.map((host) => askWorker(this.#context, job, chain, host)));
+      const asked = all.find((one) => one === "settled") ?? all.find((one) => one === "later");
+      if (asked !== undefined) return asked;
+    }
+    return "none";
+  }
+
+  /**
+   * Refunds jobs of the operator that are long over and that no row leads to: a restored database has never seen them. Anyone may refund them,
+   * and their wallets should not have to.
+   */
+  async #refundOverdue(): Promise<void> {
+    if (!this.#parts.indexIsWhole()) return;
+    const { head, times, operator, logger } = this.#context;
+    // Once more the time in which anyone may: a job's own gateway and its worker come first.
+    const lockedBefore = head.time - times.completion - 2 * times.inclusion;
+    const overdue = await listOverdueJobs(this.#parts.index, operator.id, lockedBefore);
+    const refundOne = async (jobId: Hex): Promise<void> => {
+      logger.warn({ jobId: toApiJobId(jobId) }, "no gateway ended this job: its credits are returned");
+      if ((await refund(this.#context, jobId)) === null) this.#notRefundable.add(jobId);
+    };
+    const open = overdue.filter((jobId) => !this.#notRefundable.has(jobId));
+    await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));
+  }
+
+  async #openJob(job: ChainJob): Promise<OpenJob> {
+    if (job.worker === 0) return { ...job, worker: null };
+    const registry = { address: this.#parts.registry, abi: workerRegistryAbi } as const;
+    const args = [job.worker] as const;
+    const worker = await this.#parts.rpc.client.readContract({ ...registry, functionName: "signerOf", args });
+    return { ...job, worker };
+  }
+
+  #walletOf({ account }: ChainJob): Promise<Address> {
+    return this.#parts.rpc.client.readContract({ ...this.#escrow, functionName: "walletOf", args: [account] });
+  }
+
+  get #escrow() {
+    return { address: this.#context.escrow, abi: inferenceEscrowAbi } as const;
+  }
+}
+
+/** What the chain says of a job that holds credits. */
+export type OpenJob = {
+  model: number;
+  /** Who acknowledged it last, in which attempt; null and 0 while nobody did. */
+  worker: Address | null;
+  attempt: number;
+  lockedAt: number;
+  credits: number;
+  creditsPerRequest: number;
+  creditsPer1kTokens: number;
+};
+
+/** What came of asking: `later` where a worker is still at work or out of reach, and the next sweep asks again. */
+type Asked = "settled" | "none" | "later";
+
+/** Settles a job of an earlier process, if this worker has the finished answer. */
+export async function askWorker(
+  context: JobContext,
+  job: StoredJob,
+  chain: OpenJob,
+  { signer: worker, endpoint }: RegisteredWorker,
+): Promise<Asked> {
+  const { jobId, wallet } = job;
+  let output: WorkerOutput | null;
+  try {
+    output = await fetchOutput(context, { jobId, worker, lockedAt: chain.lockedAt }, endpoint);
+  } catch (error) {
+    context.logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
+    return "later";
+  }
+  if (output === null) return "none";
+  const { text, completion, signature, finish_reason, acknowledgement } = output;
+  const papers = { jobId, worker, attempt: acknowledgement.attempt, acknowledgement: acknowledgement.signature };
+  const { lockedAt, credits: creditsLocked } = chain;
+  await knowsTime(context, completion.completedAt);
+  const seen = {
+    jobId,
+    worker,
+    lockedAt,
+    hash: answerHash(text),
+    text,
+    bytes: Buffer.byteLength(text),
+    maxTokens: null,
+  };
+  const verdict = judge(context, seen, { completion, signature, finish_reason });
+  const incident = verdict.fault ?? verdict.excess;
+  if (incident !== null) context.workers.report(worker, { ...incident, jobId });
+  // A later attempt than the first is in the row before it is offered: a worker cannot invent one.
+  if (verdict.fault !== null || papers.attempt > Math.max(1, job.attempt)) return "none";
+  const acknowledged = acknowledgedFirst(context, papers, chain);
+  if (acknowledged === "replaced") return "none";
+  const { countedTokens } = verdict;
+  const signed = { completion, signature, finish_reason };
+  const answer = { text, signed, countedTokens, model: chain };
+  const settling = await settle(context, { ...papers, ...answer, acknowledged, wallet, lockedAt, creditsLocked });
+  await settling.done;
+  return "settled";
+}
+
+/** Who answered, in which attempt, and its signature that it took that attempt. */
+export type Papers = { jobId: Hex; worker: Address; attempt: number; acknowledgement: Hex | null };
+
+/**
+ * The acknowledgement that must be mined before a settlement's hash may be public: of a later attempt than the first, unless the chain has
+ * it. Null where none is needed. `replaced`: the chain gave the job to a later attempt, or there is no acknowledgement to send.
+ */
+export function acknowledgedFirst(
+  context: JobContext,
+  { jobId, worker, attempt, acknowledgement }: Papers,
+  chain: OpenJob,
+): Promise<Outcome> | null | "replaced" {
+  if (chain.worker?.toLowerCase() === worker.toLowerCase()) return null;
+  if (chain.worker === null && attempt <= 1) return null;
+  if (attempt <= chain.attempt || acknowledgement === null) return "replaced";
+  if (!isAcknowledgedBy(context, { jobId, attempt }, acknowledgement, worker)) return "replaced";
+  const minedBefore = chain.lockedAt + context.times.completion + context.times.inclusion;
+  const assignment = { jobId, worker, attempt, acknowledgeBy: minedBefore };
+  return context.pipeline.submit(acknowledgeOperation(assignment, acknowledgement, minedBefore)).mined;
+}
+
+const FETCH_TIMEOUT_MS = 5_000;
+
+/**
+ * Shows the worker that a signer of the job's operator asks, and fetches what it has stored; null if it has nothing. The Assignment has run
+ * out: nobody can take the job on chain with it.
+ */
+async function fetchOutput(
+  context: JobContext,
+  { jobId, worker, lockedAt }: { jobId: Hex; worker: Address; lockedAt: number },
+  endpoint: string,
+): Promise<WorkerOutput | null> {
+  const { account, chainId, escrow, client } = context;
+  const assignment = { jobId, worker, attempt: 1, acknowledgeBy: lockedAt };
+  const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
+  const access = await account.signTypedData({
+    domain: escrowDomain(chainId, escrow),
+    types: outputAccessTypes,
+    primaryType: "OutputAccess",
+    message: { jobId, worker, expiresAt },
+  });
+  const body = {
+    assignment,
+    signature: await signAssignment(context, assignment),
+    access: { expiresAt, signature: access },
+  };
+  return client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+}

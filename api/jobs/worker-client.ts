@@ -1,0 +1,327 @@
+import { createParser } from "eventsource-parser";
+import { type Dispatcher, request } from "undici";
+import { z } from "zod";
+import {
+  acknowledgedEvent,
+  completedEvent,
+  type Dispatch,
+  deltaEvent,
+  errorEvent,
+  type OutputRequest,
+  outputSchema,
+  type ProbedHealth,
+  probeSchema,
+  refusalSchema,
+  type WorkerOutput,
+} from "../../protocol/dispatch.ts";
+import type { EndpointPolicy } from "../outbound/address.ts";
+import {
+  BodyTooLarge,
+  discard,
+  EndpointRefused,
+  guardedAgent,
+  parseEndpoint,
+  readBounded,
+} from "../outbound/endpoint.ts";
+import { MAX_ANSWER_BYTES } from "./answer.ts";
+
+/**
+ * Why a worker gave no completion. `code`: the gateway's own (api/store/incidents.ts) or the worker's word. `offered`: whether
+ * the signed assignment may have reached it.
+ */
+export class WorkerFailure extends Error {
+  override name = "WorkerFailure";
+  readonly code: string;
+  readonly offered: boolean;
+
+  constructor(code: string, message: string, offered: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.offered = offered;
+  }
+}
+
+/** An output holds at most an answer, escaped as JSON. */
+const OUTPUT_BYTES = 50 * 1024 * 1024;
+const REFUSAL_BYTES = 4_096;
+/** Workers fill silence with comments; a connection quiet for longer is dead. */
+const SILENCE_MS = 60_000;
+
+/** Errors of a connection that never was: the offer cannot have reached anybody. */
+const NEVER_CONNECTED = new Set([
+  "ENDPOINT_REFUSED",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ENOTFOUND",
+  "ENODATA",
+  "ESERVFAIL",
+  "ETIMEOUT",
+]);
+
+/**
+ * Speaks protocol/dispatch.ts with workers. They are somebody else's machines, named by somebody else's URLs: public addresses
+ * only, no redirects, every answer bounded in size and time.
+ */
+export class WorkerClient {
+  readonly #policy: EndpointPolicy;
+  readonly #agent: Dispatcher;
+
+  constructor(policy: EndpointPolicy) {
+    this.#policy = policy;
+    this.#agent = guardedAgent({
+      ...policy,
+      connections: 256,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      connectTimeoutMs: 3_000,
+      headersTimeout: SILENCE_MS,
+      bodyTimeout: SILENCE_MS,
+    });
+  }
+
+  /** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
+  async dispatch(
+    endpoint: string,
+    body: Dispatch,
+    events: DispatchEvents,
+    signal: AbortSignal,
+  ): Promise<CompletedEvent> {
+    const response = await this.#post(endpoint, "/jobs", body, signal);
+    if (response.statusCode !== 200) throw await refusal(response);
+    return followStream(response.body, body.request.max_tokens, events);
+  }
+
+  /** Fetches the finished answer of a job after a lost connection; null if the worker has none. Rejects with WorkerFailure. */
+  async fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
+    const response = await this.#post(endpoint, "/jobs/output", body, signal);
+    if (response.statusCode === 404) {
+      discard(response.body);
+      return null;
+    }
+    if (response.statusCode !== 200) throw await refusal(response);
+    try {
+      return outputSchema.parse(JSON.parse((await readBounded(response.body, OUTPUT_BYTES)).toString("utf8")));
+    } catch (error) {
+      if (error instanceof BodyTooLarge) throw new WorkerFailure("oversized", error.message, true, error);
+      if (error instanceof SyntaxError || error instanceof z.ZodError) {
+        throw new WorkerFailure("malformed", "the output is not what the protocol says", true, error);
+      }
+      throw new WorkerFailure("broken_stream", `the output broke off: ${messageOf(error)}`, true, error);
+    }
+  }
+
+  /**
+   * Asks a worker how it is: at most a few kilobytes of JSON within `timeoutMs`. Rejects with what is wrong: an error named
+   * `TimeoutError` when the answer is late, wherever the time went.
+   */
+  async probe(endpoint: string, timeoutMs: number): Promise<ProbedHealth> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      return await this.#health(endpoint, signal);
+    } catch (error) {
+      // undici hears of the signal only once it is connected, and rejects in its own words where it does not get so far.
+      throw signal.aborted ? signal.reason : error;
+    }
+  }
+
+  async #health(endpoint: string, signal: AbortSignal): Promise<ProbedHealth> {
+    const response = await request(urlOf(endpoint, "/healthz", this.#policy), { dispatcher: this.#agent, signal });
+    const text = (await readBounded(response.body, REFUSAL_BYTES)).toString("utf8");
+    if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
+    const health = probeSchema.safeParse(jsonOrNull(text));
+    if (!health.success) throw new Error("answers what is no health report");
+    return health.data;
+  }
+
+  /** Closes the connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #post(endpoint: string, path: string, body: unknown, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    try {
+      return await request(urlOf(endpoint, path, this.#policy), {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "text/event-stream, application/json" },
+        body: JSON.stringify(body),
+        dispatcher: this.#agent,
+        signal,
+      });
+    } catch (error) {
+      const code = error instanceof EndpointRefused ? "endpoint_refused" : "unreachable";
+      const offered = !NEVER_CONNECTED.has((error as NodeJS.ErrnoException).code ?? "");
+      throw new WorkerFailure(code, `no answer from the worker: ${messageOf(error)}`, offered, error);
+    }
+  }
+}
+
+/** `{endpoint}{path}`; an endpoint may have a path of its own. */
+function urlOf(endpoint: string, path: string, policy: EndpointPolicy): URL {
+  const url = parseEndpoint(endpoint, policy);
+  url.pathname = url.pathname.replace(/\/+$/, "") + path;
+  return url;
+}
+
+async function refusal({ statusCode, body }: Dispatcher.ResponseData): Promise<WorkerFailure> {
+  let text = "";
+  try {
+    text = (await readBounded(body, REFUSAL_BYTES)).toString("utf8");
+  } catch (error) {
+    return new WorkerFailure("refused", `the worker answered ${statusCode} and ${messageOf(error)}`, true, error);
+  }
+  const parsed = refusalSchema.safeParse(jsonOrNull(text));
+  // Not our protocol's refusal (a proxy's error page, say): whether the worker saw the offer is unknown.
+  if (!parsed.success) return new WorkerFailure("refused", `the worker answered ${statusCode}`, true);
+  const { code, message } = parsed.data.error;
+  return new WorkerFailure(code, `the worker refused: ${message}`, false);
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller's schema refuses null, and says so in its own words.
+    return null;
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+// ---------------------------------------------------------------- the stream of a job
+
+export type CompletedEvent = z.infer<typeof completedEvent>;
+
+/** What happens while a worker runs a job, in the order of protocol/dispatch.ts. */
+export type DispatchEvents = {
+  acknowledged(signature: `0x${string}`): void;
+  delta(content: string): void;
+};
+
+/** No event of the protocol is larger, an answer in one piece included. */
+const MAX_EVENT_BYTES = 9 * 1024 * 1024;
+/** No token of any tokenizer in use is longer; short answers have this floor. */
+const BYTES_PER_TOKEN = 1_024;
+const LEAST_ANSWER_BYTES = 64 * 1024;
+/** Frame of an event, and the most that JSON makes of a byte (`\u0000`). */
+const EVENT_BYTES = 256;
+const ESCAPED = 6;
+/** Comments that fill silence, before they are too many. */
+const SPARE_BYTES = 256 * 1024;
+/** After its last event a worker ends the response; then the connection serves the next job. */
+const LINGER_MS = 1_000;
+
+/** Bytes of text that an answer of so many tokens can have. */
+export function answerLimit(maxTokens: number): number {
+  return Math.min(MAX_ANSWER_BYTES, Math.max(LEAST_ANSWER_BYTES, maxTokens * BYTES_PER_TOKEN));
+}
+
+type Body = AsyncIterable<Buffer> & { destroy(): unknown };
+
+/**
+ * Follows one job's stream to its completion. What a worker sends is bounded in every way: the text by `maxTokens`, everything
+ * by what that text needs on the wire, and in time by the request's own signal. Rejects with WorkerFailure.
+ */
+export async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
+  const stream = new JobStream(answerLimit(maxTokens), events);
+  const chunks = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await chunks.next();
+      if (done) throw new WorkerFailure("unfinished", "the worker's stream ended without a completion", true);
+      stream.feed(value);
+      if (stream.completed === undefined) continue;
+      void linger(chunks, body);
+      return stream.completed;
+    }
+  } catch (error) {
+    body.destroy();
+    if (error instanceof WorkerFailure) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new WorkerFailure("broken_stream", `the worker's stream broke: ${message}`, true, error);
+  }
+}
+
+/** Takes the end of the response, so that the connection can be used again; a worker that goes on sending is cut off. */
+async function linger(chunks: AsyncIterator<Buffer>, body: Body): Promise<void> {
+  const timer = setTimeout(() => body.destroy(), LINGER_MS);
+  try {
+    if (!(await chunks.next()).done) body.destroy();
+  } catch {
+    // The connection is gone: there is nothing to use again, and the job is complete.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class JobStream {
+  completed: CompletedEvent | undefined;
+  readonly #limit: number;
+  readonly #events: DispatchEvents;
+  readonly #parser: ReturnType<typeof createParser>;
+  // One decoder for the whole stream: a character may be cut between two network packets.
+  readonly #decoder = new TextDecoder();
+  #received = 0;
+  /** Bytes that the events so far account for. */
+  #accounted = SPARE_BYTES;
+  #textBytes = 0;
+
+  constructor(limit: number, events: DispatchEvents) {
+    this.#limit = limit;
+    this.#events = events;
+    this.#parser = createParser({
+      maxBufferSize: MAX_EVENT_BYTES,
+      onEvent: ({ event, data }) => this.#take(event, data),
+      onError: (error) => {
+        throw new WorkerFailure("malformed", `the worker's stream is malformed: ${error.message}`, true, error);
+      },
+    });
+  }
+
+  feed(chunk: Buffer): void {
+    this.#received += chunk.length;
+    this.#parser.feed(this.#decoder.decode(chunk, { stream: true }));
+    // One event may be under way; beyond that, bytes that belong to no event are noise without end.
+    if (this.#received > this.#accounted + MAX_EVENT_BYTES) {
+      throw new WorkerFailure("oversized", "the worker sends far more than its answer needs", true);
+    }
+  }
+
+  #take(name: string | undefined, data: string): void {
+    // What follows the last event is none of ours.
+    if (this.completed !== undefined) return;
+    this.#accounted += EVENT_BYTES;
+    if (name === "delta") this.#delta(parse(deltaEvent, data).content);
+    else if (name === "acknowledged") this.#events.acknowledged(parse(acknowledgedEvent, data).signature);
+    else if (name === "completed") this.completed = parse(completedEvent, data);
+    else if (name === "error") {
+      const { code, message } = parse(errorEvent, data);
+      throw new WorkerFailure(code, message, true);
+    } else throw new WorkerFailure("malformed", "the worker sent an event that the protocol does not have", true);
+  }
+
+  #delta(content: string): void {
+    const bytes = Buffer.byteLength(content);
+    this.#textBytes += bytes;
+    this.#accounted += bytes * ESCAPED;
+    if (this.#textBytes > this.#limit) {
+      throw new WorkerFailure("oversized", `the answer exceeds ${this.#limit} bytes`, true);
+    }
+    this.#events.delta(content);
+  }
+}
+
+function parse<T>(schema: z.ZodType<T>, data: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (error) {
+    throw new WorkerFailure("malformed", "the worker sent an event that is not JSON", true, error);
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  // Paths only: values may be a client's text.
+  const fields = result.error.issues.map((issue) => issue.path.join(".") || "event").slice(0, 5);
+  throw new WorkerFailure("malformed", `the worker sent an event with wrong fields: ${fields.join(", ")}`, true);
+}

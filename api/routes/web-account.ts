@@ -1,0 +1,200 @@
+/** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
+import { once } from "node:events";
+import { type RequestHandler, Router } from "express";
+import { type Address, zeroAddress } from "viem";
+import { z } from "zod";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { JOB_STATES } from "../../protocol/job-status.ts";
+import { usdgValue } from "../../protocol/money.ts";
+import type { Keys } from "../account/keys.ts";
+import { termsOf } from "../chain/balances.ts";
+import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
+import { ApiError } from "../errors.ts";
+import { clientOf } from "../http/request.ts";
+import { validate } from "../http/validate.ts";
+import { type Reader, read, view } from "../index/index.ts";
+import type { JobObject, JobReader } from "../jobs/job-reader.ts";
+
+const DAY_SECONDS = 86_400;
+
+type Parts = {
+  rpc: Rpc;
+  escrow: Address;
+  keys: Keys;
+  /** Reads the index. */
+  pool: Reader;
+  jobs: JobReader;
+  /** The chain's time, Unix seconds. */
+  now: () => number;
+};
+
+/** `GET /account`, `GET /usage`, `GET /jobs.csv`, and `/key`. */
+export function webAccountRoutes(parts: Parts, session: RequestHandler): Router {
+  return Router()
+    .get("/account", session, showAccount(parts))
+    .get("/usage", session, showUsage(parts))
+    .get("/jobs.csv", session, usageCsv(parts))
+    .use("/key", session, keyRoutes(parts));
+}
+
+/**
+ * `GET /account`: the wallet's account as the chain has it now; all zero before the first deposit. `spent_today` counts
+ * the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
+ * refused, in its units.
+ */
+function showAccount({ rpc, escrow, now }: Parts): RequestHandler {
+  return async (request, response) => {
+    const { wallet } = clientOf(request);
+    const [account, key, claimable] = await readAccount(rpc, escrow, wallet);
+    const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
+    response.json({
+      wallet,
+      free: account.free,
+      escrowed: account.escrowed,
+      usdg_value: usdgValue(account.free + account.escrowed),
+      has_account: account.id !== 0,
+      operator: operator === 0 ? null : operator,
+      authorization_key: key === zeroAddress ? null : key,
+      frozen,
+      daily_limit: dailyLimit,
+      spent_today: dailyLimit !== null && spentDay === Math.floor(now() / DAY_SECONDS) ? spentToday : 0,
+      claimable_units: claimable.toString(),
+    });
+  };
+}
+
+async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
+  const escrow = { address, abi: inferenceEscrowAbi, args: [wallet] } as const;
+  try {
+    return await Promise.all([
+      rpc.client.readContract({ ...escrow, functionName: "accountOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "authorizationKeyOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "claimableOf" }),
+    ]);
+  } catch (error) {
+    throw new RpcUnreachable("account", error);
+  }
+}
+
+const usageQuery = z.object({ days: z.coerce.number().int().min(1).max(90).default(30) });
+
+/** What a wallet used on one UTC day. */
+type UsageDay = { day: string; jobs: number; credits: number; tokens: number };
+
+/** `GET /usage?days=30`: charges by UTC day of the lock, oldest first, days without jobs included. */
+function showUsage({ pool, now }: Parts): RequestHandler {
+  return async (request, response) => {
+    const { days } = validate(usageQuery, request.query);
+    const from = (Math.floor(now() / DAY_SECONDS) - days + 1) * DAY_SECONDS;
+    const used = new Map((await usageSince(pool, clientOf(request).wallet, from)).map((row) => [row.day, row]));
+    const data = Array.from({ length: days }, (_, index) => {
+      const day = new Date((from + index * DAY_SECONDS) * 1000).toISOString().slice(0, 10);
+      return used.get(day) ?? { day, jobs: 0, credits: 0, tokens: 0 };
+    });
+    response.json({ data });
+  };
+}
+
+async function usageSince(reader: Reader, wallet: string, from: number): Promise<UsageDay[]> {
+  const text = `
+    SELECT to_char(to_timestamp(created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS jobs,
+      sum(credits_charged)::bigint AS credits,
+      sum(COALESCE(prompt_tokens, 0) + COALESCE(billed_tokens, 0))::bigint AS tokens
+    FROM ${view("job")} WHERE wallet = $1 AND created_at >= $2
+    GROUP BY 1`;
+  return await read<UsageDay>(reader, "usage", text, [wallet.toLowerCase(), from]);
+}
+
+const CSV_PAGE = 100;
+
+const day = z.iso.date("must be a day, YYYY-MM-DD");
+const csvQuery = z.object({
+  status: z.enum(JOB_STATES).optional(),
+  model: z.string().optional(),
+  /** First and last UTC day, inclusive. */
+  from: day.optional(),
+  to: day.optional(),
+});
+
+const CSV_COLUMNS: Record<string, (job: JobObject) => string | number | null> = {
+  job_id: (job) => job.id,
+  created_at: (job) => job.created_at,
+  completed_at: (job) => job.completed_at,
+  status: (job) => job.status,
+  model: (job) => job.model,
+  tier: (job) => job.tier,
+  credits_charged: (job) => job.credits_charged,
+  usdg_value: (job) => job.usdg_value.toFixed(2),
+  prompt_tokens: (job) => job.usage.prompt_tokens,
+  completion_tokens: (job) => job.usage.completion_tokens,
+  worker_address: (job) => job.worker_address,
+  escrow_tx: (job) => job.on_chain.escrow_tx,
+  settlement_tx: (job) => job.on_chain.settlement_tx,
+  proof_hash: (job) => job.on_chain.proof_hash,
+};
+
+/** `GET /jobs.csv?status&model&from&to`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
+function usageCsv({ jobs }: Parts): RequestHandler {
+  return async (request, response) => {
+    const { from, to, ...filters } = validate(csvQuery, request.query);
+    const { wallet } = clientOf(request);
+    // The first page is read before the head is sent, so an error still has its status.
+    let page = await jobs.list({ ...filters, wallet, limit: CSV_PAGE });
+    response.setHeader("content-type", "text/csv; charset=utf-8");
+    response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
+    response.write(`${Object.keys(CSV_COLUMNS).join(",")}\r\n`);
+    for (;;) {
+      const rows = page.data.filter(
+        ({ created_at }) =>
+          (from === undefined || created_at.slice(0, 10) >= from) &&
+          (to === undefined || created_at.slice(0, 10) <= to),
+      );
+      const text = rows.map(csvLine).join("");
+      if (text !== "" && !response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      const oldest = page.data.at(-1)?.created_at.slice(0, 10);
+      const over = page.cursor === null || (from !== undefined && oldest !== undefined && oldest < from);
+      if (over || response.destroyed) break;
+      page = await jobs.list({ ...filters, wallet, limit: CSV_PAGE, before: page.cursor as string });
+    }
+    response.end();
+  };
+}
+
+function csvLine(job: JobObject): string {
+  const fields = Object.values(CSV_COLUMNS).map((column) => csvField(column(job)));
+  return `${fields.join(",")}\r\n`;
+}
+
+function csvField(value: string | number | null): string {
+  const text = value === null ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * `GET /key` → `{key: {hint, created_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
+ * returns it once as `api_key`; `DELETE /key` revokes it. Both hold for the very next request to the API.
+ */
+function keyRoutes({ keys }: Parts): Router {
+  const show: RequestHandler = async (request, response) => {
+    const key = await keys.current(clientOf(request).wallet);
+    const shown = key && { hint: key.hint, created_at: key.createdAt.toISOString(), suspended: key.suspended };
+    response.json({ key: shown });
+  };
+
+  const create: RequestHandler = async (request, response) => {
+    const { wallet } = clientOf(request);
+    if ((await keys.current(wallet))?.suspended) {
+      throw new ApiError("key_suspended", "The key is suspended for a policy violation and cannot be replaced.");
+    }
+    const apiKey = await keys.regenerate(wallet);
+    response.status(201).json({ api_key: apiKey });
+  };
+
+  const revoke: RequestHandler = async (request, response) => {
+    const { wallet } = clientOf(request);
+    await keys.revoke(wallet);
+    response.status(204).end();
+  };
+
+  return Router().get("/", show).post("/", create).delete("/", revoke);
+}

@@ -1,0 +1,105 @@
+import { type RequestHandler, Router } from "express";
+import type { Hex } from "viem";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import type { RawReceipt, Rpc } from "../chain/rpc.ts";
+import { ApiError, WebError } from "../errors.ts";
+import { getJob, IndexUnavailable, type JobRow, listJobEvents, type Reader } from "../index/index.ts";
+import { findJob, type StoredJob } from "../store/jobs.ts";
+
+/** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
+type ShownTransaction = {
+  hash: Hex;
+  status: "success" | "reverted" | "pending";
+  from: Hex;
+  to: Hex | null;
+  block_number: number | null;
+  /** Unix seconds of block time. */
+  timestamp: number | null;
+  gas_used: number | null;
+  logs: { address: Hex; topics: Hex[]; data: Hex; log_index: number }[];
+};
+
+type RawTransaction = { hash: Hex; from: Hex; to: Hex | null };
+
+/**
+ * What the explorer needs from the chain, for everyone: `GET /tx/{hash}` relays a transaction with its logs, `GET
+ * /explorer/jobs/{job_id}` all transactions that concern a job. The index only says which ones; their contents come
+ * from the node.
+ */
+export function explorerRoutes({ rpc, reader }: { rpc: Rpc; reader: Reader }): Router {
+  const transaction: RequestHandler = async (request, response) => {
+    const hash = String(request.params.hash).toLowerCase();
+    if (!/^0x[0-9a-f]{64}$/.test(hash)) {
+      throw new WebError("transaction_not_found", `'${hash}' is not a transaction hash: 0x and 64 hex digits.`);
+    }
+    const shown = await readTransaction(rpc, hash as Hex);
+    if (shown === null) {
+      throw new WebError("transaction_not_found", `The chain does not know a transaction ${hash} (yet).`);
+    }
+    response.json(shown);
+  };
+
+  const job: RequestHandler = async (request, response) => {
+    const jobId = String(request.params.job_id);
+    const id = fromApiJobId(jobId);
+    const [row, events, stored] = id === null ? [null, [], null] : await lookUp(reader, jobId, id);
+    const hashes = [
+      ...events.map((event) => event.txHash),
+      ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
+    ] as Hex[];
+    if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
+    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, hash)));
+    response.json({
+      id: jobId,
+      wallet: row?.wallet ?? stored?.wallet ?? null,
+      model: row?.model ?? stored?.model ?? null,
+      tier: row?.tier ?? stored?.tier ?? null,
+      status: row?.status ?? null,
+      proof_hash: row?.proofHash ?? null,
+      transactions: transactions
+        .filter((shown) => shown !== null)
+        .toSorted((a, b) => (a.block_number ?? Infinity) - (b.block_number ?? Infinity)),
+    });
+  };
+
+  return Router().get("/tx/:hash", transaction).get("/explorer/jobs/:job_id", job);
+}
+
+type Known = [row: JobRow | null, events: { txHash: Hex }[], stored: StoredJob | null];
+
+async function lookUp(reader: Reader, jobId: string, id: Hex): Promise<Known> {
+  const stored = await findJob(reader, id);
+  try {
+    return [await getJob(reader, jobId), await listJobEvents(reader, id), stored];
+  } catch (error) {
+    // While the index is being built, what this gateway did itself can still be shown.
+    if (error instanceof IndexUnavailable) return [null, [], stored];
+    throw error;
+  }
+}
+
+async function readTransaction(rpc: Rpc, hash: Hex): Promise<ShownTransaction | null> {
+  const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash]);
+  if (receipt === null) {
+    const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash]);
+    if (sent === null) return null;
+    const { from, to } = sent;
+    return { hash, status: "pending", from, to, block_number: null, timestamp: null, gas_used: null, logs: [] };
+  }
+  const block = await rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [receipt.blockNumber, false]);
+  return {
+    hash,
+    status: receipt.status === "0x1" ? "success" : "reverted",
+    from: receipt.from,
+    to: receipt.to,
+    block_number: Number(receipt.blockNumber),
+    timestamp: Number(block.timestamp),
+    gas_used: Number(receipt.gasUsed),
+    logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({
+      address,
+      topics,
+      data,
+      log_index: Number(logIndex),
+    })),
+  };
+}

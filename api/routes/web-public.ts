@@ -1,0 +1,118 @@
+/** What everyone may see without signing in. Below /app/api. */
+import { type RequestHandler, Router } from "express";
+import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
+import { secretsOfUrl } from "../../shared/redact.ts";
+import type { Config } from "../config.ts";
+import { showAddress } from "../http/request.ts";
+import { listModels, listSlashes, listWorkers, type Reader } from "../index/index.ts";
+import { isoTime } from "../jobs/job-reader.ts";
+import { listWorkerIncidents } from "../store/incidents.ts";
+
+const DEV_CHAIN_ID = 31_337;
+
+/** `GET /config`: what the application must know before anyone signs in. Deposits name `operator`. No secrets. */
+export function configRoute(config: Config, operator: number): RequestHandler {
+  const { chainId, contracts } = config.deployment;
+  const development = chainId === DEV_CHAIN_ID;
+  const shown = {
+    chain_id: chainId,
+    chain_name: config.CHAIN_NAME ?? (development ? "Local development chain" : `Chain ${chainId}`),
+    currency: config.CHAIN_CURRENCY,
+    // The gateway's own node may be a paid one; only a development node whose URL holds no secret is shown unasked.
+    rpc_url: config.PUBLIC_RPC_URL ?? (development && isPublic(config.RPC_URL) ? config.RPC_URL : null),
+    explorer_url: config.EXPLORER_URL ?? null,
+    base_url: config.BASE_URL,
+    docs_url: config.DOCS_URL,
+    origin: new URL(config.APP_URL).origin,
+    contracts,
+    operator,
+    minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
+    development,
+  };
+  return (_request, response) => {
+    response.json(shown);
+  };
+}
+
+const isPublic = (url: string): boolean => secretsOfUrl(url, "RPC_URL").length === 0;
+
+/**
+ * `GET /deployment.json`: the deployment file as the gateway reads it, which is what a worker's `--deployment` names.
+ * All of it can be read on the chain.
+ */
+export function deploymentRoute({ deployment }: Config): RequestHandler {
+  const file = `${JSON.stringify(deployment, null, 2)}\n`;
+  return (_request, response) => {
+    response.type("json").send(file);
+  };
+}
+
+const SLASHES_SHOWN = 10;
+const INCIDENTS_SHOWN = 10;
+
+/** `GET /models`, `GET /workers`: the catalog and the pool. Stakes are in millionths of an SVC. */
+export function directoryRoutes(reader: Reader): Router {
+  const models: RequestHandler = async (_request, response) => {
+    const rows = await listModels(reader);
+    const data = rows.map((row) => ({
+      number: row.number,
+      id: row.id,
+      owned_by: row.ownedBy,
+      parameters: row.parameters,
+      tier: row.tier,
+      context_window: row.contextWindow,
+      credits_per_request: row.creditsPerRequest,
+      credits_per_1k_tokens: row.creditsPer1kTokens,
+      next_credits_per_request: row.nextCreditsPerRequest,
+      next_credits_per_1k_tokens: row.nextCreditsPer1kTokens,
+      prices_change_at: row.pricesChangeAt === null ? null : isoTime(row.pricesChangeAt),
+      retires_at: row.retiresAt === null ? null : isoTime(row.retiresAt),
+      retired: row.retired,
+      active_workers: row.activeWorkers,
+    }));
+    response.json({ data });
+  };
+
+  const workers: RequestHandler = async (_request, response) => {
+    const [rows, catalog] = await Promise.all([listWorkers(reader), listModels(reader)]);
+    // One question for all workers: this page is open to everyone, and shares its connections with jobs.
+    const signers = rows.map((row) => row.signer);
+    const [slashes, incidents] = await Promise.all([
+      listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+    ]);
+    const names = new Map(catalog.map((model) => [model.number, model.id]));
+    const data = rows.map((row) => ({
+      number: row.number,
+      address: showAddress(row.signer),
+      owner: showAddress(row.owner),
+      payout: showAddress(row.payout),
+      endpoint: row.endpoint,
+      stake: row.stake.toString(),
+      active: row.active,
+      unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
+      registered_at: isoTime(row.registeredAt),
+      models: row.models.map((number) => names.get(number) ?? `model ${number}`),
+      slashes: (slashes.get(row.signer) ?? []).map((slash) => ({
+        job_id: slash.jobId,
+        amount: slash.amount.toString(),
+        slashed_at: isoTime(slash.blockTime),
+        reason: slash.reason,
+        tx: slash.txHash,
+      })),
+      // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
+      incidents: (incidents.get(row.signer) ?? []).map((incident) => ({
+        code: incident.code,
+        severity: incident.severity,
+        title: incident.title,
+        occurrences: incident.occurrences,
+        first_at: incident.firstAt.toISOString(),
+        last_at: incident.lastAt.toISOString(),
+        job_id: incident.jobId,
+      })),
+    }));
+    response.json({ data });
+  };
+
+  return Router().get("/models", models).get("/workers", workers);
+}

@@ -1,0 +1,185 @@
+/** The web application below /app: its files, and below /app/api the routes that only it uses (docs/web.md). */
+import { existsSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { requireSession, Sessions } from "../account/sessions.ts";
+import { Nonces } from "../account/sign-in.ts";
+import { WebError } from "../errors.ts";
+import type { Gateway } from "../gateway.ts";
+import { plainShape } from "../http/body.ts";
+import { burstLimit } from "../http/burst-limit.ts";
+import { jobRoutes } from "./jobs.ts";
+import { webAccountRoutes } from "./web-account.ts";
+import { explorerRoutes } from "./web-explorer.ts";
+import { configRoute, deploymentRoute, directoryRoutes } from "./web-public.ts";
+import { sessionRoutes } from "./web-session.ts";
+import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
+import { webhookRoutes } from "./webhooks.ts";
+
+const BODY_LIMIT = 64 * 1024;
+/** Requests a second from one address that lead to questions to the node; nodes are metered. */
+const NODE_PER_SECOND = 50;
+/** The same for what is read of all workers and models, on the connections that jobs need. */
+const DIRECTORY_PER_SECOND = 50;
+
+/** Everything below `/app`. */
+export function webApp(gateway: Gateway): Router {
+  return Router().use(securityHeaders).use("/api", webApi(gateway)).use(staticFiles()).use(webErrorHandler);
+}
+
+function webApi(gateway: Gateway): Router {
+  const { config, pool, rpc, keys, jobReader, operator } = gateway;
+  const { origin } = new URL(config.APP_URL);
+  const { chainId, contracts } = config.deployment;
+  const sessions = new Sessions(pool, origin);
+  const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
+  const account = {
+    rpc,
+    escrow: contracts.InferenceEscrow,
+    keys,
+    pool,
+    jobs: jobReader,
+    now: () => gateway.head.time,
+  };
+
+  const api = Router();
+  api.use(
+    burstLimit(config.BURST_PER_SECOND),
+    noStore,
+    sameOriginOnly(origin),
+    express.json({ limit: BODY_LIMIT }),
+    plainShape,
+  );
+  // Open to everybody, and each asks the node, some of them a dozen times.
+  api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
+  api.get("/config", configRoute(config, operator.id));
+  api.get("/deployment.json", deploymentRoute(config));
+  api.use(sessionRoutes({ sessions, nonces, rpc, audience: { origin, chainId } }));
+  api.use(explorerRoutes({ rpc, reader: pool }));
+  api.use(directoryRoutes(pool));
+
+  const session = requireSession(sessions);
+  api.use(webAccountRoutes(account, session));
+  api.get("/jobs/:job_id/output", session, gateway.output);
+  api.post("/jobs/:job_id/dispute", session, gateway.dispute);
+  api.use("/jobs", session, jobRoutes(jobReader));
+  api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
+  api.use(["/webhooks", "/deliveries"], session);
+  api.use(deliveryRoutes(gateway.webhooks.context));
+  api.use("/webhooks", webhookRoutes(gateway.webhooks.context));
+  api.use(unknown);
+  return api;
+}
+
+const noStore: RequestHandler = (_request, response, next) => {
+  response.setHeader("cache-control", "no-store");
+  next();
+};
+
+const unknown: RequestHandler = (request) => {
+  throw new WebError("not_found", `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}.`);
+};
+
+/** Answers a `WebError`; everything else is for the API's own handler. */
+const webErrorHandler: ErrorRequestHandler = (error, _request, response, next) => {
+  if (!(error instanceof WebError) || response.headersSent) return next(error);
+  response.status(error.status).json({ error: { code: error.code, message: error.message } });
+};
+
+/** The application runs its own scripts and styles only, talks to its own host only, and is shown in no frame. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** Headers of everything below /app. */
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.setHeader("content-security-policy", POLICY);
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("referrer-policy", "no-referrer");
+  response.setHeader("x-frame-options", "DENY");
+  response.setHeader("cross-origin-opener-policy", "same-origin-allow-popups");
+  response.setHeader("cross-origin-resource-policy", "same-origin");
+  response.setHeader("permissions-policy", "camera=(), geolocation=(), microphone=()");
+  next();
+};
+
+/** The application sends it with every change. No form can, and a script of another site needs our leave. */
+const CLIENT_HEADER = "x-requested-by";
+
+const READS = new Set(["GET", "HEAD"]);
+
+/**
+ * Refuses what another site makes a browser send. Beside the cookie's SameSite=Strict: changes need the application's
+ * own Origin and a header that only its own scripts can set (we answer no CORS preflight).
+ */
+function sameOriginOnly(origin: string): RequestHandler {
+  return (request, _response, next) => {
+    if (READS.has(request.method)) return next();
+    const from = request.headers.origin;
+    if (from !== origin) {
+      throw new WebError(
+        "origin_not_allowed",
+        `Requests from ${from ?? "no origin"} are refused: this application lives at ${origin}.`,
+      );
+    }
+    if (request.headers[CLIENT_HEADER] === undefined) {
+      throw new WebError("header_missing", `The request lacks the header ${CLIENT_HEADER}: web.`);
+    }
+    next();
+  };
+}
+
+/** Where `scripts/build/web.ts` puts the application. */
+const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
+
+/** The built application: its files under names with a hash of their content, and the page for every other path. */
+function staticFiles(): Router {
+  const page = join(WEB_DIST, "index.html");
+  const showPage: RequestHandler = (_request, response) => {
+    if (!existsSync(page)) {
+      throw new WebError(
+        "not_built",
+        "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
+      );
+    }
+    response.setHeader("cache-control", "no-cache");
+    response.sendFile(page);
+  };
+  const files = join(WEB_DIST, "assets");
+  const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
+  const missing: RequestHandler = (request) => {
+    throw new WebError("not_found", `There is no ${request.originalUrl}: reload the page, a newer version is there.`);
+  };
+  return Router().use("/assets", precompressed(files), assets, missing).get("/{*path}", showPage);
+}
+
+const ENCODINGS = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
+
+/** Sends a file as the build compressed it, to browsers that take it. */
+function precompressed(files: string): RequestHandler {
+  return (request, response, next) => {
+    const name = request.path.slice(1);
+    const file = join(files, name);
+    // One name, no path: nothing outside the folder can be asked for.
+    if (!/^[\w.-]+\.(js|css|svg)$/.test(name)) return next();
+    const found = ENCODINGS.find(([encoding, end]) => request.acceptsEncodings(encoding) && existsSync(file + end));
+    response.vary("accept-encoding");
+    if (found === undefined) return next();
+    response.type(extname(name)).setHeader("content-encoding", found[0]);
+    response.sendFile(file + found[1], { immutable: true, maxAge: "1y" });
+  };
+}

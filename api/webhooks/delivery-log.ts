@@ -1,0 +1,244 @@
+/**
+ * The delivery log of a wallet's webhook: what was sent, what came back, and sending it again. A replay sends the same
+ * event with the same id and the same bytes, on the schedule of a new delivery.
+ */
+import type pg from "pg";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { ApiError } from "../errors.ts";
+import { transaction } from "../store/database.ts";
+import { EVENT_NAMES, type EventName } from "./events.ts";
+import { unknownWebhook, type WebhookContext } from "./receivers.ts";
+
+/**
+ * pending: to be sent at `next_attempt_at` (or being sent) · delivered: answered 2xx · failed: five attempts failed ·
+ * skipped: not sent, because the webhook had failed. All but pending ones wait for nothing but a replay.
+ */
+const DELIVERY_STATES = ["pending", "delivered", "failed", "skipped"] as const;
+
+/** Query of a delivery log. */
+export const deliveriesQuerySchema = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  /** Only deliveries older than this one: the last id of the page before. */
+  before: z.string().optional(),
+  status: z.enum(DELIVERY_STATES).optional(),
+  event: z.enum(EVENT_NAMES).optional(),
+});
+export type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
+
+/** Body of a replay: by when the events happened (block time), `from` inclusive, `to` exclusive; all without them. */
+export const replayRangeSchema = z.object({
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+  /** Which deliveries; what never arrived by default. */
+  statuses: z.array(z.enum(DELIVERY_STATES)).min(1).default(["failed", "skipped"]),
+});
+export type ReplayRange = z.output<typeof replayRangeSchema>;
+
+export type DeliveryObject = {
+  /** `dlv_…` */
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: EventName;
+  status: (typeof DELIVERY_STATES)[number];
+  /** Attempts begun, replays included. */
+  attempts: number;
+  /** When the next attempt is due; null if none is, or while one runs. */
+  next_attempt_at: string | null;
+  /** When the event happened. */
+  occurred_at: string;
+  created_at: string;
+  finished_at: string | null;
+  /** Of the last attempt that has a result: HTTP status, and what went wrong. */
+  last_status: number | null;
+  last_error: string | null;
+};
+
+export type AttemptObject = {
+  number: number;
+  started_at: string;
+  /** Null if the gateway stopped before the attempt's end. */
+  duration_ms: number | null;
+  /** HTTP status; null without an answer. */
+  status: number | null;
+  /** First bytes of the answer. */
+  response: string | null;
+  error: string | null;
+};
+
+// An attempt runs while the last one begun is not in the log.
+const SELECT = `SELECT d.*, e.name, e.occurred_at, e.body, w.url, a.status AS last_status, a.error AS last_error,
+    d.attempt > COALESCE(a.number, 0) AS running
+  FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event_id JOIN webhook w ON w.id = d.webhook_id
+  LEFT JOIN LATERAL (SELECT * FROM webhook_attempt WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a ON true`;
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the query above
+function shown(row: any): DeliveryObject {
+  return {
+    id: `dlv_${row.id}`,
+    webhook_id: row.webhook_id,
+    event_id: row.event_id,
+    event: row.name,
+    status: row.status,
+    attempts: row.attempt,
+    next_attempt_at: row.running ? null : (row.next_attempt_at?.toISOString() ?? null),
+    occurred_at: row.occurred_at.toISOString(),
+    created_at: row.created_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+    last_status: row.last_status,
+    last_error: row.last_error,
+  };
+}
+
+/** Deliveries, newest first. `has_more`: ask again with `before` = last id. @throws ApiError `webhook_not_found` */
+export async function listDeliveries(
+  { pool }: WebhookContext,
+  wallet: string,
+  webhookId: string,
+  query: DeliveriesQuery,
+): Promise<{ data: DeliveryObject[]; has_more: boolean }> {
+  const owned = await pool.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2", [
+    webhookId,
+    wallet.toLowerCase(),
+  ]);
+  if (owned.rowCount === 0) throw unknownWebhook(webhookId);
+  const before = query.before === undefined ? Number.MAX_SAFE_INTEGER : deliveryNumber(query.before);
+  const { rows } = await pool.query(
+    `${SELECT}
+     WHERE d.webhook_id = $1 AND d.id < $2 AND ($3::text IS NULL OR d.status = $3) AND ($4::text IS NULL OR e.name = $4)
+     ORDER BY d.id DESC LIMIT $5`,
+    [webhookId, before, query.status ?? null, query.event ?? null, query.limit + 1],
+  );
+  return { data: rows.slice(0, query.limit).map(shown), has_more: rows.length > query.limit };
+}
+
+/** One delivery with every attempt, oldest first, and the body that is sent. @throws ApiError `webhook_not_found` */
+export async function getDelivery(
+  { pool }: WebhookContext,
+  wallet: string,
+  id: string,
+): Promise<DeliveryObject & { url: string; body: string; attempt_log: AttemptObject[] }> {
+  const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
+    deliveryNumber(id),
+    wallet.toLowerCase(),
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw unknownDelivery(id);
+  const attempts = await pool.query(
+    `SELECT number, started_at, duration_ms, status, response, error FROM webhook_attempt
+     WHERE delivery_id = $1 ORDER BY number`,
+    [row.id],
+  );
+  return {
+    ...shown(row),
+    url: row.url,
+    body: row.body,
+    attempt_log: attempts.rows.map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
+  };
+}
+
+/** `dlv_12` → 12. @throws ApiError `webhook_not_found` for anything else */
+function deliveryNumber(id: string): number {
+  const digits = /^dlv_(\d{1,15})$/.exec(id)?.[1];
+  if (digits === undefined) throw unknownDelivery(id);
+  return Number(digits);
+}
+
+/** 404 for an id that is not a delivery to one of the wallet's webhooks. */
+function unknownDelivery(id: string): ApiError {
+  return new ApiError("webhook_not_found", `There is no delivery ${id.slice(0, 64)} to a webhook of this wallet.`);
+}
+
+const SEND_AGAIN = "status = 'pending', next_attempt_at = now(), first_attempt = attempt + 1, finished_at = NULL";
+
+/**
+ * Sends one delivery again, whatever became of it; one that waits for its next attempt is sent at once.
+ * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
+ */
+export async function replayDelivery(context: WebhookContext, wallet: string, deliveryId: string): Promise<void> {
+  const id = deliveryNumber(deliveryId);
+  await transaction(context.pool, async (client) => {
+    const { rows } = await client.query(
+      `SELECT w.id, w.status FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id
+       WHERE d.id = $1 AND w.wallet = $2 FOR UPDATE OF w`,
+      [id, wallet.toLowerCase()],
+    );
+    if (rows[0] === undefined) throw unknownDelivery(deliveryId);
+    demandActive(rows[0]);
+    await client.query(`UPDATE webhook_delivery SET ${SEND_AGAIN} WHERE id = $1`, [id]);
+  });
+  context.wake();
+}
+
+/**
+ * Sends a webhook's deliveries of a time range again; returns how many.
+ * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
+ */
+export async function replayDeliveries(
+  context: WebhookContext,
+  wallet: string,
+  webhookId: string,
+  { from, to, statuses }: ReplayRange,
+): Promise<{ replayed: number }> {
+  const replayed = await transaction(context.pool, async (client) => {
+    const { rows } = await client.query("SELECT id, status FROM webhook WHERE id = $1 AND wallet = $2 FOR UPDATE", [
+      webhookId,
+      wallet.toLowerCase(),
+    ]);
+    if (rows[0] === undefined) throw unknownWebhook(webhookId);
+    demandActive(rows[0]);
+    const { rowCount } = await client.query(
+      `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
+       WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2)
+         AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity')
+         AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')`,
+      [webhookId, statuses, from ?? null, to ?? null],
+    );
+    return rowCount ?? 0;
+  });
+  context.wake();
+  return { replayed };
+}
+
+function demandActive(webhook: { id: string; status: string }): void {
+  if (webhook.status === "active") return;
+  throw new ApiError("conflict", `Webhook ${webhook.id} has failed and gets nothing: enable it first, then replay.`);
+}
+
+/** Rows that one statement deletes, so that none holds locks for long. */
+const PRUNE_BATCH = 5_000;
+
+/**
+ * Deletes deliveries that ended that many days ago, with their attempts, and older events that no delivery names any
+ * more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
+ */
+export async function prune(pool: pg.Pool, days: number, logger: Logger): Promise<void> {
+  try {
+    const deliveries = await deleteInBatches(
+      pool,
+      `DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery
+       WHERE status <> 'pending' AND finished_at < now() - make_interval(days => $1) LIMIT ${PRUNE_BATCH})`,
+      days,
+    );
+    const events = await deleteInBatches(
+      pool,
+      `DELETE FROM webhook_event WHERE id IN (SELECT id FROM webhook_event e
+       WHERE occurred_at < now() - make_interval(days => $1)
+         AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = e.id) LIMIT ${PRUNE_BATCH})`,
+      days,
+    );
+    if (deliveries + events > 0) logger.info({ deliveries, events }, "old deliveries were deleted from the log");
+  } catch (error) {
+    logger.warn({ err: error }, "the delivery log could not be pruned; the next round tries again");
+  }
+}
+
+async function deleteInBatches(pool: pg.Pool, statement: string, days: number): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    const { rowCount } = await pool.query(statement, [days]);
+    deleted += rowCount ?? 0;
+    if ((rowCount ?? 0) < PRUNE_BATCH) return deleted;
+  }
+}
