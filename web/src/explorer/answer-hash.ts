@@ -1,5 +1,5 @@
 import { sha256, stringToBytes } from "viem";
-import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { toProofHash } from "../../../protocol/answer-hash.ts";
 
 /**
  * What a text hashes to, as proofs are made: SHA-256 of its UTF-8 bytes without a trailing newline. In plain JavaScript, because

@@ -1,5 +1,9 @@
 import { type Abi, type AbiEvent, type Address, decodeEventLog, type Hex, isAddressEqual, toEventSelector } from "viem";
-import { argumentUnit, describeEvent, type Field } from "../../../protocol/audit/describe.ts";
+import { protocolGovernorAbi, protocolTimelockAbi, serviceTokenAbi } from "../../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../../protocol/job-id.ts";
+import { payouts } from "../../../protocol/pricing.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
+import { argumentUnit, describeEvent, type Field } from "../../../verify/describe.ts";
 import {
   type AnyEvent,
   type AuditAddresses,
@@ -7,11 +11,7 @@ import {
   eventsOf,
   isEvent,
   jobOfEvent,
-} from "../../../protocol/audit/event-log.ts";
-import { protocolGovernorAbi, protocolTimelockAbi, serviceTokenAbi } from "../../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../../protocol/job-id.ts";
-import { payouts } from "../../../protocol/pricing.ts";
-import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
+} from "../../../verify/events.ts";
 import type { ChainLog, ChainTransaction } from "../data/types.ts";
 
 /** Events are decoded here, in the browser, from what the chain says: the service only relays bytes. */

@@ -1,8 +1,8 @@
 import type { Address, Hex } from "viem";
-import { type AnyEvent, eventsOf } from "../../../protocol/audit/event-log.ts";
-import { type Flow, moneyFlow, type Place } from "../../../protocol/audit/money-flow.ts";
-import { payoutsAfter } from "../../../protocol/audit/payouts.ts";
 import { UNITS_PER_CREDIT } from "../../../protocol/money.ts";
+import { type AnyEvent, eventsOf } from "../../../verify/events.ts";
+import { type Flow, moneyFlow, type Place } from "../../../verify/money-flow.ts";
+import { payoutsAfter } from "../../../verify/payouts.ts";
 import { units } from "../ui/format.ts";
 import { auditAddresses, type Contracts, feesOf, type ShownEvent } from "./decode.ts";
 

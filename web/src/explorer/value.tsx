@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { type Address, getAddress, type Hex } from "viem";
-import type { Field } from "../../../protocol/audit/describe.ts";
-import { isNoJob } from "../../../protocol/audit/event-log.ts";
+import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
-import { toProofHash } from "../../../protocol/proof-hash.ts";
+import type { Field } from "../../../verify/describe.ts";
+import { isNoJob } from "../../../verify/events.ts";
 import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, units } from "../ui/format.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";

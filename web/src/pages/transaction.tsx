@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { isEvent } from "../../../protocol/audit/event-log.ts";
-import { toProofHash } from "../../../protocol/proof-hash.ts";
+import { toProofHash } from "../../../protocol/answer-hash.ts";
+import { isEvent } from "../../../verify/events.ts";
 import { transactionQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
 import { decodeTransactions, namesOf, type ShownEvent } from "../explorer/decode.ts";

@@ -1,16 +1,10 @@
 import { type Hex, zeroHash } from "viem";
 import { readContract } from "wagmi/actions";
-import {
-  type AnyEvent,
-  type EscrowEvent,
-  eventsOf,
-  inChainOrder,
-  isBefore,
-} from "../../../protocol/audit/event-log.ts";
+import { fromProofHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { toUnits } from "../../../protocol/money.ts";
-import { fromProofHash } from "../../../protocol/proof-hash.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore } from "../../../verify/events.ts";
 import { approve, type ContractContext, escrowOf, tokenAllowance } from "./ledger.ts";
 import { transact } from "./transact.ts";
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Hex } from "viem";
-import { toProofHash } from "../../../../protocol/proof-hash.ts";
+import { toProofHash } from "../../../../protocol/answer-hash.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
