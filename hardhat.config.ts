@@ -1,7 +1,9 @@
+import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import toolbox from "@nomicfoundation/hardhat-toolbox-mocha-ethers";
 import { defineConfig } from "hardhat/config";
-import { releasePlugin } from "./scripts/build/release.ts";
+import { oneTestJobPlugin, releasePlugin } from "./scripts/build/release.ts";
+import { reportPlugin } from "./scripts/test/hardhat-plugin.ts";
 
 /**
  * The compiler's own sequence without its function specializer (F). That step copies a function for each constant argument; with
@@ -11,18 +13,41 @@ const OPTIMIZER_STEPS =
   "dhfoDgvulfnTUtnIf[xa[r]EscLMcCTUtTOntnfDIulLculVcul[j]Tpeulxa[r]cLgvifCTUca[r]LSsTOtfDnca[r]IulcscCTUtgvifMx[scCTUt]" +
   "TOntnfDIulgvifMjmul[jul]VcTOculjmul]:fDnTOcmuO";
 
+const COMPILER = {
+  version: "0.8.37",
+  // The compiler comes from npm: nothing is downloaded. The path must be absolute.
+  path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
+};
+
+/**
+ * The Solidity tests themselves: the optimizer does only what the code generator needs to fit the stack. They deploy the released
+ * bytecode, so this changes no code under test.
+ */
+const TEST_COMPILER = {
+  ...COMPILER,
+  settings: {
+    viaIR: true,
+    evmVersion: "cancun",
+    optimizer: { enabled: true, runs: 1, details: { yul: true, yulDetails: { optimizerSteps: "u:" } } },
+  },
+};
+const SOLIDITY_TESTS = globSync("test/contracts/solidity/**/*.sol", { cwd: import.meta.dirname });
+
 export default defineConfig({
-  plugins: [toolbox, releasePlugin],
+  plugins: [toolbox, releasePlugin, oneTestJobPlugin, reportPlugin],
   solidity: {
-    version: "0.8.37",
-    // The compiler comes from npm: nothing is downloaded. The path must be absolute.
-    path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
-    settings: {
-      viaIR: true,
-      evmVersion: "cancun",
-      optimizer: { enabled: true, runs: 800, details: { yulDetails: { optimizerSteps: OPTIMIZER_STEPS } } },
-      outputSelection: { "*": { "*": ["storageLayout"] } },
-    },
+    compilers: [
+      {
+        ...COMPILER,
+        settings: {
+          viaIR: true,
+          evmVersion: "cancun",
+          optimizer: { enabled: true, runs: 800, details: { yulDetails: { optimizerSteps: OPTIMIZER_STEPS } } },
+          outputSelection: { "*": { "*": ["storageLayout"] } },
+        },
+      },
+    ],
+    overrides: Object.fromEntries(SOLIDITY_TESTS.map((file) => [file, TEST_COMPILER])),
     // The release has no test in it.
     splitTestsCompilation: true,
   },

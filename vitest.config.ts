@@ -1,19 +1,36 @@
-import { defineConfig } from "vitest/config";
-import { VITEST_SUITES } from "./scripts/bootstrap/suites/table.ts";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Each runs the tests of its folder in test/; `unit` those of the protocol too. */
+const SUITES = ["api", "webhooks", "worker", "indexer", "e2e", "faults", "web", "verify", "bootstrap", "unit"];
+
+/** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
+const RETRIED = ["e2e", "faults", "web"];
+
+function project(name: string) {
+  const setup = `test/${name}/global-setup.ts`;
+  return {
+    extends: true as const,
+    test: {
+      name,
+      include: [`test/${name}/**/*.test.ts`, ...(name === "unit" ? ["test/protocol/**/*.test.ts"] : [])],
+      globalSetup: existsSync(fileURLToPath(new URL(setup, import.meta.url))) ? [setup] : [],
+      retry: RETRIED.includes(name) ? 1 : 0,
+    },
+  };
+}
 
 export default defineConfig({
   test: {
-    // Suites with a stack of their own share two cores with it: files run one after the other.
-    fileParallelism: false,
-    projects: VITEST_SUITES.map(({ name, folders }) => ({
-      test: {
-        name,
-        include: folders.map((folder) => `${folder}/**/*.test.ts`),
-        // One for all: a test that waits for processes ends when they are ready, and a machine that is held up is no failure.
-        testTimeout: 120_000,
-        // The first start of a stack deploys the contracts and fills the index.
-        hookTimeout: 180_000,
-      },
-    })),
+    projects: SUITES.map(project),
+    // A file with a stack waits more than it computes: two files at a time leave two cores idle for a third of the time.
+    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? 3),
+    reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
+    // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
+    testTimeout: 120_000,
+    // The first start of a stack deploys the contracts and fills the index.
+    hookTimeout: 180_000,
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
   },
 });

@@ -20,14 +20,13 @@
  * The timelock owns everything afterwards, the deployer nothing: code, operators, signers, owners and roles are read back from the
  * chain. A deployment with anything that the settings do not name fails; run again later, the script tells what has changed.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { createPublicClient, type PublicClient } from "viem";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Address, createPublicClient, type Hex, numberToHex, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { nodeHost, nodeTransport } from "../protocol/node-url.ts";
-import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
+import { nodeHost, nodeTransport } from "../shared/node-url.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
-import { dropJournal, isOtherChain, journalFolder, openJournal } from "./deploy/journal.ts";
 import { checkSettings, checkWiring, DeploymentMismatch } from "./deploy/read-back.ts";
 import { notAdmitted, wrongRights } from "./deploy/roles.ts";
 
@@ -48,7 +47,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, chainId);
 
   if (await isDeployed(file, client, chainId, config)) return log(`${file} is deployed already`);
-  const deployment = await deploy(file, target.rpcUrl, client, chainId, config);
+  const deployment = await deploy(file, { rpcUrl: target.rpcUrl, client, chainId, config });
   write(file, deployment);
   log(`wrote ${file} after ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
@@ -81,18 +80,14 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
   return true;
 }
 
-async function deploy(
-  file: string,
-  rpcUrl: string,
-  client: PublicClient,
-  chainId: number,
-  config: DeployConfig,
-): Promise<Deployment> {
+type Target = { rpcUrl: string; client: PublicClient; chainId: number; config: DeployConfig };
+
+async function deploy(file: string, { rpcUrl, client, chainId, config }: Target): Promise<Deployment> {
   const journal = journalFolder(file);
   // Loading Ignition takes longer than everything above: only when there is something to do.
   const { runModule } = await import("./deploy/run-module.ts");
   const attempt = async (): Promise<Deployment> => {
-    const mark = await openJournal(journal, client, log);
+    const mark = await openJournal(journal, client);
     const contracts: Contracts = await runModule({ rpcUrl, chainId, journal, config });
     await checkWiring(client, contracts, config.settings);
     await checkSettings(client, contracts, config.settings, BigInt(mark.startBlock));
@@ -116,6 +111,72 @@ function write(file: string, deployment: Deployment): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.tmp`, `${JSON.stringify(deployment, null, 2)}\n`);
   renameSync(`${file}.tmp`, file);
+}
+
+// The Ignition journal lies next to the deployment file. Ignition alone would trust an old journal on a new development chain and send
+// nothing: the mark (a block of the chain before the first transaction) and the code at the journaled addresses tell the chains apart.
+
+/** The last block before the first transaction of a deployment. */
+type ChainMark = { chainId: number; startBlock: number; startBlockHash: Hex };
+
+/** Folder that belongs to a deployment file; what Ignition takes as its own root. */
+function journalFolder(deploymentFile: string): string {
+  return `${deploymentFile.replace(/\.json$/, "")}.ignition`;
+}
+
+/** The mark of the deployment in `folder`: the one begun there, or a new one when it was begun on another chain. */
+async function openJournal(folder: string, client: PublicClient): Promise<ChainMark> {
+  const chainId = await client.getChainId();
+  const file = join(folder, "chain.json");
+  if (existsSync(file)) {
+    const mark = JSON.parse(readFileSync(file, "utf8")) as ChainMark;
+    const lost = await whatIsLost(folder, mark, chainId, client);
+    if (lost === null) return mark;
+    if (chainId !== DEV_CHAIN_ID) {
+      throw new ConfigError(
+        `${folder} is the journal of another chain (${lost}). Check RPC_URL; to deploy anew, move that folder away.`,
+      );
+    }
+    log(`the chain of ${folder} is gone (${lost}): its journal is dropped`);
+  }
+  dropJournal(folder);
+  const block = await client.getBlock();
+  const mark: ChainMark = { chainId, startBlock: Number(block.number), startBlockHash: block.hash };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, JSON.stringify(mark));
+  return mark;
+}
+
+/** Forgets a deployment. */
+function dropJournal(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** How the node's chain differs from the marked one; null if it is the same. */
+async function isOtherChain(mark: ChainMark, chainId: number, client: PublicClient): Promise<string | null> {
+  if (mark.chainId !== chainId) return `it was of chain id ${mark.chainId}`;
+  const block = await client.request({ method: "eth_getBlockByNumber", params: [numberToHex(mark.startBlock), false] });
+  return block?.hash === mark.startBlockHash ? null : `block ${mark.startBlock} is another one`;
+}
+
+/** Why the journal cannot be of this chain; null if it can. */
+async function whatIsLost(
+  folder: string,
+  mark: ChainMark,
+  chainId: number,
+  client: PublicClient,
+): Promise<string | null> {
+  const other = await isOtherChain(mark, chainId, client);
+  if (other !== null) return other;
+  for (const [name, address] of Object.entries(deployedAddresses(folder))) {
+    if (!(await client.getCode({ address }))) return `no code at ${name} ${address}`;
+  }
+  return null;
+}
+
+function deployedAddresses(folder: string): Record<string, Address> {
+  const file = join(folder, "deployments/protocol/deployed_addresses.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, Address>) : {};
 }
 
 try {

@@ -1,12 +1,12 @@
 /**
  * The operator's commands: keys, gateways, catalog, governance, workers, treasury, pause and disputes.
- * Commands and environment: scripts/operator/commands.ts, or --help.
+ * Commands and environment: --help.
  */
-import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../protocol/redact.ts";
-import { ConfigError } from "../worker/errors.ts";
-import { OperatorError } from "./operator/errors.ts";
+import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../shared/redact.ts";
+import { VerifyError } from "../verify/chain.ts";
+import { ConfigError } from "../worker/console.ts";
+import { OperatorError } from "./operator/operator.ts";
 import { runOperator } from "./operator/run.ts";
-import { VerifyError } from "./verify/errors.ts";
 
 // Errors that are not foreseen are shown as they are, and may quote URLs; results go to stdout as they are.
 const { RPC_URL, DATABASE_URL } = process.env;

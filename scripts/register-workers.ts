@@ -12,9 +12,9 @@ import { readFileSync } from "node:fs";
 import { createPublicClient, createWalletClient, defineChain } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../protocol/deployment.ts";
-import { nodeTransport } from "../protocol/node-url.ts";
-import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
-import { ConfigError } from "../worker/errors.ts";
+import { nodeTransport } from "../shared/node-url.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { ConfigError } from "../worker/console.ts";
 import { readRegisterConfig } from "./register-workers/config.ts";
 import { Registration } from "./register-workers/registration.ts";
 

@@ -3,10 +3,9 @@
  * CHAIN_PORT, INDEXER_PORT, WORKER_PORT, POSTGRES_PORT, DATA_DIR, DATABASE_URL, BLOCK_TIME); every one has a default.
  */
 import { relative } from "node:path";
-import { StackError } from "./local-stack/errors.ts";
-import { optionsFromEnv } from "./local-stack/options.ts";
-import { type Starting, startStack } from "./local-stack/stack.ts";
-import { curlCommand } from "./local-stack/stack-file.ts";
+import { curlCommand } from "./dev/demo.ts";
+import { StackError } from "./dev/files.ts";
+import { optionsFromEnv, type Starting, startStack } from "./dev/stack.ts";
 
 async function main(): Promise<number> {
   const options = optionsFromEnv(process.env);
@@ -33,29 +32,20 @@ async function main(): Promise<number> {
 
 /** Settles when everything has stopped after a signal. A second one ends it at once. */
 function onSignals(starting: Starting): { stopped: Promise<"signalled">; asked: () => boolean } {
-  let asked = 0;
-  const stopped = new Promise<"signalled">((resolve) => {
-    const handle = (signal: NodeJS.Signals): void => {
-      asked++;
-      if (asked === 1) {
-        console.log(
-          `\n${signal}: stopping in order (API, workers, indexer, database, chain); once more to end at once.`,
-        );
-        starting.giveUp().then(
-          () => resolve("signalled"),
-          (error: unknown) => {
-            console.error(error);
-            process.exit(1);
-          },
-        );
-      } else {
+  let asked = false;
+  const stopped = new Promise<"signalled">((resolve, reject) => {
+    const end = (signal: NodeJS.Signals): void => {
+      if (asked) {
         starting.killAll();
         process.exit(1);
       }
+      asked = true;
+      console.log(`\n${signal}: stopping in order (API, workers, indexer, database, chain); once more to end at once.`);
+      starting.giveUp().then(() => resolve("signalled"), reject);
     };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, handle);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
   });
-  return { stopped, asked: () => asked > 0 };
+  return { stopped, asked: () => asked };
 }
 
 try {

@@ -1,11 +1,10 @@
 /**
  * Recomputes a job, all jobs of a transaction, or a range of blocks from the chain alone: no API, no index, no database.
- * Usage and exit status: scripts/verify/options.ts, or --help.
+ * Usage and exit status: verify/command.ts, or --help.
  */
-import { redactOutput, redactor, secretsOfUrl } from "../protocol/redact.ts";
-import { VerifyError } from "./verify/errors.ts";
-import { readOptions, USAGE } from "./verify/options.ts";
-import { verify } from "./verify/verify.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { VerifyError } from "../verify/chain.ts";
+import { readOptions, USAGE, verify } from "../verify/command.ts";
 
 try {
   const options = readOptions(process.argv.slice(2), process.env);

@@ -6,18 +6,13 @@
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { parseArgs } from "node:util";
+import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
-import { type Peer, startPortkey, startUpstream } from "./peers.ts";
-import { markdown, type Section, writeReport } from "./report.ts";
-import { indexCaughtUp } from "./sections/index-lag.ts";
-import { lists } from "./sections/lists.ts";
-import { memory } from "./sections/memory.ts";
-import { nextBlock } from "./sections/next-block.ts";
-import { overhead } from "./sections/overhead.ts";
-import { single } from "./sections/single.ts";
-import { throughput } from "./sections/throughput.ts";
-import { WEBHOOK_LOAD, webhooks } from "./sections/webhooks.ts";
-import { MODEL, type System, startSystem } from "./system.ts";
+import { markdown, progress, type Section, writeReport } from "./report.ts";
+import { nextBlock, overhead, single } from "./requests.ts";
+import { MODEL, type System, startPortkey, startSystem, startUpstream } from "./system.ts";
+import { indexCaughtUp, memory, throughput } from "./throughput.ts";
+import { WEBHOOK_LOAD, webhooks } from "./webhooks.ts";
 
 const { values } = parseArgs({
   options: {
@@ -38,15 +33,16 @@ const clients = Number(values.clients);
 const startedAt = new Date();
 const sections: Section[] = [];
 
-const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
-
 function done(section: Section): void {
   sections.push(section);
   writeReport(values.out, sections, startedAt);
   console.log(markdown([section], startedAt).split("\n").slice(4).join("\n"));
 }
 
-async function withSystem(upstream: Peer, blocks: string, run: (system: System) => Promise<void>): Promise<void> {
+const upstream = await startUpstream();
+const portkey = await startPortkey();
+
+async function withSystem(blocks: string, run: (system: System) => Promise<void>): Promise<void> {
   progress(`starting the system, ${named(blocks)}`);
   const system = await startSystem({
     upstream: upstream.url,
@@ -64,12 +60,10 @@ async function withSystem(upstream: Peer, blocks: string, run: (system: System) 
 
 const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
 
-const upstream = await startUpstream();
-const portkey = await startPortkey();
 try {
   for (const blocks of values.blocks.split(",")) {
     if (!wanted.has("overhead") && !wanted.has("throughput")) break;
-    await withSystem(upstream, blocks, async (system) => {
+    await withSystem(blocks, async (system) => {
       const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
       const peer: Target | null = portkey && {
         name: "peer gateway (forwards only)",
@@ -86,20 +80,21 @@ try {
       if (wanted.has("overhead")) {
         progress(`time to first byte, ${named(blocks)}`);
         const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
-        done(await overhead(targets, requests, named(blocks), () => indexCaughtUp(system.stack)));
-        if (blocks !== "instant") done(await nextBlock(system, Number(blocks), progress));
+        done(await overhead(targets, { requests, blocks: named(blocks), quiet: () => indexCaughtUp(system.stack) }));
+        if (blocks !== "instant") done(await nextBlock(system, Number(blocks)));
       }
-      if (wanted.has("throughput")) done(await throughput(system, clients, seconds, named(blocks), progress));
+      if (wanted.has("throughput"))
+        done(await throughput(system, { concurrency: clients, seconds, blocks: named(blocks) }));
     });
   }
   // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
   if (wanted.has("single")) {
-    await withSystem(upstream, "instant", async (system) => done(await single(system.target, progress)));
+    await withSystem("instant", async (system) => done(await single(system.target)));
   }
-  if (wanted.has("lists")) done(await lists(Number(values.jobs), progress));
-  if (wanted.has("webhooks")) for (const section of await webhooks(WEBHOOK_LOAD, progress)) done(section);
+  if (wanted.has("lists")) done(await lists(upstream.url, Number(values.jobs)));
+  if (wanted.has("webhooks")) for (const section of await webhooks(WEBHOOK_LOAD)) done(section);
   if (wanted.has("memory")) {
-    await withSystem(upstream, "0.25", async (system) => done(await memory(system, Number(values.minutes), progress)));
+    await withSystem("0.25", async (system) => done(await memory(system, Number(values.minutes))));
   }
   console.log(`Written to ${values.out}/bench.md and bench.json.`);
 } finally {

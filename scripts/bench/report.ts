@@ -1,21 +1,37 @@
+/** Numbers of a run as a table, for a person and for machines. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 
+/** The value below which `share` of the (unsorted) numbers lie, by the nearest rank; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+export const p50 = (values: readonly number[]): number => percentile(values, 0.5);
+export const p99 = (values: readonly number[]): number => percentile(values, 0.99);
+
+/** Milliseconds or counts as a table shows them. */
+export const shown = (value: number, digits = 1): string => (Number.isFinite(value) ? value.toFixed(digits) : "–");
+
 /** One table of the report, and the same numbers for machines. */
 export type Section = { title: string; columns: string[]; rows: string[][]; json: object[] };
+
+/** A line on how far the run is. */
+export const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 
 /** The report as a person reads it. */
 export function markdown(sections: readonly Section[], at: Date): string {
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
   const tables = sections.map(
     ({ title, columns, rows }) =>
       `## ${title}\n\n${line(columns)}${line(columns.map(() => "---"))}${rows.map(line).join("")}`,
   );
   return `# Benchmark of ${at.toISOString()}\n\n${machine}; everything, the load included, runs on it.\n\n${tables.join("\n")}`;
 }
-
-const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
 
 /** Writes `bench.md` and `bench.json` into `folder`; called after each section, so that an interrupted run leaves what it has. */
 export function writeReport(folder: string, sections: readonly Section[], at: Date): void {

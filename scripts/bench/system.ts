@@ -1,16 +1,83 @@
-import { chmodSync, mkdtempSync } from "node:fs";
+/** What is measured: the whole system in a throw-away folder, the model server before it, and a peer gateway beside it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { endWhenInterrupted } from "../local-stack/interrupted.ts";
-import { PARTS } from "../local-stack/options.ts";
-import { freePorts } from "../local-stack/ports.ts";
-import { removeDataDir } from "../local-stack/postgres-home.ts";
-import { type Stack, startStack } from "../local-stack/stack.ts";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { createNonceManager, generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { jsonRpc } from "viem/nonce";
+import { Keys } from "../../api/account/keys.ts";
+import { openDatabase } from "../../api/store/database.ts";
+import { freePorts } from "../dev/ports.ts";
+import { removeDataDir } from "../dev/postgres.ts";
+import { PARTS, type Stack, startStack } from "../dev/stack.ts";
+import { DEPLOYER_KEY, provideCredits } from "../dev/wallets.ts";
 import type { Target } from "./load.ts";
-import { processorMilliseconds, residentMegabytes } from "./processes.ts";
-import { openAccounts } from "./wallets.ts";
 
 export const MODEL = "qwen3-8b";
+
+/** A program of the benchmark that is not part of the system: where it listens, and its end. */
+export type Peer = { url: string; stop: () => void };
+
+/** The model server that answers at once. */
+export async function startUpstream(): Promise<Peer> {
+  const file = join(import.meta.dirname, "upstream.ts");
+  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the upstream ended with code ${code}`)));
+    child.stdout?.once("data", (line: Buffer) => resolve(Number(line.toString())));
+  });
+  return peer(child, `http://127.0.0.1:${port}`);
+}
+
+/** Portkey's gateway, the peer we compare with: it forwards, nothing more. Null where it is not installed. */
+export async function startPortkey(): Promise<Peer | null> {
+  let home: string;
+  try {
+    home = dirname(createRequire(import.meta.url).resolve("@portkey-ai/gateway/package.json"));
+  } catch (error) {
+    console.error(`The peer gateway is not installed, its columns stay empty: ${(error as Error).message}`);
+    return null;
+  }
+  const { api: port } = await freePorts(0);
+  const child = spawn(process.execPath, [join(home, "build/start-server.js"), `--port=${port}`, "--headless"], {
+    stdio: "ignore",
+    // Without it, it asks whether each request may reach its custom host.
+    env: { ...process.env, NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1,localhost" },
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 100; tries++) {
+    const answered = await fetch(url).catch(() => null);
+    if (answered) return peer(child, url);
+    await sleep(100);
+  }
+  child.kill();
+  throw new Error("The peer gateway did not answer within 10 s.");
+}
+
+const peer = (child: ChildProcess, url: string): Peer => ({ url, stop: () => void child.kill() });
+
+type StackOptions = Parameters<typeof startStack>[0];
+
+/** Starts parts of the local stack in a throw-away folder, which goes with them. */
+export async function startParts(
+  options: Pick<StackOptions, "parts" | "workers" | "env" | "blockTime">,
+): Promise<{ stack: Stack; stop: () => Promise<void> }> {
+  const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
+  // The database runs as another user when this runs as root.
+  chmodSync(dataDir, 0o711);
+  const ports = await freePorts(options.workers.length);
+  const given = { ...options, dataDir, ports, chainId: 31_337, baseEnv: process.env, write: () => {} };
+  const stack = await startStack({ ...given, temporary: true }).ready;
+  const stop = async (): Promise<void> => {
+    await stack.stop();
+    removeDataDir(dataDir);
+  };
+  return { stack, stop };
+}
 
 export type System = {
   stack: Stack;
@@ -23,28 +90,22 @@ export type System = {
   stop: () => Promise<void>;
 };
 
+/** `profile`: folder for CPU profiles of gateway, workers and indexer, written when they stop. */
 export type SystemOptions = {
   upstream: string;
   blockTime?: number;
   accounts: number;
   credits: number;
-  /** Folder for CPU profiles of gateway, workers and indexer, written when they stop. */
   profile?: string | undefined;
 };
 
-/** Starts the whole system in a throw-away folder, its workers in front of the benchmark's upstream. */
+/** Starts the whole system, its workers in front of the benchmark's upstream. */
 export async function startSystem(options: SystemOptions): Promise<System> {
   const profile: Record<string, string> = options.profile
     ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` }
     : {};
-  const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
-  // The database runs as another user when this runs as root.
-  chmodSync(dataDir, 0o711);
-  const starting = startStack({
-    dataDir,
-    ports: await freePorts(2),
+  const { stack, stop } = await startParts({
     parts: PARTS,
-    chainId: 31_337,
     workers: [{ models: [MODEL] }, { models: [MODEL] }],
     ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
     env: {
@@ -58,16 +119,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       indexer: profile,
       api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", ...profile },
     },
-    baseEnv: process.env,
-    write: () => {},
   });
-  const letBe = endWhenInterrupted(starting, dataDir);
-  const stack = await starting.ready;
-  const stop = async (): Promise<void> => {
-    letBe();
-    await stack.stop();
-    removeDataDir(dataDir);
-  };
   let keys: string[];
   try {
     keys = await openAccounts(stack, options.accounts, options.credits);
@@ -76,16 +128,72 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     throw error;
   }
   let turn = 0;
+  const headers = () => ({ authorization: `Bearer ${keys[turn++ % keys.length]}` });
+  const ofParts = (of: (pid: number) => number) => () =>
+    Object.fromEntries(stack.processes().map(({ name, pid }) => [name, of(pid)]));
   return {
     stack,
-    target: {
-      name: "this service",
-      url: stack.info.base_url as string,
-      model: MODEL,
-      headers: () => ({ authorization: `Bearer ${keys[turn++ % keys.length]}` }),
-    },
-    memory: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, residentMegabytes(pid)])),
-    processor: () => Object.fromEntries(stack.processes().map(({ name, pid }) => [name, processorMilliseconds(pid)])),
+    target: { name: "this service", url: stack.info.base_url as string, model: MODEL, headers },
+    memory: ofParts(residentMegabytes),
+    processor: ofParts(processorMilliseconds),
     stop,
   };
+}
+
+/** Opens `count` funded accounts, as many clients as a batch has jobs, and returns their API keys. */
+async function openAccounts(stack: Stack, count: number, credits: number): Promise<string[]> {
+  // One of its own: the library's would go on counting where the chain of an earlier system ended.
+  const nonceManager = createNonceManager({ source: jsonRpc() });
+  const funder = privateKeyToAccount(DEPLOYER_KEY, { nonceManager });
+  const pool = openDatabase(stack.info.database_url as string, pino({ level: "silent" }), 4);
+  const keys = new Keys(pool);
+  const open = async (): Promise<string> => {
+    const owner = privateKeyToAccount(generatePrivateKey());
+    await provideCredits(stack.info, { funder, owner, credits });
+    return keys.regenerate(owner.address);
+  };
+  try {
+    return await Promise.all(Array.from({ length: count }, open));
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Resident memory of one process; NaN where /proc does not tell. */
+export function residentMegabytes(pid: number): number {
+  try {
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024);
+  } catch {
+    // Other systems, or the process has ended: the table shows a dash.
+    return Number.NaN;
+  }
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const TICK_MS = 10;
+
+/** Processor time of a process and its children (a database has one for each connection), ms; NaN where /proc does not tell. */
+function processorMilliseconds(pid: number): number {
+  try {
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return pids.reduce((sum, name) => sum + timeOf(name, pid), 0);
+  } catch {
+    // As above.
+    return Number.NaN;
+  }
+}
+
+/** Time of the process `name` if it is `pid` or its child. */
+function timeOf(name: string, pid: number): number {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${name}/stat`, "utf8");
+  } catch {
+    // Ended since the folder was listed.
+    return 0;
+  }
+  // After the name, which is in parentheses and may hold anything: state, parent, …, user time (12th), system time (13th).
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (Number(name) !== pid && Number(fields[1]) !== pid) return 0;
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -1,33 +1,289 @@
 /**
- * `npm run bench:webhooks [-- --deliveries 20000 --webhooks 50 --seconds 20 --rate 20 --out FOLDER]`
+ * Section `webhooks`, and `npm run bench:webhooks [-- --deliveries 20000 --webhooks 50 --silent 5 --seconds 20 --rate 20 --out FOLDER]`
  *
  * A gateway of the local stack delivers to a receiver on this machine. First events as the chain makes them: from the block to the endpoint. Then
- * the same beside a backlog of pending deliveries, some of them to endpoints that never answer. docs/webhooks.md shows a run; `npm run bench`
- * has it as its section `webhooks`.
+ * the same beside a backlog of pending deliveries, some of them to endpoints that never answer. docs/webhooks.md shows a run.
  */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { markdown, writeReport } from "./report.ts";
-import { WEBHOOK_LOAD, webhooks } from "./sections/webhooks.ts";
+import type pg from "pg";
+import { pino } from "pino";
+import { type Address, createPublicClient, createWalletClient, type Hex, http, parseEther } from "viem";
+import { generatePrivateKey, nonceManager, privateKeyToAccount } from "viem/accounts";
+import { Cipher } from "../../api/store/cipher.ts";
+import { openDatabase } from "../../api/store/database.ts";
+import type { EventName } from "../../api/webhooks/events.ts";
+import { createWebhook } from "../../api/webhooks/receivers.ts";
+import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
+import { toUnits } from "../../protocol/money.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
+import type { Stack } from "../dev/stack.ts";
+import { DEPLOYER_KEY, OPERATOR } from "../dev/wallets.ts";
+import { markdown, p50, percentile, progress, type Section, shown, writeReport } from "./report.ts";
+import { residentMegabytes, startParts } from "./system.ts";
 
-const number = (fallback: number) => ({ type: "string", default: String(fallback) }) as const;
-const { values } = parseArgs({
-  options: {
-    deliveries: number(WEBHOOK_LOAD.deliveries),
-    webhooks: number(WEBHOOK_LOAD.webhooks),
-    silent: number(WEBHOOK_LOAD.silent),
-    seconds: number(WEBHOOK_LOAD.seconds),
-    rate: number(WEBHOOK_LOAD.rate),
-    out: { type: "string", default: ".data/bench-webhooks" },
-  },
-});
-const startedAt = new Date();
-const load = {
-  deliveries: Number(values.deliveries),
-  webhooks: Number(values.webhooks),
-  silent: Number(values.silent),
-  seconds: Number(values.seconds),
-  rate: Number(values.rate),
+/** `silent`: webhooks whose endpoints never answer, beside the others; `rate`: events a second that the chain makes meanwhile. */
+export type WebhookLoad = { deliveries: number; webhooks: number; silent: number; seconds: number; rate: number };
+
+export const WEBHOOK_LOAD: WebhookLoad = { deliveries: 20_000, webhooks: 50, silent: 5, seconds: 20, rate: 20 };
+
+/** Events from the block to the endpoint, alone and beside a backlog of pending deliveries; and how fast that is delivered. */
+export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
+  const { deliveries, seconds, rate } = wanted;
+  progress("starting chain, database, index and gateway");
+  const gateway = await startGateway();
+  const endpoint = await Endpoint.open();
+  try {
+    const buyer = await openBuyer(gateway.stack, rate * seconds * 4);
+    await gateway.webhook(buyer.address, endpoint.url("/live"), ["credit.topup"]);
+    const columns = ["while", "events", "arrived", "p50 ms", "p95 ms", "max ms", "blocks behind at the end"];
+    const live: Section = { title: "From the block to the endpoint", columns, rows: [], json: [] };
+
+    const measure = async (name: string, until: Promise<unknown>): Promise<void> => {
+      const mined = await buyer.buyUntil(until, rate);
+      await endpoint.waitFor(mined, 30_000);
+      const ms = endpoint.latencies(mined);
+      const lag = await gateway.lag();
+      const [middle, late, most] = [p50(ms), percentile(ms, 0.95), percentile(ms, 1)];
+      const counts = [String(mined.size), String(ms.length)];
+      live.rows.push([name, ...counts, shown(middle), shown(late), shown(most), String(lag)]);
+      live.json.push({ name, sent: mined.size, arrived: ms.length, p50: middle, p95: late, max: most, lag });
+    };
+
+    progress(`${rate} events a second for ${seconds} s`);
+    await measure("nothing else is pending", sleep(seconds * 1_000));
+
+    progress(`${deliveries} pending deliveries to ${wanted.webhooks} webhooks, ${wanted.silent} more never answer`);
+    const due = await fillBacklog(gateway, endpoint, wanted);
+    const begin = performance.now();
+    await gateway.pool.query(
+      "UPDATE webhook_delivery SET next_attempt_at = now() WHERE status = 'pending' AND next_attempt_at > now() + interval '30 minutes'",
+    );
+    const drained = endpoint.drained(due).then(() => (performance.now() - begin) / 1000);
+    await measure(`${deliveries} are pending`, drained);
+    const took = await drained;
+    const values = [String(deliveries), String(wanted.webhooks), String(wanted.silent)];
+    const sent: Section = {
+      title: "A backlog",
+      columns: ["pending", "webhooks", "silent ones", "drained in s", "deliveries/s", "gateway's memory MB"],
+      rows: [[...values, shown(took), shown(deliveries / took, 0), String(gateway.memory())]],
+      json: [{ deliveries, seconds: took, rate: deliveries / took }],
+    };
+    return [live, sent];
+  } finally {
+    endpoint.close();
+    await gateway.stop();
+  }
+}
+
+const MASTER_KEY = "b3".repeat(32);
+
+type Gateway = {
+  stack: Stack;
+  pool: pg.Pool;
+  /** Creates a webhook of a wallet. */
+  webhook: (wallet: string, url: string, events: EventName[]) => Promise<void>;
+  /** Blocks whose events are not derived. */
+  lag: () => Promise<number>;
+  /** Resident memory of the gateway. */
+  memory: () => number;
+  stop: () => Promise<void>;
 };
-const sections = await webhooks(load, (line) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`));
-writeReport(values.out, sections, startedAt);
-console.log(markdown(sections, startedAt));
+
+/** Chain, database, index and one gateway, with the gateway's usual settings for webhooks. */
+async function startGateway(): Promise<Gateway> {
+  const { stack, stop } = await startParts({
+    parts: ["chain", "database", "contracts", "indexer", "api"],
+    workers: [],
+    env: { api: { MASTER_KEY, LOG_LEVEL: "error" } },
+  });
+  const logger = pino({ level: "silent" });
+  const pool = openDatabase(stack.info.database_url as string, logger, 4);
+  pool.on("error", () => {}); // it stops before the pool does
+  const context = {
+    pool,
+    cipher: new Cipher(MASTER_KEY, "webhook secrets"),
+    policy: { allowLocal: true },
+    head: { block: { number: 0, timestamp: 0 }, refresh: async () => ({ number: 0, timestamp: 0 }) },
+    logger,
+    wake: () => {},
+  };
+  return {
+    stack,
+    pool,
+    webhook: async (wallet, url, events) => void (await createWebhook(context, wallet, { url, events })),
+    lag: async () => {
+      const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+      return Number(/^gateway_webhook_lag_blocks (\S+)$/m.exec(text)?.[1]);
+    },
+    memory: () => residentMegabytes(stack.processes().find(({ name }) => name === "api")?.pid ?? 0),
+    stop: async () => {
+      await pool.end();
+      await stop();
+    },
+  };
+}
+
+/**
+ * Deliveries that are due all at once, as after an outage of many receivers: `deliveries` spread over `webhooks`, and as many for each of the
+ * `silent` ones. Written as due in an hour; returns how many can be delivered.
+ */
+async function fillBacklog(
+  { pool, webhook }: Gateway,
+  endpoint: Endpoint,
+  { deliveries, webhooks, silent }: WebhookLoad,
+): Promise<number> {
+  const each = Math.ceil(deliveries / webhooks);
+  for (let number = 0; number < webhooks + silent; number += 1) {
+    const path = number < webhooks ? `/backlog/${number}` : `/silent/${number}`;
+    await webhook(`0x${number.toString(16).padStart(40, "0")}`, endpoint.url(path), ["job.completed"]);
+  }
+  await pool.query(
+    `INSERT INTO webhook_event (id, name, occurred_at, body)
+     SELECT 'evt_' || md5(n::text), 'job.completed', now(), '{"event":"job.completed","data":"' || repeat('x', 600) || '"}'
+     FROM generate_series(1, $1::int) n`,
+    [each],
+  );
+  await pool.query(
+    `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at)
+     SELECT w.id, e.id, 'pending', now() + interval '1 hour' FROM webhook w CROSS JOIN webhook_event e
+     WHERE e.body LIKE '{"event":"job.completed","data":"x%' AND w.url ~ '/(backlog|silent)/' ORDER BY e.id LIMIT $1`,
+    [each * (webhooks + silent)],
+  );
+  await pool.query("ANALYZE webhook_delivery, webhook_event, webhook");
+  return each * webhooks;
+}
+
+/** When the block of each transaction was there. */
+type Mined = ReadonlyMap<Hex, number>;
+
+/** A receiver that answers at once (or never, below `/silent`), and remembers when which transaction's event came. */
+class Endpoint {
+  readonly #server: Server;
+  readonly #arrivals = new Map<string, number>();
+  /** Requests below `/backlog`. */
+  #backlog = 0;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const path = request.url ?? "";
+      let body = "";
+      request.on("data", (data) => {
+        body += data;
+      });
+      request.on("end", () => {
+        if (path.startsWith("/silent")) return;
+        if (path.startsWith("/backlog")) this.#backlog += 1;
+        else this.#arrived(JSON.parse(body).data.topup_tx);
+        response.end();
+      });
+    });
+  }
+
+  static async open(): Promise<Endpoint> {
+    const endpoint = new Endpoint();
+    await new Promise<void>((done) => endpoint.#server.listen(0, "127.0.0.1", done));
+    return endpoint;
+  }
+
+  url(path: string): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
+  }
+
+  /** Waits until the events of all transactions have come, at most `ms`. */
+  async waitFor(mined: Mined, ms: number): Promise<void> {
+    for (const end = Date.now() + ms; Date.now() < end; ) {
+      if ([...mined.keys()].every((hash) => this.#arrivals.has(hash))) return;
+      await sleep(50);
+    }
+  }
+
+  /** Resolves when so many deliveries of the backlog have come. */
+  async drained(deliveries: number): Promise<void> {
+    while (this.#backlog < deliveries) await sleep(20);
+  }
+
+  /** Milliseconds from each transaction's block to the arrival of its event. */
+  latencies(mined: Mined): number[] {
+    return [...mined].flatMap(([hash, at]) => (this.#arrivals.get(hash) ?? Number.NaN) - at).filter(Number.isFinite);
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  #arrived(transaction: string): void {
+    if (!this.#arrivals.has(transaction)) this.#arrivals.set(transaction, performance.now());
+  }
+}
+
+const CREDITS = 100;
+
+type Buyer = { address: Address; buyUntil: (end: Promise<unknown>, rate: number) => Promise<Mined> };
+
+/** A wallet that buys credits again and again: each purchase is an event. `purchases`: the most it will make. */
+async function openBuyer(stack: Stack, purchases: number): Promise<Buyer> {
+  const transport = http(stack.info.rpc_url);
+  const client = createPublicClient({ transport });
+  const account = privateKeyToAccount(generatePrivateKey(), { nonceManager });
+  const wallet = createWalletClient({ account, transport });
+  const funder = createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport });
+  const escrow = stack.info.contracts["InferenceEscrow"] as Address;
+  const address = stack.info.contracts["Stablecoin"] as Address;
+  const coin = { address, abi: testStablecoinAbi, chain: null } as const;
+  const mined = async (hash: Hex): Promise<Hex> => {
+    const { status } = await receiptOf(client, hash, { interval: 5 });
+    if (status !== "success") throw new Error(`transaction ${hash} reverted`);
+    return hash;
+  };
+  const units = toUnits(purchases * CREDITS);
+  const to = account.address;
+  await mined(await funder.sendTransaction({ to, value: parseEther("100"), chain: null }));
+  await mined(await funder.writeContract({ ...coin, functionName: "mint", args: [to, units] }));
+  await mined(await wallet.writeContract({ ...coin, functionName: "approve", args: [escrow, units] }));
+
+  const args = [CREDITS, OPERATOR] as const;
+  const deposit = { address: escrow, abi: inferenceEscrowAbi, functionName: "deposit", args } as const;
+  const buy = async () => mined(await wallet.writeContract({ ...deposit, chain: null, gas: 300_000n }));
+  /** Buys `rate` times a second until `end` settles. */
+  const buyUntil = async (end: Promise<unknown>, rate: number): Promise<Mined> => {
+    const bought = new Map<Hex, number>();
+    const open: Promise<unknown>[] = [];
+    let over = false;
+    const stop = () => {
+      over = true;
+    };
+    end.then(stop, stop);
+    for (let next = performance.now(); !over; next += 1_000 / rate) {
+      const wait = next - performance.now();
+      if (wait > 0) await sleep(wait);
+      open.push(buy().then((hash) => bought.set(hash, performance.now())));
+    }
+    await Promise.all(open);
+    return bought;
+  };
+  return { address: to, buyUntil };
+}
+
+if (import.meta.main) {
+  const number = (fallback: number) => ({ type: "string", default: String(fallback) }) as const;
+  const { values } = parseArgs({
+    options: {
+      deliveries: number(WEBHOOK_LOAD.deliveries),
+      webhooks: number(WEBHOOK_LOAD.webhooks),
+      silent: number(WEBHOOK_LOAD.silent),
+      seconds: number(WEBHOOK_LOAD.seconds),
+      rate: number(WEBHOOK_LOAD.rate),
+      out: { type: "string", default: ".data/bench-webhooks" },
+    },
+  });
+  const startedAt = new Date();
+  const { out, ...load } = values;
+  const numbers = Object.fromEntries(Object.entries(load).map(([name, value]) => [name, Number(value)]));
+  const sections = await webhooks({ ...WEBHOOK_LOAD, ...numbers });
+  writeReport(out, sections, startedAt);
+  console.log(markdown(sections, startedAt));
+}

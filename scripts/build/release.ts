@@ -43,6 +43,28 @@ export const releasePlugin: HardhatPlugin = {
   },
 };
 
+/**
+ * Lets the files with a compiler setting of their own, the Solidity tests, be compiled in one job. Hardhat makes a job of the files whose
+ * settings are the same object, and would compile what they share once for each.
+ */
+export const oneTestJobPlugin: HardhatPlugin = {
+  id: "one-test-job",
+  hookHandlers: {
+    config: async () => ({
+      default: async () => ({
+        resolveUserConfig: async (given, resolveVariable, next) => {
+          const config = await next(given, resolveVariable);
+          for (const { overrides } of Object.values(config.solidity.profiles)) {
+            const [shared] = Object.values(overrides);
+            if (shared !== undefined) for (const file of Object.keys(overrides)) overrides[file] = shared;
+          }
+          return config;
+        },
+      }),
+    }),
+  },
+};
+
 /** The files that define the released contracts, wherever they lie: a contract's file has its name. */
 function releaseRoots(roots: readonly string[]): string[] {
   const names = new Set(RELEASED.map((name) => `${name}.sol`));

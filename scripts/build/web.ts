@@ -1,8 +1,7 @@
 /** Builds the web application into `web/dist`, where the API serves it from, unless it is built from the present sources. */
 import { spawnSync } from "node:child_process";
-import { messageOf } from "../local-stack/errors.ts";
-import { ROOT } from "../local-stack/files.ts";
-import { buildWeb } from "../local-stack/web.ts";
+import { messageOf, ROOT } from "../dev/files.ts";
+import { buildWeb } from "../dev/web.ts";
 
 try {
   console.log(

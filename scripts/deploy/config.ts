@@ -11,7 +11,7 @@ import {
   DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "../../contracts/ignition/settings.ts";
-import { nodeUrlFault } from "../../protocol/node-url.ts";
+import { nodeUrlFault } from "../../shared/node-url.ts";
 
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31337;

@@ -1,5 +1,5 @@
 /** Reads a deployment back from the chain: what was sent is not yet what is there. */
-import { type Address, domainSeparator, type PublicClient } from "viem";
+import { type Abi, domainSeparator, type PublicClient } from "viem";
 import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
 import { type ProtocolSettings, windowsOf } from "../../contracts/ignition/settings.ts";
 import { type ReleasedContract, released } from "../../contracts/release.ts";
@@ -16,12 +16,38 @@ import {
 import { escrowDomain } from "../../protocol/messages.ts";
 import { wrongRights } from "./roles.ts";
 
-/** What it is about, what the chain says, and what it should say. */
-type Fact = readonly [what: string, is: unknown, wanted: unknown];
-
 /** The chain does not show what the deployment should have made. */
 export class DeploymentMismatch extends Error {
   override name = "DeploymentMismatch";
+}
+
+const ABIS = {
+  InferenceEscrow: inferenceEscrowAbi,
+  ModelCatalog: modelCatalogAbi,
+  WorkerRegistry: workerRegistryAbi,
+  ArbitrationPanel: arbitrationPanelAbi,
+  ProtocolTreasury: protocolTreasuryAbi,
+  ProtocolGovernor: protocolGovernorAbi,
+  ProtocolTimelock: protocolTimelockAbi,
+} satisfies Record<string, Abi>;
+
+/** Reads a view of a contract. */
+type Read = (contract: keyof typeof ABIS, view: string, ...args: unknown[]) => Promise<unknown>;
+/** What it is about, what the chain says, and what it should say. */
+type Fact = readonly [what: string, is: unknown, wanted: unknown];
+
+const readerOf =
+  (client: PublicClient, contracts: Contracts): Read =>
+  (contract, functionName, ...args) =>
+    client.readContract({ address: contracts[contract], abi: ABIS[contract] as Abi, functionName, args });
+
+/** Throws when a fact is not as wanted. Values are compared as text: addresses in any case, numbers in any type. */
+async function check(facts: readonly Fact[]): Promise<void> {
+  const found = await Promise.all(facts.map(async ([what, is, wanted]) => ({ what, is: await is, wanted })));
+  const text = (value: unknown) => String(value).toLowerCase();
+  const wrong = found.filter(({ is, wanted }) => text(is) !== text(wanted));
+  if (wrong.length === 0) return;
+  throw new DeploymentMismatch(wrong.map(({ what, is, wanted }) => `${what} is ${is}, wanted ${wanted}`).join("; "));
 }
 
 /** Checks what holds for the whole life of a deployment: the released code everywhere, and contracts that know each other. */
@@ -32,34 +58,21 @@ export async function checkWiring(
 ): Promise<void> {
   const wrong = await wrongCode(client, contracts, stablecoin === null);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
-
-  const { escrow, registry, panel, treasury, governor } = contractsOf(contracts);
-  const [token, catalog, workers, arbitration, stake, votes, coin, ...escrows] = await Promise.all([
-    client.readContract({ ...escrow, functionName: "token" }),
-    client.readContract({ ...escrow, functionName: "CATALOG" }),
-    client.readContract({ ...escrow, functionName: "REGISTRY" }),
-    client.readContract({ ...escrow, functionName: "PANEL" }),
-    client.readContract({ ...registry, functionName: "STAKE_TOKEN" }),
-    client.readContract({ ...governor, functionName: "token" }),
-    client.readContract({ ...treasury, functionName: "STABLECOIN" }),
-    client.readContract({ ...registry, functionName: "escrow" }),
-    client.readContract({ ...panel, functionName: "escrow" }),
-    client.readContract({ ...treasury, functionName: "escrow" }),
-  ]);
-  const [chainId, domain] = await Promise.all([
-    client.getChainId(),
-    client.readContract({ ...escrow, functionName: "domainSeparator" }),
-  ]);
-  report([
-    ["the escrow's token", token, contracts.Stablecoin],
-    ["the escrow's catalog", catalog, contracts.ModelCatalog],
-    ["the escrow's registry", workers, contracts.WorkerRegistry],
-    ["the escrow's panel", arbitration, contracts.ArbitrationPanel],
-    ["the registry's stake token", stake, contracts.ServiceToken],
-    ["the governor's token", votes, contracts.ServiceToken],
-    ["the treasury's stablecoin", coin, contracts.Stablecoin],
-    ...["registry", "panel", "treasury"].map((name, i): Fact => [`the ${name}'s escrow`, escrows[i], escrow.address]),
-    ["the escrow's domain of messages", domain, domainSeparator({ domain: escrowDomain(chainId, escrow.address) })],
+  const read = readerOf(client, contracts);
+  const escrow = contracts.InferenceEscrow;
+  const domain = domainSeparator({ domain: escrowDomain(await client.getChainId(), escrow) });
+  await check([
+    ["the escrow's token", read("InferenceEscrow", "token"), contracts.Stablecoin],
+    ["the escrow's catalog", read("InferenceEscrow", "CATALOG"), contracts.ModelCatalog],
+    ["the escrow's registry", read("InferenceEscrow", "REGISTRY"), contracts.WorkerRegistry],
+    ["the escrow's panel", read("InferenceEscrow", "PANEL"), contracts.ArbitrationPanel],
+    ["the registry's stake token", read("WorkerRegistry", "STAKE_TOKEN"), contracts.ServiceToken],
+    ["the governor's token", read("ProtocolGovernor", "token"), contracts.ServiceToken],
+    ["the treasury's stablecoin", read("ProtocolTreasury", "STABLECOIN"), contracts.Stablecoin],
+    ["the registry's escrow", read("WorkerRegistry", "escrow"), escrow],
+    ["the panel's escrow", read("ArbitrationPanel", "escrow"), escrow],
+    ["the treasury's escrow", read("ProtocolTreasury", "escrow"), escrow],
+    ["the escrow's domain of messages", read("InferenceEscrow", "domainSeparator"), domain],
   ]);
 }
 
@@ -115,109 +128,44 @@ export async function checkSettings(
 ): Promise<void> {
   const wrong = await wrongRights(client, contracts, startBlock, settings);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
-  report([
-    ...(await escrowFacts(client, contracts, settings)),
-    ...(await marketFacts(client, contracts, settings)),
-    ...(await governanceFacts(client, contracts, settings)),
-  ]);
-}
-
-async function escrowFacts(client: PublicClient, contracts: Contracts, settings: ProtocolSettings): Promise<Fact[]> {
-  const { escrow } = contractsOf(contracts);
-  const [treasury, fee, cap, windows, paused, stopped] = await Promise.all([
-    client.readContract({ ...escrow, functionName: "treasury" }),
-    client.readContract({ ...escrow, functionName: "feeBps" }),
-    client.readContract({ ...escrow, functionName: "compensationCap" }),
-    client.readContract({ ...escrow, functionName: "windows" }),
-    client.readContract({ ...escrow, functionName: "paused" }),
-    client.readContract({ ...escrow, functionName: "stoppedOperators" }),
-  ]);
-  return [
-    ["the treasury", treasury, contracts.ProtocolTreasury],
-    ["the fee", fee, settings.feeBps],
-    ["the compensation cap", cap, settings.compensationCap],
-    ["the pause", paused, [false, false]],
-    ["the bits of stopped operators", stopped, 0n],
-    ...Object.entries(windowsOf(settings.durations)).map(
-      ([name, seconds]): Fact => [`window ${name}`, windows[name as keyof typeof windows], seconds],
+  const read = readerOf(client, contracts);
+  const models = await modelFacts(read);
+  const { durations, governance } = settings;
+  const windows = read("InferenceEscrow", "windows") as Promise<Record<string, number>>;
+  const quorum = read("ArbitrationPanel", "currentSet").then((set) => read("ArbitrationPanel", "arbitersOf", set));
+  await check([
+    ["the treasury", read("InferenceEscrow", "treasury"), contracts.ProtocolTreasury],
+    ["the fee", read("InferenceEscrow", "feeBps"), settings.feeBps],
+    ["the compensation cap", read("InferenceEscrow", "compensationCap"), settings.compensationCap],
+    ["the pause", read("InferenceEscrow", "paused"), [false, false]],
+    ["the bits of stopped operators", read("InferenceEscrow", "stoppedOperators"), 0n],
+    ...Object.entries(windowsOf(durations)).map(
+      ([name, seconds]): Fact => [`window ${name}`, windows.then((all) => all[name]), seconds],
     ),
-  ];
-}
-
-/** Models with their prices, and what workers have at stake. */
-async function marketFacts(client: PublicClient, contracts: Contracts, settings: ProtocolSettings): Promise<Fact[]> {
-  const { catalog, registry } = contractsOf(contracts);
-  const { unbonding, priceNotice, retirementNotice } = settings.durations;
-  const count = await client.readContract({ ...catalog, functionName: "modelCount" });
-  const listings = await Promise.all(
-    Array.from({ length: count }, async (_, i) => {
-      const { listing } = await client.readContract({ ...catalog, functionName: "modelAt", args: [i + 1] });
-      return listing;
-    }),
-  );
-  const [minimumStake, slashAmount, unbondingRead, priceRead, retirementRead] = await Promise.all([
-    client.readContract({ ...registry, functionName: "minimumStake" }),
-    client.readContract({ ...registry, functionName: "slashAmount" }),
-    client.readContract({ ...registry, functionName: "unbondingPeriod" }),
-    client.readContract({ ...catalog, functionName: "priceNotice" }),
-    client.readContract({ ...catalog, functionName: "retirementNotice" }),
+    ...models,
+    ["the minimum stake", read("WorkerRegistry", "minimumStake"), settings.minimumStake],
+    ["the slash amount", read("WorkerRegistry", "slashAmount"), settings.slashAmount],
+    ["the unbonding period", read("WorkerRegistry", "unbondingPeriod"), durations.unbonding],
+    ["the notice of prices", read("ModelCatalog", "priceNotice"), durations.priceNotice],
+    ["the notice of retirements", read("ModelCatalog", "retirementNotice"), durations.retirementNotice],
+    ["the arbiters' quorum", quorum.then((set) => (set as unknown[])[1]), settings.arbiterQuorum],
+    ["the voting delay", read("ProtocolGovernor", "votingDelay"), governance.votingDelay],
+    ["the voting period", read("ProtocolGovernor", "votingPeriod"), governance.votingPeriod],
+    ["the proposal threshold", read("ProtocolGovernor", "proposalThreshold"), governance.proposalThreshold],
+    ["the governor's quorum", read("ProtocolGovernor", "quorumNumerator"), governance.quorumPercent],
+    ["the timelock's delay", read("ProtocolTimelock", "getMinDelay"), governance.timelockDelay],
   ]);
-  const numbers = Array.from({ length: Math.max(count, LAUNCH_MODELS.length) }, (_, i) => i);
-  return [
-    ...numbers.map((i): Fact => [`model ${i + 1}`, fields(listings[i]), fields(LAUNCH_MODELS[i])]),
-    ["the minimum stake", minimumStake, settings.minimumStake],
-    ["the slash amount", slashAmount, settings.slashAmount],
-    ["the unbonding period", unbondingRead, unbonding],
-    ["the notice of prices", priceRead, priceNotice],
-    ["the notice of retirements", retirementRead, retirementNotice],
-  ];
 }
 
-async function governanceFacts(
-  client: PublicClient,
-  contracts: Contracts,
-  { governance, arbiterQuorum }: ProtocolSettings,
-): Promise<Fact[]> {
-  const { governor, panel, timelock } = contractsOf(contracts);
-  const set = await client.readContract({ ...panel, functionName: "currentSet" });
-  const [[, quorum], votingDelay, votingPeriod, threshold, percent, delay] = await Promise.all([
-    client.readContract({ ...panel, functionName: "arbitersOf", args: [set] }),
-    client.readContract({ ...governor, functionName: "votingDelay" }),
-    client.readContract({ ...governor, functionName: "votingPeriod" }),
-    client.readContract({ ...governor, functionName: "proposalThreshold" }),
-    client.readContract({ ...governor, functionName: "quorumNumerator" }),
-    client.readContract({ ...timelock, functionName: "getMinDelay" }),
-  ]);
-  return [
-    ["the arbiters' quorum", quorum, arbiterQuorum],
-    ["the voting delay", votingDelay, governance.votingDelay],
-    ["the voting period", votingPeriod, governance.votingPeriod],
-    ["the proposal threshold", threshold, governance.proposalThreshold],
-    ["the governor's quorum", percent, governance.quorumPercent],
-    ["the timelock's delay", delay, governance.timelockDelay],
-  ];
-}
-
-function contractsOf(contracts: Contracts) {
-  const at = <A>(address: Address, abi: A) => ({ address, abi });
-  return {
-    escrow: at(contracts.InferenceEscrow, inferenceEscrowAbi),
-    catalog: at(contracts.ModelCatalog, modelCatalogAbi),
-    registry: at(contracts.WorkerRegistry, workerRegistryAbi),
-    panel: at(contracts.ArbitrationPanel, arbitrationPanelAbi),
-    treasury: at(contracts.ProtocolTreasury, protocolTreasuryAbi),
-    governor: at(contracts.ProtocolGovernor, protocolGovernorAbi),
-    timelock: at(contracts.ProtocolTimelock, protocolTimelockAbi),
-  };
+/** Every model that is listed, or should be. */
+async function modelFacts(read: Read): Promise<Fact[]> {
+  const count = (await read("ModelCatalog", "modelCount")) as number;
+  return Array.from({ length: Math.max(count, LAUNCH_MODELS.length) }, (_, i): Fact => {
+    const listed = i < count ? (read("ModelCatalog", "modelAt", i + 1) as Promise<{ listing: object }>) : null;
+    return [`model ${i + 1}`, listed?.then(({ listing }) => fields(listing)) ?? "none", fields(LAUNCH_MODELS[i])];
+  });
 }
 
 /** A struct's fields in an order that does not depend on who wrote it. */
 const fields = (value: object | undefined): string =>
   value === undefined ? "none" : JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-
-function report(facts: readonly Fact[]): void {
-  const text = (value: unknown) => String(value).toLowerCase();
-  const wrong = facts.filter(([, is, wanted]) => text(is) !== text(wanted));
-  if (wrong.length === 0) return;
-  throw new DeploymentMismatch(wrong.map(([what, is, wanted]) => `${what} is ${is}, wanted ${wanted}`).join("; "));
-}

@@ -22,7 +22,7 @@ import {
   protocolTimelockAbi,
   serviceTokenAbi,
 } from "../../protocol/generated/abi.ts";
-import { LogReader } from "../verify/log-reader.ts";
+import { LogReader } from "../../verify/chain.ts";
 
 /** A holder of a right, in words that a person understands. */
 type Grant = { right: string; holder: Address };

@@ -21,9 +21,8 @@ import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { protocolModule } from "../../contracts/ignition/protocol.ts";
 import { released } from "../../contracts/release.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import { nodeTransport } from "../../protocol/node-url.ts";
+import { nodeTransport } from "../../shared/node-url.ts";
 import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
-import { DEPLOYMENT_ID } from "./journal.ts";
 
 export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
 
@@ -40,7 +39,7 @@ export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun)
     ignitionModule: module,
     artifactResolver,
     provider: signingProvider(rpcUrl, chainId, privateKeyToAccount(config.deployerKey)),
-    deploymentDir: join(journal, "deployments", DEPLOYMENT_ID),
+    deploymentDir: join(journal, "deployments/protocol"),
     deploymentParameters: {},
     accounts: [config.settings.deployer],
     // A development chain neither reorganises nor charges: nothing to wait for.

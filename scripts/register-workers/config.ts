@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
-import { isNodeUrl, NODE_URL_HELP } from "../../protocol/node-url.ts";
-import { ConfigError } from "../../worker/errors.ts";
+import { isNodeUrl, NODE_URL_HELP } from "../../shared/node-url.ts";
+import { ConfigError } from "../../worker/console.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
-const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
+export const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
 const DEV_CHAIN_ID = 31337;
 
 const key = z.custom<Hex>(

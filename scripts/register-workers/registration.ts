@@ -3,9 +3,8 @@ import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
-import { ConfigError } from "../../worker/errors.ts";
-import { readRegistration, STAKE_UNIT } from "../../worker/registration/state.ts";
-import { missingStake, registrationSteps, type Step } from "../../worker/registration/steps.ts";
+import { ConfigError } from "../../worker/console.ts";
+import { missingStake, readRegistration, registrationSteps, STAKE_UNIT, type Step } from "../../worker/registration.ts";
 import type { WorkerEntry } from "./config.ts";
 
 type Wallet = WalletClient<Transport, Chain, Account>;
@@ -14,7 +13,7 @@ type Wallet = WalletClient<Transport, Chain, Account>;
 const GAS = 1_000_000n;
 
 /**
- * Registers many workers of one owner: what each takes is what the worker itself would send (worker/registration/); here it is sent with
+ * Registers many workers of one owner: what each takes is what the worker itself would send (worker/registration.ts); here it is sent with
  * consecutive nonces, and waited for at the end.
  */
 export class Registration {
@@ -52,13 +51,14 @@ export class Registration {
       payout: payout ?? account.address,
       stake: state.minimumStake * 2n,
       unbonding: "cancel" as const,
+      ownerKeySetting: "OWNER_PRIVATE_KEY",
     };
     const domain = registryDomain(this.#deployment.chainId, this.#deployment.contracts.WorkerRegistry);
     const message = { owner };
     const enrollment = compactSignature(
       await account.signTypedData({ domain, types: enrollmentTypes, primaryType: "Enrollment", message }),
     );
-    const steps = registrationSteps(this.#deployment, state, wanted, enrollment, "OWNER_PRIVATE_KEY");
+    const steps = registrationSteps(this.#deployment, state, wanted, enrollment);
     const taken = missingStake(state, wanted) * STAKE_UNIT;
     // An allowance that is not enough is replaced by exactly what is taken.
     this.#allowance = allowance < taken ? 0n : allowance - taken;

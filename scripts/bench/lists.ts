@@ -1,0 +1,110 @@
+/** Section `lists`. */
+import pg from "pg";
+import { Agent, request } from "undici";
+import { load } from "./load.ts";
+import { p50, p99, progress, type Section, shown } from "./report.ts";
+import { MODEL, type System, startSystem } from "./system.ts";
+import { indexCaughtUp } from "./throughput.ts";
+
+const REQUESTS = 500;
+/** One wallet has this share of all jobs: the largest customer. */
+const LARGEST = 10;
+const CHUNK = 100_000;
+/** Jobs that the client has at the gateway itself. */
+const OWN_JOBS = 400;
+
+/** What differs from copy `n` to copy `n`; their positions are before every real one's. */
+const VARYING: Record<string, string> = {
+  id: "'0x' || lpad(to_hex(n), 32, '0')",
+  wallet: `CASE WHEN n % ${LARGEST} = 0 THEN template.wallet ELSE '0x' || lpad(to_hex(n % 997), 40, '0') END`,
+  status: "CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END",
+  position: "n",
+};
+
+/** Latency of `GET /v1/jobs` with a full index: rows are copies of a real job, placed before it in the chain's order. */
+export async function lists(upstream: string, jobs: number): Promise<Section> {
+  const system = await startSystem({ upstream, accounts: 1, credits: 10_000 });
+  const rows: string[][] = [];
+  const json: object[] = [];
+  const measure = async (name: string, query: string): Promise<void> => {
+    const times: number[] = [];
+    for (let n = 0; n < REQUESTS; n++) {
+      const startedAt = performance.now();
+      await page(system, query);
+      times.push(performance.now() - startedAt);
+    }
+    rows.push([name, shown(p50(times)), shown(p99(times))]);
+    json.push({ query: name, p50: p50(times), p99: p99(times) });
+  };
+  try {
+    await load(system.target, { concurrency: 1, stream: false, requests: 3 });
+    await measure("first page, 3 jobs in the index", "limit=20");
+    // A customer of today: the gateway has rows of its own that the index has as well.
+    await load(system.target, { concurrency: 8, stream: false, requests: OWN_JOBS });
+    await indexCaughtUp(system.stack);
+    progress(`filling the index with ${jobs} jobs`);
+    await fill(system, jobs);
+    const { next_cursor: cursor } = await page(system, "limit=100");
+    const queries: [string, string][] = [
+      ["first page", "limit=20"],
+      ["first page of 100", "limit=100"],
+      ["older page", `limit=20&before=${cursor}`],
+      ["newer page", `limit=20&after=${cursor}`],
+      ["by status", "limit=20&status=refunded"],
+      ["by status and model", `limit=20&status=settled&model=${MODEL}`],
+      ["by a status nothing has", "limit=20&status=disputed"],
+    ];
+    for (const [name, query] of queries) await measure(name, query);
+    return {
+      title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP`,
+      columns: ["query", "p50", "p99"],
+      rows,
+      json,
+    };
+  } finally {
+    await system.stop();
+  }
+}
+
+const agent = new Agent({ connections: 1 });
+
+async function page(system: System, query: string): Promise<{ data: { id: string }[]; next_cursor: string }> {
+  const response = await request(`${system.target.url}/v1/jobs?${query}`, {
+    headers: system.target.headers(),
+    dispatcher: agent,
+  });
+  if (response.statusCode !== 200) throw new Error(`GET /v1/jobs?${query}: ${await response.body.text()}`);
+  return (await response.body.json()) as { data: { id: string }[]; next_cursor: string };
+}
+
+async function fill(system: System, jobs: number): Promise<void> {
+  const client = new pg.Client({ connectionString: system.stack.info.database_url as string });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ schema: string }>(
+      `SELECT table_schema AS schema FROM information_schema.view_table_usage WHERE view_schema = 'index' AND view_name = 'job'`,
+    );
+    const table = `"${rows[0]?.schema}".job`;
+    const { rows: columns } = await client.query<{ name: string }>(
+      `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = $1 AND table_name = 'job' ORDER BY ordinal_position`,
+      [rows[0]?.schema],
+    );
+    // Column by column: a row built from JSON is built anew for each of its columns.
+    const values = columns.map(({ name }) => VARYING[name] ?? `template."${name}"`);
+    // The index's own triggers keep an undo log for reorganisations, which these rows will never need.
+    await client.query("SET session_replication_role = replica");
+    for (let from = 1; from <= jobs; from += CHUNK) {
+      const to = Math.min(from + CHUNK - 1, jobs);
+      await client.query(
+        `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`).join(", ")})
+         SELECT ${values.join(", ")}
+         FROM generate_series($1::int, $2::int) n, (SELECT * FROM ${table} ORDER BY position DESC LIMIT 1) AS template`,
+        [from, to],
+      );
+      progress(`${to} jobs`);
+    }
+    await client.query(`ANALYZE ${table}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,167 @@
+/** Time of single requests and of a few clients: sections `overhead` and `single`. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { load, type Sample, type Target } from "./load.ts";
+import { p50, p99, progress, type Section, shown } from "./report.ts";
+import type { System } from "./system.ts";
+
+const CONCURRENCY = [1, 16, 64];
+/** Each server is asked in turn, in rounds, so that a busy moment of the machine meets all of them. */
+const ROUNDS = 4;
+/** Connections, compiled code and caches are warm in a service that runs: so many requests of each kind go to every server first. */
+const WARM_UP = 400;
+
+/** `quiet` waits for what earlier requests left to do. */
+export type OverheadOptions = { requests: number; blocks: string; quiet: () => Promise<void> };
+
+/** Time to first byte that each gateway adds to the upstream's own (the first of the targets), in the same run. */
+export async function overhead(targets: readonly Target[], options: OverheadOptions): Promise<Section> {
+  const { requests, blocks, quiet } = options;
+  const rows: string[][] = [];
+  const json: object[] = [];
+  for (const target of targets) {
+    for (const stream of [false, true]) await load(target, { concurrency: 16, stream, requests: WARM_UP });
+  }
+  for (const stream of [false, true]) {
+    for (const concurrency of CONCURRENCY) {
+      await quiet();
+      const plan = { concurrency, stream, requests: Math.max(requests, concurrency * 8) };
+      const measured = await inTurns(targets, plan);
+      const base = measured[0]?.samples.map((sample) => sample.first) ?? [];
+      for (const { target, samples } of measured) {
+        const ok = samples.filter(({ status }) => status === 200);
+        const first = ok.map((sample) => sample.first);
+        const own = ok.map((sample) => sample.first - sample.chain);
+        const result = {
+          stream,
+          concurrency,
+          server: target.name,
+          requests: samples.length,
+          failed: samples.length - ok.length,
+          first_p50: p50(first),
+          first_p99: p99(first),
+          added_p50: p50(first) - p50(base),
+          added_p99: p99(first) - p99(base),
+          added_without_chain_p50: p50(own) - p50(base),
+        };
+        json.push({ blocks, ...result });
+        const { first_p50, first_p99, added_p50, added_p99, added_without_chain_p50 } = result;
+        rows.push([
+          stream ? "streamed" : "plain",
+          String(concurrency),
+          target.name,
+          ...[first_p50, first_p99, added_p50, added_p99, added_without_chain_p50].map((ms) => shown(ms)),
+          `${samples.length}${result.failed ? ` (${result.failed} failed)` : ""}`,
+        ]);
+      }
+    }
+  }
+  const times = ["p50", "p99", "added p50", "added p99", "added p50 without the chain"];
+  const columns = ["reply", "clients", "server", ...times, "requests"];
+  return { title: `Time to first byte, ms, ${blocks}`, columns, rows, json };
+}
+
+type Measured = { target: Target; samples: Sample[] };
+
+async function inTurns(
+  targets: readonly Target[],
+  { concurrency, stream, requests }: { concurrency: number; stream: boolean; requests: number },
+): Promise<Measured[]> {
+  const measured = targets.map((target): Measured => ({ target, samples: [] }));
+  for (const { target } of measured) await load(target, { concurrency, stream, requests: concurrency * 2 });
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { target, samples } of measured) {
+      samples.push(...(await load(target, { concurrency, stream, requests: Math.ceil(requests / ROUNDS) })));
+    }
+  }
+  return measured;
+}
+
+const AFTER_BLOCK_REQUESTS = 80;
+
+/**
+ * What a request takes beyond the wait for the next block, one client: the first byte's time minus that of the first block that the
+ * node announced after the request was sent. Requests come at any moment of the interval.
+ */
+export async function nextBlock(system: System, blockSeconds: number): Promise<Section> {
+  const heads = await watchHeads(system.stack.info.rpc_url.replace(/^http/, "ws"));
+  const beyond: number[] = [];
+  try {
+    for (let n = 0; n < AFTER_BLOCK_REQUESTS; n++) {
+      await sleep(Math.random() * blockSeconds * 1_000);
+      const sentAt = performance.now();
+      const [sample] = await load(system.target, { concurrency: 1, stream: true, requests: 1 });
+      const block = heads.moments.find((at) => at > sentAt);
+      if (sample?.status !== 200 || block === undefined) continue;
+      beyond.push(sentAt + sample.first - block);
+      if (n % 20 === 19) progress(`${blockSeconds} s blocks: ${n + 1} of ${AFTER_BLOCK_REQUESTS} single requests`);
+    }
+  } finally {
+    heads.stop();
+  }
+  // The others were sent so shortly before the block that their lock was mined in the one after it.
+  const inTime = beyond.filter((ms) => ms <= blockSeconds * 900);
+  const missed = beyond.length - inTime.length;
+  const result = { blockSeconds, requests: beyond.length, missed, p50: p50(inTime), p99: p99(inTime) };
+  return {
+    title: `First byte after the next block, ${blockSeconds} s blocks, one client, streamed`,
+    columns: ["requests", "p50 ms", "p99 ms", "sent too shortly before a block, and mined in the one after it"],
+    rows: [[String(result.requests), shown(result.p50), shown(result.p99), String(missed)]],
+    json: [result],
+  };
+}
+
+/** The moments (`performance.now()`) at which the node announces its blocks, from now on. */
+async function watchHeads(wsUrl: string): Promise<{ moments: readonly number[]; stop: () => void }> {
+  const socket = new WebSocket(wsUrl);
+  const moments: number[] = [];
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener("error", () => reject(new Error(`the node's WebSocket ${wsUrl} cannot be reached`)));
+    socket.addEventListener("open", () => {
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
+    });
+    socket.addEventListener("message", ({ data }) => {
+      const at = performance.now();
+      const { method } = JSON.parse(String(data)) as { method?: string };
+      if (method === undefined) resolve();
+      else moments.push(at);
+    });
+  });
+  return { moments, stop: () => socket.close() };
+}
+
+const SINGLE_REQUESTS = 200;
+const SINGLE_WARM_UP = 200;
+/** Time between two requests, in which the one before is settled and indexed. */
+const PAUSE_MS = 150;
+
+/** One request at a time on an idle service with a block a transaction: what nobody shares a transaction with takes, stage by stage. */
+export async function single(target: Target): Promise<Section> {
+  const rows: string[][] = [];
+  const json: object[] = [];
+  for (const stream of [false, true]) await load(target, { concurrency: 4, stream, requests: SINGLE_WARM_UP });
+  for (const stream of [false, true]) {
+    const reply = stream ? "streamed" : "plain";
+    const samples: Sample[] = [];
+    for (let n = 0; n < SINGLE_REQUESTS; n++) {
+      await sleep(PAUSE_MS);
+      samples.push(...(await load(target, { concurrency: 1, stream, requests: 1 })));
+      if (n % 50 === 49) progress(`${reply}: ${n + 1} of ${SINGLE_REQUESTS} single requests`);
+    }
+    const ok = samples.filter(({ status }) => status === 200);
+    const add = (what: string, of: (sample: Sample) => number | undefined): void => {
+      const values = ok.map(of).filter((ms) => ms !== undefined);
+      rows.push([reply, what, shown(p50(values)), shown(p99(values))]);
+      json.push({ stream, what, requests: values.length, p50: p50(values), p99: p99(values) });
+    };
+    add("first byte", ({ first }) => first);
+    add("first byte without the chain", ({ first, chain }) => first - chain);
+    for (const stage of Object.keys(ok[0]?.stages ?? {})) add(`of it ${stage}`, ({ stages }) => stages[stage]);
+    if (ok.length < samples.length) rows.push([reply, `${samples.length - ok.length} failed`, "", ""]);
+  }
+  return {
+    title: "One request at a time, a block a transaction",
+    columns: ["reply", "", "p50 ms", "p99 ms"],
+    rows,
+    json,
+  };
+}

@@ -1,0 +1,209 @@
+/** The system under load: sections `throughput` and `memory`, and how far the index is behind the chain. */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Address, createPublicClient, http } from "viem";
+import { getHead } from "../../api/index/index.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import type { Stack } from "../dev/stack.ts";
+import { load } from "./load.ts";
+import { p50, p99, progress, type Section, shown } from "./report.ts";
+import type { System } from "./system.ts";
+
+type IndexLag = {
+  /** Resolves once the newest block is in the index. */
+  none: () => Promise<void>;
+  stop: () => Promise<number[]>;
+};
+
+/** Waits until the index has every block: a backlog of what came before would take processor time from what is measured next. */
+export async function indexCaughtUp(stack: Stack): Promise<void> {
+  const lag = await watchIndexLag(stack);
+  await lag.none();
+  await lag.stop();
+}
+
+/**
+ * Watches how long a block takes from the node to the index; ends with all lags seen, ms. Looks every `everyMs`: each look costs node and
+ * database a request, which a load should not have to share them with.
+ */
+async function watchIndexLag(stack: Stack, everyMs = 5): Promise<IndexLag> {
+  const chain = createPublicClient({ transport: http(stack.info.rpc_url) });
+  const database = new pg.Client({ connectionString: stack.info.database_url as string });
+  await database.connect();
+  const seen = new Map<number, number>();
+  const lags: number[] = [];
+  let newest = Number(await chain.getBlockNumber({ cacheTime: 0 }));
+  let behind = Number.POSITIVE_INFINITY;
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const head = Number(await chain.getBlockNumber({ cacheTime: 0 }));
+      const now = performance.now();
+      for (let block = newest + 1; block <= head; block++) seen.set(block, now);
+      newest = Math.max(newest, head);
+      const indexed = Number((await getHead(database))?.blockNumber ?? 0);
+      behind = newest - indexed;
+      for (const [block, at] of seen) {
+        if (block > indexed) break;
+        lags.push(performance.now() - at);
+        seen.delete(block);
+      }
+      await sleep(everyMs);
+    }
+  };
+  const running = run();
+  return {
+    none: async () => {
+      while (behind > 0) await sleep(20);
+    },
+    stop: async () => {
+      stopped = true;
+      await running;
+      await database.end();
+      return lags;
+    },
+  };
+}
+
+const SETTLE_WAIT_MS = 60_000;
+/** One client, before the load: the index as it is when little happens. */
+const IDLE_SECONDS = 8;
+/** Sustained is what comes after connections are open and code is compiled. */
+const WARM_UP_SECONDS = 5;
+
+export type ThroughputOptions = { concurrency: number; seconds: number; blocks: string };
+
+/** Jobs settled a second over `seconds`, and what is left unsettled at the end: counted on the chain, not by the clients. */
+export async function throughput(system: System, options: ThroughputOptions): Promise<Section> {
+  const { concurrency, seconds, blocks } = options;
+  // The events of a minute are more than the client takes in one answer otherwise.
+  const transport = http(system.stack.info.rpc_url, { maxResponseBodySize: false });
+  const chain = createPublicClient({ transport, pollingInterval: 100 });
+  const escrow = { address: system.stack.info.contracts["InferenceEscrow"] as Address, abi: inferenceEscrowAbi };
+  await indexCaughtUp(system.stack);
+  const idleLag = await watchIndexLag(system.stack);
+  await load(system.target, { concurrency: 1, stream: true, seconds: IDLE_SECONDS });
+  const idleLags = await idleLag.stop();
+  await load(system.target, { concurrency, stream: true, seconds: WARM_UP_SECONDS });
+  const fromBlock = (await chain.getBlockNumber({ cacheTime: 0 })) + 1n;
+  const events = (eventName: "JobLocked" | "JobSettled") =>
+    chain.getContractEvents({ ...escrow, eventName, fromBlock });
+  const lag = await watchIndexLag(system.stack, 25);
+  const startedAt = performance.now();
+  let answered = 0;
+  const ticker = setInterval(
+    () => progress(`${blocks}: ${answered} answered after ${Math.round((performance.now() - startedAt) / 1000)} s`),
+    5_000,
+  );
+  const [memoryBefore, processorBefore] = [system.memory(), system.processor()];
+  const samples = await load(system.target, { concurrency, stream: true, seconds }, () => answered++);
+  const loadSeconds = (performance.now() - startedAt) / 1000;
+  clearInterval(ticker);
+  const processor = system.processor();
+  const ok = samples.filter(({ status }) => status === 200);
+  let settled = await events("JobSettled");
+  const settledInTime = settled.length;
+  const locked = await events("JobLocked");
+  for (const deadline = Date.now() + SETTLE_WAIT_MS; settled.length < ok.length && Date.now() < deadline; ) {
+    await sleep(500);
+    settled = await events("JobSettled");
+  }
+  const lags = await lag.stop();
+  const hashes = [...settled, ...(await events("JobLocked"))].map((event) => event.transactionHash);
+  let gas = 0;
+  for (const hash of new Set(hashes)) gas += Number((await chain.getTransactionReceipt({ hash })).gasUsed);
+  const first = ok.map((sample) => sample.first);
+  const memory = system.memory();
+  const result = {
+    blocks,
+    concurrency,
+    seconds: loadSeconds,
+    settled_per_second: settledInTime / loadSeconds,
+    answered: ok.length,
+    failed: samples.length - ok.length,
+    locked: locked.length,
+    // Jobs of the single client before the load can settle within it.
+    unsettled: Math.max(0, ok.length - settled.length),
+    first_p50: p50(first),
+    first_p99: p99(first),
+    jobs_per_transaction: settled.length / Math.max(1, new Set(settled.map((event) => event.transactionHash)).size),
+    gas_per_job: gas / Math.max(1, settled.length),
+    index_lag_idle_p50: p50(idleLags),
+    index_lag_idle_p99: p99(idleLags),
+    index_lag_p50: p50(lags),
+    index_lag_p99: p99(lags),
+    processor_ms_per_job: Object.fromEntries(
+      Object.entries(processor).map(([name, ms]) => [name, (ms - (processorBefore[name] ?? 0)) / ok.length]),
+    ),
+    memory_before: memoryBefore,
+    memory,
+  };
+  const pair = (a: number, b: number) => `${shown(a, 0)} / ${shown(b, 0)} ms`;
+  return {
+    title: `Settled jobs a second, ${blocks}, ${concurrency} clients`,
+    columns: ["what", "value"],
+    rows: [
+      ["settled jobs a second", shown(result.settled_per_second)],
+      ["over", `${shown(loadSeconds)} s`],
+      ["answered / failed / left unsettled", `${ok.length} / ${result.failed} / ${result.unsettled}`],
+      ["time to first byte p50 / p99", pair(result.first_p50, result.first_p99)],
+      ["settled jobs a transaction", shown(result.jobs_per_transaction)],
+      ["gas a job, lock and settlement", shown(result.gas_per_job, 0)],
+      [
+        "block → row of the index with one client p50 / p99",
+        pair(result.index_lag_idle_p50, result.index_lag_idle_p99),
+      ],
+      ["block → row of the index p50 / p99", pair(result.index_lag_p50, result.index_lag_p99)],
+      ...Object.entries(result.processor_ms_per_job).map(([name, ms]) => [
+        `processor time of ${name} a job`,
+        `${shown(ms, 2)} ms`,
+      ]),
+      ...Object.entries(memory).map(([name, mb]) => [
+        `memory of ${name}, before → after`,
+        `${shown(memoryBefore[name] ?? Number.NaN, 0)} → ${shown(mb, 0)} MB`,
+      ]),
+    ],
+    json: [result],
+  };
+}
+
+/** Clients: a steady load, well below what the machine can take. */
+const STEADY_CLIENTS = 8;
+const SAMPLE_MS = 5_000;
+/** Share of the run in which caches fill and code is compiled: growth is counted after it. */
+const WARM_UP_SHARE = 0.4;
+
+/** Resident memory of each process under a steady load: after the warm-up, does any of them still grow? */
+export async function memory(system: System, minutes: number): Promise<Section> {
+  const startedAt = performance.now();
+  const elapsed = () => (performance.now() - startedAt) / 60_000;
+  const samples: { at: number; memory: Record<string, number> }[] = [];
+  let answered = 0;
+  const plan = { concurrency: STEADY_CLIENTS, stream: true, seconds: minutes * 60 };
+  const loading = load(system.target, plan, () => answered++);
+  while (elapsed() < minutes) {
+    samples.push({ at: elapsed(), memory: system.memory() });
+    if (samples.length % 12 === 0) progress(`memory: ${elapsed().toFixed(0)} of ${minutes} min, ${answered} answered`);
+    await sleep(SAMPLE_MS);
+  }
+  const failed = (await loading).filter(({ status }) => status !== 200).length;
+  const later = samples.filter(({ at }) => at >= minutes * WARM_UP_SHARE);
+  const middle = Math.floor(later.length / 2);
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const json = Object.keys(samples[0]?.memory ?? {}).map((part) => {
+    const of = (some: typeof samples) => some.map((one) => one.memory[part] ?? Number.NaN);
+    const [before, after] = [mean(of(later.slice(0, middle))), mean(of(later.slice(middle)))];
+    const all = of(samples);
+    return { part, first: all[0], before, after, last: all.at(-1), growth: after - before };
+  });
+  return {
+    title: `Memory over ${minutes} minutes, ${STEADY_CLIENTS} clients, ${answered} jobs (${failed} failed), MB resident`,
+    columns: ["process", "at the start", "mean of minutes 40-70 %", "mean of the last 30 %", "difference"],
+    rows: json.map(({ part, first, before, after, growth }) => [
+      part,
+      ...[first ?? Number.NaN, before, after].map((mb) => shown(mb, 0)),
+      shown(growth),
+    ]),
+    json,
+  };
+}

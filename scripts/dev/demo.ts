@@ -1,0 +1,170 @@
+/** What makes a running stack usable: keys, registered workers, a funded account with an API key, and `stack.json`. */
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { createPublicClient, createWalletClient, defineChain, type Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { Keys } from "../../api/account/keys.ts";
+import { openDatabase } from "../../api/store/database.ts";
+import type { Deployment } from "../../protocol/deployment.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { nodeTransport } from "../../shared/node-url.ts";
+import { DEV_OWNER } from "../register-workers/config.ts";
+import { Registration } from "../register-workers/registration.ts";
+import { messageOf, readJson, writeJson } from "./files.ts";
+import { outsideFolder } from "./postgres.ts";
+import type { Context, Secrets, WorkerEntry } from "./services.ts";
+import { DEPLOYER_KEY, provideCredits } from "./wallets.ts";
+
+const DEMO_CREDITS = 10_000;
+/** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */
+const ROUTING_MS = 20_000;
+
+/** Made once for a data folder and kept in it, readable by its owner only. */
+export type DemoAccount = { wallet: string; private_key: Hex; api_key: string };
+
+/** What `$DATA_DIR/stack.json` tells other programs about a running stack. */
+export type StackFile = {
+  base_url: string;
+  app_url: string;
+  rpc_url: string;
+  chain_id: number;
+  database_url: string;
+  deployment_file: string;
+  contracts: Record<string, string>;
+  demo: DemoAccount | null;
+};
+
+const secretsFile = (dataDir: string): string => join(dataDir, "secrets.json");
+
+/** Reads the secrets, making those that are still missing. */
+export function loadSecrets(dataDir: string, workers: number): Secrets {
+  const known = readJson<Secrets>(secretsFile(dataDir));
+  // A data folder that was deleted and begun anew: nobody knows the password of its old database.
+  if (known === null) rmSync(outsideFolder(dataDir), { recursive: true, force: true });
+  const privateKey = (): Hex => `0x${randomBytes(32).toString("hex")}`;
+  const secrets = known ?? {
+    masterKey: randomBytes(32).toString("hex"),
+    postgresPassword: randomBytes(18).toString("hex"),
+    demoPrivateKey: privateKey(),
+    workerKeys: [],
+  };
+  while (secrets.workerKeys.length < workers) secrets.workerKeys.push(privateKey());
+  writeJson(secretsFile(dataDir), secrets);
+  return secrets;
+}
+
+/** Registers the workers on chain; what is registered already stays as it is. */
+export async function registerWorkers(
+  { urls }: Context,
+  deployment: Deployment,
+  workers: readonly WorkerEntry[],
+): Promise<void> {
+  const { chainId } = deployment;
+  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+  const chain = defineChain({
+    id: chainId,
+    name: `chain ${chainId}`,
+    nativeCurrency,
+    rpcUrls: { default: { http: [urls.rpc] } },
+  });
+  const transport = nodeTransport(urls.rpc, { batch: { wait: 0, batchSize: 100 } });
+  const account = privateKeyToAccount(DEV_OWNER);
+  const reader = createPublicClient({ chain, transport, pollingInterval: 50 });
+  const registration = await Registration.begin(reader, createWalletClient({ chain, transport, account }), deployment);
+  for (const { privateKey, endpoint, models } of workers)
+    await registration.bringUpToDate({ privateKey, endpoint, models: [...models] });
+  await registration.confirm();
+}
+
+/** Makes sure that there is a funded account with a key to try things out with. */
+export async function ensureDemo(
+  { options, secrets, urls }: Context,
+  { contracts }: Deployment,
+  databaseUrl: string,
+): Promise<DemoAccount> {
+  const owner = privateKeyToAccount(secrets.demoPrivateKey);
+  const wallet = owner.address;
+  const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
+  const client = createPublicClient({ transport: nodeTransport(urls.rpc) });
+  const account = await client.readContract({ ...escrow, functionName: "accountOf", args: [wallet] });
+  if (account.id === 0) {
+    const funder = privateKeyToAccount(DEPLOYER_KEY);
+    await provideCredits({ rpc_url: urls.rpc, contracts }, { funder, owner, credits: DEMO_CREDITS });
+  }
+  const pool = openDatabase(databaseUrl, pino({ level: "silent" }), 1);
+  try {
+    const keys = new Keys(pool);
+    const known = secrets.demoApiKey;
+    const isValid = known !== undefined && (await keys.owner(known))?.wallet === wallet.toLowerCase();
+    const apiKey = isValid ? known : await keys.regenerate(wallet);
+    writeJson(secretsFile(options.dataDir), { ...secrets, demoApiKey: apiKey });
+    return { wallet, private_key: secrets.demoPrivateKey, api_key: apiKey };
+  } finally {
+    await pool.end();
+  }
+}
+
+/**
+ * Waits until the gateway offers every model of the started workers through all of them: only then the first request finds one. Workers
+ * that stay away do not stop the start, for the gateway serves what it has; the line says which models wait.
+ */
+export async function awaitRouting(
+  { parts, urls }: Context,
+  workers: readonly WorkerEntry[],
+  apiKey: string,
+): Promise<string> {
+  const wanted = new Map<string, number>();
+  for (const { models, start } of workers)
+    if (start) for (const model of models) wanted.set(model, (wanted.get(model) ?? 0) + 1);
+  for (const deadline = Date.now() + ROUTING_MS; ; await sleep(100)) {
+    const missing = await missingModels(urls.api, apiKey, wanted);
+    if (missing.length === 0) return `${wanted.size} models answered for`;
+    if (parts.abort.aborted || Date.now() > deadline)
+      return `not all workers answer the gateway: ${missing.join(", ")}`;
+  }
+}
+
+async function missingModels(api: string, apiKey: string, wanted: Map<string, number>): Promise<string[]> {
+  if (wanted.size === 0) return [];
+  type Listed = { id: string; service: { active_workers: number } };
+  try {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${api}/v1/models`, { headers, signal: AbortSignal.timeout(5_000) });
+    if (response.status !== 200) return [`GET /v1/models answers ${response.status}`];
+    const { data } = (await response.json()) as { data: Listed[] };
+    const found = (model: string): number => data.find(({ id }) => id === model)?.service.active_workers ?? 0;
+    const short = [...wanted].filter(([model, count]) => found(model) < count);
+    return short.map(([model, count]) => `${model} has ${found(model)} of ${count}`);
+  } catch (error) {
+    return [`GET /v1/models fails (${messageOf(error)})`];
+  }
+}
+
+export function writeStackFile(
+  { options, urls, deploymentFile }: Context,
+  databaseUrl: string,
+  deployment: Deployment | null,
+  demo: DemoAccount | null,
+): StackFile {
+  const file: StackFile = {
+    base_url: urls.api,
+    app_url: `${urls.api}/app`,
+    rpc_url: urls.rpc,
+    chain_id: options.chainId,
+    database_url: databaseUrl,
+    deployment_file: deploymentFile,
+    contracts: deployment?.contracts ?? {},
+    demo,
+  };
+  writeJson(join(options.dataDir, "stack.json"), file);
+  return file;
+}
+
+/** A request that works as pasted; the cheapest model, as it is paid for. */
+export function curlCommand({ base_url, demo }: StackFile): string {
+  const body = JSON.stringify({ model: "qwen3-1.7b", messages: [{ role: "user", content: "Say hello." }] });
+  return `curl -sS ${base_url}/v1/chat/completions -H 'Authorization: Bearer ${demo?.api_key}' -H 'Content-Type: application/json' -d '${body}'`;
+}

@@ -1,0 +1,184 @@
+/** The project's own services as parts of a stack: which file, which environment, when ready, how stopped. */
+import { join } from "node:path";
+import type { Hex } from "viem";
+import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
+import { rpc } from "./chain.ts";
+import { AGAIN, answersOk, type PartSpec, type Parts, RANK, type TaskSpec } from "./parts.ts";
+import type { Ports } from "./ports.ts";
+import { DEPLOYER_KEY, GATEWAY } from "./wallets.ts";
+
+/** What a stack consists of. Later ones need the earlier ones. */
+export const PARTS = ["chain", "database", "contracts", "indexer", "workers", "api", "demo"] as const;
+export type PartName = (typeof PARTS)[number];
+
+export type StackOptions = {
+  dataDir: string;
+  ports: Ports;
+  parts: readonly PartName[];
+  workers: readonly WorkerOptions[];
+  chainId: number;
+  /** Seconds between blocks; a block a transaction without it. */
+  blockTime?: number;
+  /** Shorter contract windows, passed to the deployment as DEPLOY_WINDOWS. */
+  windows?: Record<string, number>;
+  /** Keys of further gateways, which the operator's admin adds beside the stack's own. */
+  gatewayKeys?: readonly `0x${string}`[];
+  /** A database of one's own instead of the local one. */
+  databaseUrl?: string;
+  /** More environment for single parts. */
+  env: Partial<Record<"contracts" | "indexer" | "workers" | "api", Record<string, string>>>;
+  /** What every part's environment begins with. */
+  baseEnv: NodeJS.ProcessEnv;
+  /** Told when a part dies by itself; true if the stack shall go on without it (whoever says so restarts it). */
+  onDeath?: (error: Error, part: string) => boolean;
+  /** Deletes the data folder when the starter is killed. */
+  temporary?: boolean;
+  /** Takes the lines of progress. */
+  write: (line: string) => void;
+};
+
+export type Secrets = {
+  /** Encrypts answers and webhook secrets in the gateway's tables: losing it loses those. */
+  masterKey: string;
+  postgresPassword: string;
+  workerKeys: Hex[];
+  demoPrivateKey: Hex;
+  demoApiKey?: string;
+};
+
+/** What every part needs to know about the stack it belongs to. */
+export type Context = {
+  options: StackOptions;
+  parts: Parts;
+  secrets: Secrets;
+  urls: { rpc: string; ws: string; api: string; indexer: string };
+  deploymentFile: string;
+};
+
+/** One worker of the pool, as it is asked for. */
+export type WorkerOptions = {
+  /** Model ids it hosts; all launch models by default. */
+  models?: readonly string[];
+  env?: Record<string, string>;
+  /** False registers it on chain and leaves its port to the caller (a test that plays the worker). */
+  start?: boolean;
+};
+
+/** A worker of this stack, with its port and key. */
+export type WorkerEntry = {
+  number: number;
+  name: string;
+  port: number;
+  endpoint: string;
+  privateKey: `0x${string}`;
+  models: readonly string[];
+  env: Record<string, string>;
+  start: boolean;
+};
+
+export function workerEntries({ workers, ports }: StackOptions, { workerKeys }: Secrets): WorkerEntry[] {
+  return workers.map((worker, index) => ({
+    number: index + 1,
+    name: `worker-${index + 1}`,
+    port: ports.worker + index,
+    endpoint: `http://127.0.0.1:${ports.worker + index}`,
+    privateKey: workerKeys[index] as `0x${string}`,
+    models: worker.models ?? LAUNCH_MODELS.map(({ id }) => id),
+    env: worker.env ?? {},
+    start: worker.start ?? true,
+  }));
+}
+
+const chainEnv = ({ options, urls, deploymentFile }: Context): NodeJS.ProcessEnv => ({
+  ...options.baseEnv,
+  DATA_DIR: options.dataDir,
+  RPC_URL: urls.rpc,
+  WS_URL: urls.ws,
+  DEPLOYMENT_FILE: deploymentFile,
+});
+
+/** The deployment; it gets the deployer's key, which the services never see. */
+export const deployTask = (context: Context, env: Record<string, string>): TaskSpec => ({
+  name: "deploy",
+  command: process.execPath,
+  args: ["scripts/deploy.ts"],
+  env: { ...chainEnv(context), DEPLOYER_PRIVATE_KEY: DEPLOYER_KEY, ...env, ...context.options.env.contracts },
+  hint: AGAIN,
+});
+
+export const indexerSpec = (context: Context, databaseUrl: string): PartSpec => ({
+  name: "indexer",
+  command: process.execPath,
+  args: ["indexer/main.ts"],
+  env: {
+    ...chainEnv(context),
+    DATABASE_URL: databaseUrl,
+    INDEXER_PORT: String(context.options.ports.indexer),
+    ...context.options.env.indexer,
+  },
+  ready: () => indexIsReady(context.urls),
+  // After anything but SIGINT, Ponder's next start waits 20 s for a lock.
+  stop: { rank: RANK.indexer, signal: "SIGINT", seconds: 15 },
+  hint: AGAIN,
+});
+
+export const apiSpec = (context: Context, databaseUrl: string): PartSpec => ({
+  name: "api",
+  command: process.execPath,
+  args: ["api/main.ts"],
+  env: {
+    ...chainEnv(context),
+    API_PORT: String(context.options.ports.api),
+    API_HOST: context.options.baseEnv["API_HOST"] || "127.0.0.1",
+    DATABASE_URL: databaseUrl,
+    GATEWAY_PRIVATE_KEY: GATEWAY.privateKey,
+    MASTER_KEY: context.secrets.masterKey,
+    BASE_URL: context.options.baseEnv["BASE_URL"] || context.urls.api,
+    // Workers and receivers of webhooks run on this machine too.
+    ALLOW_LOCAL_ENDPOINTS: "true",
+    // An idle chain that mines on demand never adds confirmations.
+    WEBHOOK_CONFIRMATIONS: "0",
+    ...context.options.env.api,
+  },
+  ready: () => answersOk(`${context.urls.api}/readyz`),
+  // Long enough to finish the answers it is streaming.
+  stop: { rank: RANK.api, signal: "SIGTERM", seconds: 30 },
+  hint: AGAIN,
+});
+
+export const workerSpec = (context: Context, worker: WorkerEntry): PartSpec => ({
+  name: worker.name,
+  command: process.execPath,
+  args: ["worker/main.ts"],
+  env: {
+    ...chainEnv(context),
+    WORKER_PORT: String(worker.port),
+    WORKER_PRIVATE_KEY: worker.privateKey,
+    WORKER_DATA_DIR: join(context.options.dataDir, "workers", String(worker.number)),
+    WORKER_MODELS: worker.models.join(","),
+    WORKER_BACKEND: "builtin",
+    ...context.options.env.workers,
+    ...worker.env,
+  },
+  ready: () => answersOk(`${worker.endpoint}/healthz`),
+  stop: { rank: RANK.worker, signal: "SIGTERM", seconds: 15 },
+  hint: AGAIN,
+});
+
+/**
+ * Ready is an index that has what the chain has had: Ponder's own `/ready` answers a moment before the last blocks are in, and a client
+ * that asked then would see yesterday's account.
+ */
+async function indexIsReady(urls: Context["urls"]): Promise<boolean> {
+  if (!(await answersOk(`${urls.indexer}/ready`))) return false;
+  try {
+    // The head first: blocks that come while we ask are not waited for.
+    const head = Number(await rpc<string>(urls.rpc, "eth_blockNumber"));
+    const response = await fetch(`${urls.indexer}/status`, { signal: AbortSignal.timeout(5_000) });
+    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+    return chains.length > 0 && chains.every((chain) => chain.block.number >= head);
+  } catch {
+    // Not up yet, or between two states: the next look tells.
+    return false;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * `npm test [-- suite...]`: the tests, types and linters. Suites are the projects of vitest.config.ts, "contracts", "types" and "lint";
+ * without a name all of them run. Vitest's run beside the others, for two cores. The last line is the sum, `N passed, N failed`.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { type Report, readReports, writeReport } from "./report.ts";
+
+/** @property minutes Time after which it hangs: machines are shared, and can be several times as slow as a quiet one. */
+type Program = { name: string; command: string; args: string[]; minutes: number };
+
+const LINES_SHOWN = 30;
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const npm = (name: string, script: string): Program => ({
+  name,
+  command: "npm",
+  args: ["run", "--silent", script],
+  minutes: 10,
+});
+
+/** In this order: the types of the contract tests come from the compiled contracts. */
+const OTHERS: readonly Program[] = [
+  { name: "contracts", command: "hardhat", args: ["test"], minutes: 30 },
+  npm("types", "typecheck"),
+  npm("lint", "lint"),
+];
+
+const asked = process.argv.slice(2);
+const others = OTHERS.filter(({ name }) => asked.length === 0 || asked.includes(name));
+/** What is not among the others is a project of vitest's. */
+const projects = asked.filter((name) => !OTHERS.some((other) => other.name === name));
+
+const reports = mkdtempSync(join(tmpdir(), "test-reports-"));
+process.env["TEST_REPORTS"] = reports;
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
+
+/** Runs a program, and shows its lines with its name before them. */
+async function run({ name, command, args, minutes }: Program): Promise<void> {
+  if (stop.signal.aborted) return;
+  const before = readReports(reports);
+  const label = function* (line: string) {
+    yield `${name.padEnd(9)} | ${line}`;
+  };
+  const result = await execa(command, args, {
+    cwd: ROOT,
+    env: process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" },
+    preferLocal: true,
+    reject: false,
+    all: true,
+    stdin: "ignore",
+    stdout: [label, "inherit", "pipe"],
+    stderr: [label, "inherit", "pipe"],
+    timeout: minutes * 60_000,
+    cancelSignal: stop.signal,
+    forceKillAfterDelay: 20_000,
+  });
+  const after = readReports(reports);
+  const isReported = after.passed + after.failed > before.passed + before.failed;
+  if (!result.failed && isReported) return;
+  const nothing: Report = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
+  if (!result.failed) return writeReport(name, { ...nothing, passed: 1 });
+  if (after.failed > before.failed && !result.timedOut) return;
+  const last = (result.all ?? "").split("\n").slice(-LINES_SHOWN).join("\n");
+  const how = result.timedOut ? `did not end within ${minutes} minutes` : `ended with exit code ${result.exitCode}`;
+  writeReport(name, { ...nothing, failed: 1, failures: [{ title: `${name} ${how}`, message: last }] });
+}
+
+async function runVitest(): Promise<void> {
+  if (asked.length > 0 && projects.length === 0) return;
+  // Every API serves it. Built here, it is not built in the first test that starts one.
+  await run({ name: "build", command: process.execPath, args: ["scripts/build/web.ts"], minutes: 5 });
+  const args = ["run", ...projects.flatMap((name) => ["--project", name])];
+  await run({ name: "vitest", command: "vitest", args, minutes: 45 });
+}
+
+async function runOthers(): Promise<void> {
+  for (const program of others) await run(program);
+}
+
+await Promise.all([runVitest(), runOthers()]);
+const { passed, failed, skipped, failures, flaky } = readReports(reports);
+rmSync(reports, { recursive: true });
+if (stop.signal.aborted) {
+  console.error("Stopped.");
+  process.exit(130);
+}
+console.log("");
+for (const { title, message } of failures) console.log(`failed: ${title}\n${message.replace(/^/gm, "    ")}\n`);
+for (const title of flaky) console.log(`flaky: ${title} (failed at first, passed when run once more)`);
+if (skipped > 0) console.log(`${skipped} tests are skipped.`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

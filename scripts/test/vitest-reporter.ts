@@ -1,0 +1,39 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Reporter, SerializedError, TestModule } from "vitest/node";
+import { type Failure, writeReport } from "./report.ts";
+
+/** Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. */
+export default class SumReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], uncaught: readonly SerializedError[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()].map((test) => ({ module, test })));
+    const nameOf = (module: TestModule, name: string): string => `${module.relativeModuleId} > ${name}`;
+    const withState = (state: string) => tests.filter(({ test }) => test.result().state === state);
+
+    const failures: Failure[] = withState("failed").map(({ module, test }) => ({
+      title: nameOf(module, test.fullName),
+      message: messageOf(test.result().errors ?? []),
+    }));
+    // An error in a file's hooks or imports belongs to no test.
+    for (const module of modules) {
+      const suites = [module, ...module.children.allSuites()];
+      const errors = suites.flatMap((suite) => suite.errors());
+      if (errors.length > 0) failures.push({ title: nameOf(module, "outside its tests"), message: messageOf(errors) });
+    }
+    for (const error of uncaught) failures.push({ title: "an error that no test caught", message: messageOf([error]) });
+
+    const flaky = tests
+      .filter(({ test }) => test.diagnostic()?.flaky)
+      .map(({ module, test }) => nameOf(module, test.fullName));
+    for (const name of flaky) console.log(`flaky: ${name}`);
+    writeReport("vitest", {
+      passed: withState("passed").length,
+      failed: failures.length,
+      skipped: withState("skipped").length,
+      failures,
+      flaky,
+    });
+  }
+}
+
+const messageOf = (errors: readonly SerializedError[]): string =>
+  stripVTControlCharacters(errors.map(({ message, diff }) => [message, diff].filter(Boolean).join("\n")).join("\n"));
