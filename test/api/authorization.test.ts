@@ -1,25 +1,24 @@
 /** Whose credits this service may lock: of wallets that chose its operator, and where they demand it, for what they signed only. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { type Abi, type Address, createPublicClient, createWalletClient, type Hex, http, parseEventLogs } from "viem";
+import { type Address, type Hex, parseEventLogs } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
-import { GATEWAY, OPERATOR } from "../../scripts/local-stack/accounts.ts";
-import { apiClient, chat, eventually } from "../support/api-client.ts";
+import { GATEWAY, OPERATOR } from "../../scripts/dev/wallets.ts";
+import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
-import { mined } from "../support/mined.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "./global-setup.ts";
 
-const MODEL = "qwen3-8b";
 /** What the gateway remembers of an account, it asks for again after this. */
 const FRESH_MS = 1_200;
 
-let stack: TestStack;
+let stack: SharedStack;
 let pool: pg.Pool;
 let chain: ChainReader;
 let contract: Contract;
@@ -30,7 +29,7 @@ let one: Wallet;
 let other: Wallet;
 
 beforeAll(async () => {
-  stack = await startTestStack({ workers: [{ models: [MODEL] }] });
+  stack = await sharedStack("service");
   pool = openStore(stack);
   chain = chainReader(stack);
   contract = await Contract.of(stack.info.base_url);
@@ -40,10 +39,7 @@ beforeAll(async () => {
   model = data.find(({ id }) => id === MODEL)?.number as number;
   [one, other] = [await Wallet.create(), await Wallet.create()];
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 /** What a client changes of what it would sign. */
 type Change = Partial<Authorization> & { signer?: typeof one.key };
@@ -57,9 +53,7 @@ class Wallet {
   }
 
   static async create(): Promise<Wallet> {
-    const wallet = new Wallet(await Client.create(stack, pool, 2_000));
-    await wallet.client.deposit(1_000);
-    return wallet;
+    return new Wallet(await Client.funded(stack, pool, 1_000));
   }
 
   get address(): Address {
@@ -67,10 +61,7 @@ class Wallet {
   }
 
   async set(functionName: "setAuthorizationKey" | "chooseOperator", value: unknown): Promise<void> {
-    const transport = http(stack.info.rpc_url);
-    const sender = createWalletClient({ account: this.client.account, transport });
-    const call = { address: chain.escrow, abi: inferenceEscrowAbi as Abi, functionName, args: [value], chain: null };
-    await mined(createPublicClient({ transport }), await sender.writeContract(call));
+    await this.client.escrow(functionName, [value]);
     await new Promise((resolve) => setTimeout(resolve, FRESH_MS));
   }
 
@@ -96,11 +87,7 @@ class Wallet {
 
   /** Asks, with whatever headers, and holds the answer against the OpenAPI document. */
   async ask(body: string, headers: Record<string, string> = {}) {
-    const response = await fetch(`${stack.info.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${this.client.apiKey}`, "content-type": "application/json", ...headers },
-      body,
-    });
+    const response = await this.client.api.send("POST", "/v1/chat/completions", { ...JSON_TYPE, ...headers }, body);
     const answer = await contract.check("post", "/v1/chat/completions", response);
     return { status: response.status, headers: response.headers, body: answer };
   }
@@ -113,8 +100,16 @@ class Wallet {
 }
 
 const hello = (more: Record<string, unknown> = {}) => JSON.stringify(chat(MODEL, "Hello", more));
-/** Transactions of the gateway so far: what is refused before them has cost it no gas. */
-const sent = () => chain.client.getTransactionCount({ address: GATEWAY.address });
+/** Transactions of the gateway about the wallet since a block: what is refused before them has cost it no gas. */
+async function sentAfter(block: bigint, { address }: Wallet): Promise<Hex[]> {
+  const sent: Hex[] = [];
+  for (let number = block + 1n; number <= (await chain.client.getBlockNumber({ cacheTime: 0 })); number++) {
+    const { transactions } = await chain.client.getBlock({ blockNumber: number, includeTransactions: true });
+    const own = transactions.filter(({ from }) => from === GATEWAY.address.toLowerCase());
+    sent.push(...own.filter(({ input }) => input.includes(address.slice(2).toLowerCase())).map(({ hash }) => hash));
+  }
+  return sent;
+}
 const settled = (wallet: Wallet, id: string) =>
   eventually(
     async () => (await wallet.client.api.get(`/v1/jobs/${id}`)).body,
@@ -127,9 +122,11 @@ const balance = async (wallet: Wallet) => {
 
 /** Expects that nothing was locked or sent meanwhile. */
 async function untouched(wallet: Wallet, ask: () => Promise<void>): Promise<void> {
-  const before = [await balance(wallet), await sent()];
+  const before = await balance(wallet);
+  const block = await chain.client.getBlockNumber({ cacheTime: 0 });
   await ask();
-  expect([await balance(wallet), await sent()]).toEqual(before);
+  expect(await balance(wallet)).toEqual(before);
+  expect(await sentAfter(block, wallet)).toEqual([]);
 }
 
 describe("a wallet that chose another operator, or none", () => {
@@ -211,15 +208,10 @@ describe("a wallet with an authorization key", () => {
 
   it("locks the price of what it signed, and has the rest back", async () => {
     const before = await balance(one);
-    const streamed = await fetch(`${stack.info.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${one.client.apiKey}`,
-        "content-type": "application/json",
-        "x-service-authorization": await one.sign(hello({ stream: true }), { maxTokens: 4_000, maxCredits: 20 }),
-      },
-      body: hello({ stream: true }),
-    });
+    const body = hello({ stream: true });
+    const header = await one.sign(body, { maxTokens: 4_000, maxCredits: 20 });
+    const headers = { ...JSON_TYPE, "x-service-authorization": header };
+    const streamed = await one.client.api.send("POST", "/v1/chat/completions", headers, body);
     const id = streamed.headers.get("x-service-job-id") as string;
     expect(await streamed.text()).toContain("[DONE]");
     await settled(one, id);
@@ -255,7 +247,7 @@ describe("a wallet with an authorization key", () => {
       [one, hello({ temperature: 1 })],
       [other, hello()],
     ] as const) {
-      await untouched(other, async () => {
+      await untouched(wallet, async () => {
         const { status, body: answer } = await wallet.askSigned(body, { jobId });
         expect([status, answer.error.code, answer.error.details]).toEqual([409, "conflict", { job_id: id }]);
       });
@@ -263,7 +255,7 @@ describe("a wallet with an authorization key", () => {
   });
 
   it("cannot take the id of a job that somebody else runs", async () => {
-    const demo = apiClient(stack);
+    const demo = (await Wallet.create()).client.api;
     const reply = await demo.post("/v1/chat/completions", chat(MODEL, "Hello"));
     const id = reply.headers.get("x-service-job-id") as string;
     const { status, body } = await one.askSigned(hello(), { jobId: fromApiJobId(id) as Hex });

@@ -1,22 +1,22 @@
-/** The per-IP burst limit, also behind a proxy. */
+/** The per-IP burst limit, also behind a proxy: of a gateway with a low one, beside the shared stack. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { SecondGateway } from "../support/second-gateway.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 
-let stack: TestStack;
+let stack: SharedStack;
+let gateway: SecondGateway;
 
 beforeAll(async () => {
-  stack = await startTestStack({
-    parts: ["chain", "database", "contracts", "workers", "api", "demo"],
-    workers: [],
-    env: { api: { BURST_PER_SECOND: "5", TRUST_PROXY: "1" } },
-  });
+  stack = await sharedStack("service");
+  gateway = new SecondGateway(stack, { BURST_PER_SECOND: "5", TRUST_PROXY: "1" });
+  await gateway.start();
 });
-afterAll(() => stack?.remove());
+afterAll(() => gateway?.kill());
 
 const ask = (address: string) =>
-  fetch(`${stack.info.base_url}/v1/account`, {
+  fetch(`${gateway.url}/v1/account`, {
     headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "x-forwarded-for": address },
   });
 
@@ -37,14 +37,14 @@ describe("a burst from one address", () => {
     const [reply] = refused as [Response];
     expect(reply.headers.get("retry-after")).toBe("1");
     expect(reply.headers.get("ratelimit")).toMatch(/r=0/);
-    const document = await Contract.of(stack.info.base_url);
+    const document = await Contract.of(gateway.url);
     expect(await document.check("get", "/v1/account", reply)).toEqual({
       error: {
         code: "rate_limited",
         message: expect.any(String),
         type: "rate_limit_error",
         param: null,
-        docs: `${stack.info.base_url}/docs/errors#rate_limited`,
+        docs: `${gateway.url}/docs/errors#rate_limited`,
         details: { retry_after: 1 },
       },
     });
@@ -69,7 +69,7 @@ describe("a burst from one address", () => {
   });
 
   it("does not concern the operator's routes", async () => {
-    const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(`${stack.info.base_url}/healthz`)));
+    const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(`${gateway.url}/healthz`)));
     expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200]));
   });
 });

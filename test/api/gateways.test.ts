@@ -1,107 +1,57 @@
 /** Two gateways on one database and one chain: what one of them is told holds for the other at once. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { pino } from "pino";
-import { createPublicClient, createWalletClient, http, parseEther } from "viem";
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { createPublicClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Keys } from "../../api/accounts/keys.ts";
-import { openDatabase } from "../../api/store/database.ts";
-import { DEPLOYER_KEY, GATEWAY } from "../../scripts/local-stack/accounts.ts";
-import { freePorts } from "../../scripts/local-stack/ports.ts";
-import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
-import { mined } from "../support/mined.ts";
-import { Part, ROOT } from "../support/processes.ts";
-import { type Stack, startTestStack, type TestStack } from "../support/stack.ts";
+import { Keys } from "../../api/account/keys.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
+import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, type KnownStack } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { errorBody } from "../support/contract.ts";
+import { SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "./global-setup.ts";
 
-const MODEL = "qwen3-8b";
-const SECOND_KEY = generatePrivateKey();
-const SECOND = privateKeyToAccount(SECOND_KEY);
-
-let stack: TestStack;
+let stack: SharedStack;
 /** The same stack as seen through the second gateway. */
-let other: Stack;
-let second: ChildProcess;
+let other: KnownStack;
+let second: SecondGateway;
 let keys: Keys;
-let pool: ReturnType<typeof openDatabase>;
+let pool: ReturnType<typeof openStore>;
+let client: Client;
 
 beforeAll(async () => {
-  stack = await startTestStack({
-    workers: [{ models: [MODEL] }],
-    gatewayKeys: [SECOND_KEY],
-  });
-  await giveGas();
-  other = await startSecond();
-  pool = openDatabase(stack.info.database_url, pino({ level: "silent" }), 2);
+  stack = await sharedStack("service");
+  pool = openStore(stack);
   keys = new Keys(pool);
+  client = await Client.funded(stack, pool, 1_000);
+  await rpc(stack.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x8ac7230489e80000"]);
+  second = new SecondGateway(stack, { STOP_DELAY_SECONDS: "15" });
+  await second.start();
+  other = { info: { ...stack.info, base_url: second.url } };
 });
 afterAll(async () => {
   await pool?.end();
-  if (second?.exitCode === null && second.signalCode === null) {
-    const ended = new Promise((resolve) => second.once("exit", resolve));
-    second.kill("SIGTERM");
-    await ended;
-  }
-  await stack?.remove();
+  await second?.kill();
 });
 
-async function giveGas(): Promise<void> {
-  const funder = createWalletClient({
-    account: privateKeyToAccount(DEPLOYER_KEY),
-    transport: http(stack.info.rpc_url),
-  });
-  const hash = await funder.sendTransaction({ to: SECOND.address, value: parseEther("10"), chain: null });
-  await mined(createPublicClient({ transport: http(stack.info.rpc_url) }), hash);
-}
-
-/** The environment of one more gateway process beside the stack's own. */
-async function environment(signer: string): Promise<NodeJS.ProcessEnv & { BASE_URL: string }> {
-  const { api: port } = await freePorts(0);
-  const { masterKey } = JSON.parse(readFileSync(join(stack.options.dataDir, "secrets.json"), "utf8"));
-  return {
-    ...stack.options.baseEnv,
-    API_PORT: String(port),
-    BASE_URL: `http://127.0.0.1:${port}`,
-    DATABASE_URL: stack.info.database_url,
-    RPC_URL: stack.info.rpc_url,
-    DEPLOYMENT_FILE: stack.deploymentFile,
-    GATEWAY_PRIVATE_KEY: signer,
-    MASTER_KEY: masterKey,
-    ALLOW_LOCAL_ENDPOINTS: "true",
-  };
-}
-
-async function startSecond(): Promise<Stack> {
-  const env = { ...(await environment(SECOND_KEY)), STOP_DELAY_SECONDS: "15" };
-  const baseUrl = env.BASE_URL;
-  second = spawn(process.execPath, ["api/main.ts"], { stdio: "ignore", env });
-  const ready = () =>
-    fetch(`${baseUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await eventually(ready, Boolean);
-  return { ...stack, info: { ...stack.info, base_url: baseUrl } };
-}
-
+/** The client through each of them. */
+const demo = (): [ApiClient, ApiClient] => both(client.apiKey);
 const both = (key: string): [ApiClient, ApiClient] => [apiClient(stack, key), apiClient(other, key)];
-const wallet = () => stack.info.demo?.wallet as string;
 
 describe("a second process with the signer of a running one", () => {
   it("does not start, and says whose signer it is", async () => {
-    const env = await environment(GATEWAY.privateKey);
-    const part = new Part("gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
-    expect(await part.exited).toBe(1);
-    expect(part.output).toContain(
+    const same = new SecondGateway(stack, { GATEWAY_PRIVATE_KEY: GATEWAY.privateKey });
+    await expect(same.start()).rejects.toThrow(
       `Another process sends transactions as ${GATEWAY.address}: stop it, or give this one`,
     );
+    expect(same.lastWords).toMatch(/^exit 1/);
     expect((await fetch(`${stack.info.base_url}/readyz`)).status).toBe(200);
   });
 });
 
 describe("a key", () => {
-  const owner = privateKeyToAccount(generatePrivateKey()).address;
+  const owner = privateKeyToAddress(generatePrivateKey());
 
   it("revoked through one gateway is refused by both with the very next request", async () => {
     const key = await keys.regenerate(owner);
@@ -109,8 +59,7 @@ describe("a key", () => {
     await keys.revoke(owner);
     for (const gateway of both(key)) {
       const { status, body } = await gateway.get("/v1/account");
-      expect(status).toBe(401);
-      expect(body.error.code).toBe("invalid_api_key");
+      expect([status, body.error.code]).toEqual([401, "invalid_api_key"]);
     }
   });
 
@@ -121,7 +70,7 @@ describe("a key", () => {
     for (const gateway of both(key)) {
       const { status, body } = await gateway.get("/v1/account");
       expect(status).toBe(403);
-      expect(body.error.code).toBe("key_suspended");
+      expect(body).toMatchObject(errorBody(stack, "key_suspended", "permission_error", { docs: expect.any(String) }));
     }
     await keys.setSuspended(owner, false);
     for (const gateway of both(key)) expect((await gateway.get("/v1/account")).status).toBe(200);
@@ -129,8 +78,6 @@ describe("a key", () => {
 });
 
 describe("two gateways", () => {
-  const demo = () => both(stack.info.demo?.api_key as string);
-
   it("serve one account: jobs, answers and the balance of one are seen through the other", async () => {
     const [first, second] = demo();
     for (const [asked, reader] of [
@@ -172,7 +119,7 @@ describe("two gateways", () => {
     expect(answer.body).toMatchObject({ job_id: id, dispute_opened: true });
     const client = createPublicClient({ transport: http(stack.info.rpc_url) });
     const { from } = await client.getTransactionReceipt({ hash: answer.body.dispute_tx });
-    expect(from).toBe(SECOND.address.toLowerCase());
+    expect(from).toBe(SECOND_ADDRESS.toLowerCase());
     expect((await first.get(`/v1/jobs/${id}`)).body.status).toBe("disputed");
 
     const asked = await settled();
@@ -184,17 +131,9 @@ describe("two gateways", () => {
   });
 
   it("share an Idempotency-Key: one job, one charge, the same answer from both", async () => {
-    const send = (baseUrl: string) =>
-      fetch(`${baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${stack.info.demo?.api_key}`,
-          "content-type": "application/json",
-          "idempotency-key": "shared",
-        },
-        body: JSON.stringify(chat(MODEL, "Hello")),
-      });
-    const replies = await Promise.all([send(stack.info.base_url), send(other.info.base_url)]);
+    const headers = { ...JSON_TYPE, "idempotency-key": "shared" };
+    const body = JSON.stringify(chat(MODEL, "Hello"));
+    const replies = await Promise.all(demo().map((api) => api.send("POST", "/v1/chat/completions", headers, body)));
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
     expect(await replies[0]?.json()).toEqual(await replies[1]?.json());
     expect(new Set(replies.map(({ headers }) => headers.get("x-service-job-id"))).size).toBe(1);
@@ -208,30 +147,31 @@ describe("two gateways", () => {
     );
     expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
     const { body } = await eventually(
-      () => apiClient(other).get("/v1/jobs?limit=100"),
+      () => apiClient(other, client.apiKey).get("/v1/jobs?limit=100"),
       (reply) => reply.body.data.every((job: { status: string }) => /^(settled|disputed)$/.test(job.status)),
     );
     const asked = replies.map(({ headers }) => headers.get("x-service-job-id"));
     const listed = new Set(body.data.map(({ id }: { id: string }) => id));
     expect(asked.filter((id) => !listed.has(id as string))).toEqual([]);
     const charged = body.data.reduce((sum: number, job: { credits_charged: number }) => sum + job.credits_charged, 0);
-    expect((await apiClient(stack).get("/v1/account")).body).toMatchObject({
-      wallet: wallet(),
-      credits_remaining: 10_000 - charged,
+    expect((await client.api.get("/v1/account")).body).toMatchObject({
+      wallet: client.account.address,
+      credits_remaining: 1_000 - charged,
     });
   });
 });
 
 describe("a gateway that is told to stop", () => {
   it("says so to the load balancer first, serves whoever still comes, and ends", async () => {
-    const key = await keys.regenerate(wallet());
-    const ended = new Promise((resolve) => second.once("exit", resolve));
-    second.kill("SIGTERM");
-    const readiness = () => fetch(`${other.info.base_url}/readyz`);
-    const refusal = await eventually(readiness, ({ status }) => status === 503);
+    const stopped = second.kill("SIGTERM");
+    const refusal = await eventually(
+      () => fetch(`${second.url}/readyz`),
+      ({ status }) => status === 503,
+    );
     expect(await refusal.json()).toMatchObject({ status: "not ready", checks: { accepting: false, signer: true } });
-    const answer = await both(key)[1].post("/v1/chat/completions", chat(MODEL, "Are you still there?"));
+    const answer = await demo()[1].post("/v1/chat/completions", chat(MODEL, "Are you still there?"));
     expect(answer.status).toBe(200);
-    expect(await ended).toBe(0);
+    await stopped;
+    expect(second.lastWords).toMatch(/^exit 0/);
   });
 });

@@ -1,14 +1,15 @@
 /** What a wallet allows its gateways, set by itself on chain: daily limit and freeze switch. */
-import type { Abi } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { chat, eventually } from "../support/api-client.ts";
-import { startTestStack } from "../support/stack.ts";
-import { Scene } from "./disputes/support.ts";
+import { chainReader } from "../support/chain-reader.ts";
+import { Client, openStore } from "../support/client.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "./global-setup.ts";
 
-const MODEL = "qwen3-8b";
 const DAY_MS = 86_400_000;
-let scene: Scene;
+let stack: SharedStack;
+let pool: ReturnType<typeof openStore>;
+let client: Client;
 
 // What is spent counts by the UTC day: all of this must be on one. The stack takes time of its own to start.
 const ROOM_MS = 240_000;
@@ -18,19 +19,17 @@ beforeAll(async () => {
 }, 2 * ROOM_MS);
 
 beforeAll(async () => {
-  scene = new Scene(await startTestStack({ workers: [{ models: [MODEL] }] }));
+  stack = await sharedStack("service");
+  pool = openStore(stack);
+  client = await Client.funded(stack, pool, 1_000);
 });
-afterAll(() => scene?.close());
+afterAll(() => pool?.end());
 
-const ask = () => scene.api.post("/v1/chat/completions", chat(MODEL, "Hello"));
+const ask = () => client.api.post("/v1/chat/completions", chat(MODEL, "Hello"));
 const setLimits = (limited: boolean, dailyLimit: number, frozen: boolean) =>
-  scene.send(scene.client, scene.contract("InferenceEscrow"), inferenceEscrowAbi as Abi, "setLimits", [
-    limited,
-    dailyLimit,
-    frozen,
-  ]);
+  client.escrow("setLimits", [limited, dailyLimit, frozen]);
 const balance = async () => {
-  const { free, escrowed } = await scene.chain.account(scene.client.address);
+  const { free, escrowed } = await chainReader(stack).account(client.account.address);
   return { free, escrowed };
 };
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -55,7 +54,7 @@ it("a frozen wallet spends nothing: 403 spending_frozen, from the contract and t
 it("beyond the daily limit: 402 daily_limit_reached with how much is spent; a higher limit holds at once", async () => {
   // 16 credits were spent today by the test above, this one included or not.
   await eventually(balance, ({ escrowed }) => escrowed === 0);
-  const { spentToday } = await scene.chain.account(scene.client.address);
+  const { spentToday } = await chainReader(stack).account(client.account.address);
   expect(spentToday).toBe(16);
   await setLimits(true, 30, false);
   expect((await ask()).status).toBe(200);

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { identify } from "../../scripts/local-stack/identity.ts";
-import { clearPostmaster } from "../../scripts/local-stack/postgres-leftover.ts";
+import { clearPostmaster } from "../../scripts/dev/postgres.ts";
+import { identify } from "../../scripts/dev/process.ts";
 
 let folder: string;
 const file = () => join(folder, "postmaster.pid");
@@ -27,7 +27,7 @@ it("a server whose exit status nobody has read does not keep the next one from s
     process.kill(pid, "SIGKILL");
     await expect.poll(() => identify(pid), { timeout: 60_000 }).toBeNull();
     leftBy(pid);
-    await clearPostmaster(folder, () => {});
+    await clearPostmaster(folder);
     expect(existsSync(file())).toBe(false);
   } finally {
     parent.kill("SIGKILL");
@@ -38,7 +38,7 @@ it("a number that belongs to another program now does not either, and that progr
   const other = spawn("sleep", ["300"], { stdio: "ignore" });
   try {
     leftBy(other.pid as number);
-    await clearPostmaster(folder, () => {});
+    await clearPostmaster(folder);
     expect(existsSync(file())).toBe(false);
     expect(other.exitCode ?? other.signalCode).toBeNull();
   } finally {

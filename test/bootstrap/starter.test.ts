@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { freePorts, type Ports } from "../../scripts/local-stack/ports.ts";
-import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
-import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
+import { freePorts, type Ports } from "../../scripts/dev/ports.ts";
+import { removeDataDir } from "../../scripts/dev/postgres.ts";
 import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 import { isRunning, type Program, run, stackEnv } from "./support/programs.ts";
 
@@ -27,7 +27,7 @@ describe("a stack and who started it", () => {
     program = undefined;
   });
 
-  it("kill -9 of the starter leaves nothing that the next start does not clean up", async () => {
+  it("kill -9 of the starter stops its parts in order, and the next start waits for that", async () => {
     program = run(["test/bootstrap/support/starter.ts"], stackEnv(dataDir, ports));
     await program.said("started");
     const left = JSON.parse(program.output().match(/started (.*)/)?.[1] ?? "") as { name: string; pid: number }[];
@@ -35,15 +35,23 @@ describe("a stack and who started it", () => {
     await rpc(`http://127.0.0.1:${ports.chain}`, "eth_sendTransaction", [{ from, to: from, value: "0x1" }]);
     await expect.poll(() => rpc(`http://127.0.0.1:${ports.chain}`, "eth_blockNumber"), { timeout: 60_000 }).toBe("0x2");
     program.child.kill("SIGKILL");
-    await program.ended;
-    expect(left.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
+    await once(program.child, "exit");
 
     const lines: string[] = [];
     stack = await startTestStack({ parts, dataDir, ports, write: (line) => lines.push(line) });
-    expect(lines[0]).toMatch(/what a killed start left behind: (chain, postgres|postgres, chain)/);
+    expect(lines[0]).toMatch(/the last start was killed: waiting until its parts have stopped/);
     expect(left.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
     // It was asked to stop, not killed: the last block is there, younger than any dump on a timer.
     expect(await rpc(stack.info.rpc_url, "eth_blockNumber")).toBe("0x2");
+  });
+
+  it("kill -9 of the starter ends its parts also without a next start", async () => {
+    program = run(["test/bootstrap/support/starter.ts"], stackEnv(dataDir, ports));
+    await program.said("started");
+    const left = JSON.parse(program.output().match(/started (.*)/)?.[1] ?? "") as { name: string; pid: number }[];
+    expect(left.map(({ pid }) => isRunning(pid))).toEqual([true, true]);
+    program.child.kill("SIGKILL");
+    await expect.poll(() => left.some(({ pid }) => isRunning(pid)), { timeout: 60_000 }).toBe(false);
   });
 
   it("a second start on the same folder says which process has it", async () => {
@@ -55,14 +63,12 @@ describe("a stack and who started it", () => {
     expect(stack.processes().every(({ running }) => running)).toBe(true);
   });
 
-  it("a port in use is named, with its holder and the variable to set", async () => {
+  it("a port in use is named, with the variable to set", async () => {
     const server = createServer();
     await once(server.listen(ports.chain, "127.0.0.1"), "listening");
     program = run(["scripts/start.ts"], stackEnv(dataDir, ports));
     expect(await program.ended).toBe(1);
-    expect(program.output()).toContain(
-      `Port ${ports.chain}, wanted for the chain, is in use by process ${process.pid}`,
-    );
+    expect(program.output()).toContain(`Port ${ports.chain}, wanted for the chain, is in use`);
     expect(program.output()).toContain(`CHAIN_PORT=${ports.chain + 1} npm start`);
     server.close();
   });

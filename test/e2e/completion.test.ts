@@ -1,20 +1,372 @@
-/** The main job of the system with stock clients, checked on the chain itself: one idea a file, on one stack. */
-import { afterAll, beforeAll } from "vitest";
-import { crowd } from "./completion/crowd.ts";
-import { money } from "./completion/money.ts";
-import { sdk } from "./completion/sdk.ts";
-import { statement } from "./completion/statement.ts";
-import { stream } from "./completion/stream.ts";
-import { World } from "./completion/world.ts";
+/** The main job of the system with a stock client, on the stack that `npm start` starts, checked on the chain itself. */
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import OpenAI from "openai";
+import { verifyTypedData } from "viem";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAX_IN_FLIGHT } from "../../api/chain/queue.ts";
+import type { SignedStatement } from "../../api/routes/completion.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
+import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { mineBlock, mining, pendingLocks } from "../support/mempool.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
 
-const world = new World();
+const SETTLEMENT = "x-service-settlement-tx";
 
-beforeAll(() => world.open());
-afterAll(() => world.close());
+let stack: TestStack;
+let api: ApiClient;
+/** The chain as a stranger sees it. */
+let chain: ChainReader;
+let openai: OpenAI;
 
-sdk(world);
-statement(world);
-stream(world);
-money(world);
-// Last: its list counts the jobs of all.
-crowd(world);
+beforeAll(async () => {
+  stack = await startTestStack();
+  api = apiClient(stack);
+  chain = chainReader(stack);
+  const { base_url, demo } = stack.info;
+  openai = new OpenAI({ baseURL: `${base_url}/v1`, apiKey: demo?.api_key as string });
+});
+afterAll(() => stack?.remove());
+
+const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
+const jobIdOf = (completionId: string) => completionId.replace("chatcmpl-", "");
+
+/** The job, once it is settled and indexed. */
+async function settledJob(id: string) {
+  const { body } = await eventually(
+    () => api.get(`/v1/jobs/${id}`),
+    (job) => job.body.status === "settled" && job.body.on_chain.block_number !== null,
+  );
+  return body;
+}
+
+/** Waits until one of the gateway's metrics has this value. */
+async function metric(name: string, value: number): Promise<void> {
+  const text = async () => (await fetch(`${stack.info.base_url}/metrics`)).text();
+  await eventually(text, (now) => now.split("\n").includes(`${name} ${value}`));
+}
+
+/** Jobs that were ever locked. */
+async function lockCount(): Promise<number> {
+  const question = { address: chain.escrow, abi: inferenceEscrowAbi, eventName: "JobLocked" } as const;
+  return (await chain.client.getContractEvents({ ...question, fromBlock: 0n })).length;
+}
+
+/** Waits until no job holds credits: what earlier tests started is settled. */
+async function quiet(): Promise<void> {
+  const wallet = stack.info.demo?.wallet as string;
+  await eventually(
+    () => chain.account(wallet),
+    ({ escrowed }) => escrowed === 0,
+  );
+}
+
+/** The ledger's debts, in token units, and the tokens that cover them, while no job is under way. */
+async function solvency() {
+  await quiet();
+  const [[credits, claimable], held] = await Promise.all([chain.liabilities(), chain.held()]);
+  return { owed: credits * 10_000n + claimable, held };
+}
+
+describe("models", () => {
+  it("are the launch catalog with tiers, prices and windows", async () => {
+    const { body } = await api.get("/v1/models");
+    expect(body.object).toBe("list");
+    const rows = body.data.map(({ service }: { service: Record<string, unknown> }) => [
+      service.parameters,
+      service.context_window,
+      service.tier,
+      service.credits_per_request,
+      service.credits_per_1k_tokens,
+    ]);
+    expect(rows).toEqual([
+      ["70B", 128_000, "max", 40, 20],
+      ["70B", 128_000, "max", 40, 20],
+      ["27B", 128_000, "pro", 18, 9],
+      ["14B", 32_768, "pro", 18, 9],
+      ["8B", 32_768, "standard", 8, 4],
+      ["7B", 32_768, "standard", 8, 4],
+      ["3B", 128_000, "lite", 2, 1],
+      ["1.7B", 32_768, "lite", 2, 1],
+    ]);
+    expect(Object.keys(body.data[0])).toEqual(["id", "object", "created", "owned_by", "service"]);
+    expect(body.data[0]).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+  });
+});
+
+describe("the stock OpenAI SDK", () => {
+  it("gets a plain answer whose hash is on chain", async () => {
+    const ask = () =>
+      openai.chat.completions
+        .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] })
+        .withResponse();
+    // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
+    const { data, response } = await eventually(ask, (reply) => reply.response.headers.has(SETTLEMENT));
+    const text = data.choices[0]?.message.content ?? "";
+    expect(text.length).toBeGreaterThan(10);
+    expect(data).toMatchObject({
+      object: "chat.completion",
+      model: "qwen3-8b",
+      choices: [{ index: 0, finish_reason: "stop" }],
+    });
+    expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
+    const job = await settledJob(jobIdOf(data.id));
+    expect(job.on_chain.proof_hash).toBe(sha256(text));
+    expect(response.headers.get("x-service-job-id")).toBe(job.id);
+    expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
+    expect(response.headers.get(SETTLEMENT)).toBe(job.on_chain.settlement_tx);
+    expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
+    expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
+      (await chain.account(stack.info.demo?.wallet as string)).free,
+    );
+  });
+});
+
+describe("the worker's own signature", () => {
+  /** What a client does with it: chain id and escrow are the client's own trust anchors, the text is what it received. */
+  const verify = async (service: SignedStatement, jobId: string, text: string) => {
+    expect(service.completion).toMatchObject({
+      jobId: fromApiJobId(jobId),
+      proofHash: sha256(text).replace("sha256:", "0x"),
+    });
+    const statement = {
+      address: service.worker_address,
+      domain: escrowDomain(stack.info.chain_id, chain.escrow),
+      types: { Completion: jobMessageTypes.Completion },
+      primaryType: "Completion",
+      signature: service.signature,
+    } as const;
+    const altered = { ...service.completion, completionTokens: service.completion.completionTokens + 1 };
+    return [
+      await verifyTypedData({ ...statement, message: service.completion }),
+      await verifyTypedData({ ...statement, message: altered }),
+    ];
+  };
+
+  it("comes with a plain reply and its replay, and is what the chain verified", async () => {
+    const headers = { "idempotency-key": `statement-${Date.now()}` };
+    const ask = () =>
+      openai.chat.completions
+        .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Sign this." }] }, { headers })
+        .withResponse();
+    const { data, response } = await ask();
+    const { service } = data as unknown as { service: SignedStatement };
+    expect(service.worker_address).toBe(response.headers.get("x-service-worker"));
+    const text = data.choices[0]?.message.content ?? "";
+    expect(await verify(service, jobIdOf(data.id), text)).toEqual([true, false]);
+    const job = await settledJob(jobIdOf(data.id));
+    const { events } = await chain.transaction(job.on_chain.settlement_tx, job.id);
+    const settled = events.find((event) => event.eventName === "JobSettled")?.args as { usage: bigint };
+    const { r, vs } = compactSignature(service.signature);
+    expect(settled).toMatchObject({ proofHash: service.completion.proofHash, r, vs });
+    const { promptTokens, completionTokens, completedAt } = service.completion;
+    expect(decodeUsageWord(settled.usage)).toMatchObject({ promptTokens, completionTokens, completedAt });
+    expect((await ask()).data).toEqual(data);
+    expect((await api.get(`/v1/jobs/${job.id}/output`)).body.service).toEqual(service);
+  });
+
+  it("comes with the last choice of a stream, and stock SDKs do not mind", async () => {
+    const stream = await openai.chat.completions.create({
+      model: "qwen3-8b",
+      messages: [{ role: "user", content: "Sign this stream." }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let text = "";
+    let id = "";
+    const statements: SignedStatement[] = [];
+    for await (const chunk of stream) {
+      id = chunk.id;
+      text += chunk.choices[0]?.delta.content ?? "";
+      const { service } = chunk as unknown as { service?: SignedStatement };
+      if (service === undefined) continue;
+      expect(chunk.choices[0]?.finish_reason).toBe("stop");
+      statements.push(service);
+    }
+    expect(statements).toHaveLength(1);
+    expect(await verify(statements[0] as SignedStatement, jobIdOf(id), text)).toEqual([true, false]);
+  });
+});
+
+describe("a streamed reply on the wire", () => {
+  it("begins with role and content, ends with an empty delta, then [DONE]", async () => {
+    const response = await api.request("POST", "/v1/chat/completions", chat("qwen3-8b", "Hello", { stream: true }));
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    const events = await readStream(response);
+    expect(events.at(-1)).toBe("[DONE]");
+    const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
+    expect(chunks[0].choices[0].delta).toEqual({ role: "assistant", content: expect.stringMatching(/./) });
+    expect(chunks.at(-1).choices).toEqual([{ index: 0, delta: {}, finish_reason: "stop" }]);
+    for (const chunk of chunks.slice(1, -1)) {
+      expect(Object.keys(chunk.choices[0].delta)).toEqual(["content"]);
+      expect(chunk.choices[0].finish_reason).toBeNull();
+    }
+    expect(new Set(chunks.map((chunk) => `${chunk.id} ${chunk.object} ${chunk.model}`)).size).toBe(1);
+    expect(chunks[0]).toMatchObject({
+      id: `chatcmpl-${response.headers.get("x-service-job-id")}`,
+      object: "chat.completion.chunk",
+    });
+  });
+
+  it("carries the settlement transaction as a trailer, and usage when asked for", async () => {
+    const request = chat("qwen3-8b", "Hello", { stream: true, stream_options: { include_usage: true } });
+    // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
+    const { headers, trailers, body } = await eventually(
+      () => streamWithTrailers(stack, request),
+      (reply) => SETTLEMENT in reply.trailers,
+    );
+    const job = await settledJob(headers["x-service-job-id"] as string);
+    expect(trailers[SETTLEMENT]).toBe(job.on_chain.settlement_tx);
+    const chunks = body.split("\n\n").filter((event) => event.startsWith("data: {"));
+    expect(JSON.parse(chunks.at(-1)?.slice(6) ?? "")).toMatchObject({ choices: [], usage: job.usage });
+  });
+});
+
+/** fetch hides trailers; Node's own client shows them. */
+function streamWithTrailers(
+  stack: TestStack,
+  body: unknown,
+): Promise<{ headers: NodeJS.Dict<string | string[]>; trailers: NodeJS.Dict<string>; body: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `${stack.info.base_url}/v1/chat/completions`,
+      {
+        method: "POST",
+        headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "content-type": "application/json" },
+      },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (data) => {
+          text += data;
+        });
+        response.on("end", () => resolve({ headers: response.headers, trailers: response.trailers, body: text }));
+      },
+    );
+    call.on("error", reject);
+    call.end(JSON.stringify(body));
+  });
+}
+
+describe("the chain alone", () => {
+  it("shows debit, lock, tier and job id; release, both transfers and proof; and stays solvent", async () => {
+    const before = await solvency();
+    expect(before.held).toBe(before.owed);
+    const reply = await api.post("/v1/chat/completions", chat("llama-3.2-3b-instruct", "Hello"));
+    const jobId = jobIdOf(reply.body.id);
+    const job = await settledJob(jobId);
+    const wallet = stack.info.demo?.wallet as string;
+
+    const escrow = await chain.transaction(job.on_chain.escrow_tx, jobId);
+    const [locked] = escrow.events;
+    expect(locked).toMatchObject({ eventName: "JobLocked", args: { wallet, tier: 0, credits: 2 } });
+    const { job: word } = (locked?.args ?? {}) as { job: bigint };
+    expect(decodeJobWord(word)).toMatchObject({
+      operator: OPERATOR,
+      credits: 2,
+      creditsPerRequest: 2,
+      creditsPer1kTokens: 1,
+      feeBps: 1_000,
+    });
+
+    const settlement = await chain.transaction(job.on_chain.settlement_tx, jobId);
+    const released = settlement.events.find((event) => event.eventName === "JobSettled");
+    expect(released?.args).toMatchObject({ wallet, credits: 2 });
+    const { proofHash } = (released?.args ?? {}) as { proofHash?: string };
+    expect(proofHash).toBe(sha256(reply.body.choices[0].message.content).replace("sha256:", "0x"));
+    // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
+    const treasury = await chain.treasury();
+    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: job.worker_address, value: 18_000n });
+    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: treasury, value: 2_000n });
+    expect(Number(settlement.receipt.blockNumber)).toBe(job.on_chain.block_number);
+
+    const after = await solvency();
+    expect(after.held).toBe(after.owed);
+    expect(before.held - after.held).toBe(20_000n);
+  });
+});
+
+describe("long completions on the max tier", () => {
+  it.each([
+    [3_000, 60, 20],
+    [700, 40, 40],
+  ])("%i tokens of max_tokens 4,000: 80 locked, %i charged, %i back", async (tokens, charged, returned) => {
+    const wallet = stack.info.demo?.wallet as string;
+    await quiet();
+    const before = (await chain.account(wallet)).free;
+    const reply = await api.post(
+      "/v1/chat/completions",
+      chat("llama-3.3-70b-instruct", `Write. [[tokens:${tokens}]]`, { max_tokens: 4_000 }),
+    );
+    expect(reply.body.usage.completion_tokens).toBe(tokens);
+    const job = await settledJob(jobIdOf(reply.body.id));
+    const { events } = await chain.transaction(job.on_chain.escrow_tx, job.id);
+    expect(events[0]?.args).toMatchObject({ credits: 80, tier: 3 });
+    expect(job).toMatchObject({ credits_charged: charged, usdg_value: charged / 100, tier: "max" });
+    const settlement = await chain.transaction(job.on_chain.settlement_tx, job.id);
+    const released = settlement.events.find((event) => event.eventName === "JobSettled")?.args;
+    expect(released).toMatchObject({ credits: charged });
+    const balance = (args: unknown) => decodeAccountWord((args as { account: bigint }).account).free;
+    expect(balance(released) - balance(events[0]?.args)).toBe(returned);
+    expect((await chain.account(wallet)).free).toBe(before - charged);
+    expect(Number(reply.headers.get("x-service-credits-remaining"))).toBe(before - charged);
+  });
+
+  it("an answer cut by max_tokens says so and costs its lock at most", async () => {
+    const reply = await api.post(
+      "/v1/chat/completions",
+      chat("qwen3-8b", "Write. [[tokens:900]]", { max_tokens: 501 }),
+    );
+    expect(reply.body.choices[0].finish_reason).toBe("length");
+    expect(reply.body.usage.completion_tokens).toBe(501);
+    // 501 × 4 / 1,000 is below the flat price of 8.
+    expect((await settledJob(jobIdOf(reply.body.id))).credits_charged).toBe(8);
+  });
+});
+
+describe("32 requests at once", () => {
+  it("all settle; those that come between two blocks share transactions", async () => {
+    await quiet();
+    await mining(stack, false);
+    const before = await lockCount();
+    const locked = async () => (await lockCount()) - before;
+    let answered = 0;
+    const asked = Promise.all(
+      Array.from({ length: 32 }, async (_, i) => {
+        const reply = await api.post("/v1/chat/completions", chat("qwen3-1.7b", `Hello ${i}`));
+        answered++;
+        return reply;
+      }),
+    );
+    await metric("gateway_jobs_running", 32);
+    await mineBlock(stack);
+    // Who is locked gets an answer, although no settlement is mined; the locks that found no place in the first block wait for another.
+    const answeredSoFar = async () => answered === (await locked());
+    const othersWait = async () => (await locked()) + (await pendingLocks(stack)) === 32;
+    await eventually(async () => (await answeredSoFar()) && (await othersWait()), Boolean);
+    await mineBlock(stack);
+    await eventually(
+      async () => answered,
+      (count) => count === 32,
+    );
+    await mining(stack, true);
+    const replies = await asked;
+    expect(replies.map((reply) => reply.status)).toEqual(Array(32).fill(200));
+    const jobs = await Promise.all(replies.map((reply) => settledJob(jobIdOf(reply.body.id))));
+    const locks = new Set(jobs.map((job) => job.on_chain.escrow_tx));
+    // So many wait for the block, and the rest goes out in one or two once it is there.
+    expect(locks.size).toBeLessThanOrEqual(MAX_IN_FLIGHT + 2);
+    // Of the settlements so many wait for the second block, and so many for the third.
+    const settlements = new Set(jobs.map((job) => job.on_chain.settlement_tx));
+    expect(settlements.size).toBeLessThanOrEqual(2 * MAX_IN_FLIGHT + 2);
+    expect(new Set(jobs.map((job) => job.id)).size).toBe(32);
+    const { owed, held } = await solvency();
+    expect(held).toBe(owed);
+    expect((await chain.account(stack.info.demo?.wallet as string)).escrowed).toBe(0);
+  });
+});

@@ -1,15 +1,290 @@
 /** What workers and gateways do in the wild: whoever is silent pays for it, never the client. Windows are shortened. */
-import { afterAll, beforeAll } from "vitest";
-import { replacedWorkers } from "./failures/replaced-workers.ts";
-import { silentGateways } from "./failures/silent-gateways.ts";
-import { silentWorkers } from "./failures/silent-workers.ts";
-import { World } from "./failures/world.ts";
+import pg from "pg";
+import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Dispatch } from "../../protocol/dispatch.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { compactSignature } from "../../protocol/messages.ts";
+import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Contract } from "../support/contract.ts";
+import { mined } from "../support/mined.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PlayedWorker } from "../worker/support/played-worker.ts";
 
-const world = new World();
+/** Models: of a worker that never answers, of a slow one, of two of which one is played by a test, of one that is well. */
+const MUTE = "qwen3-14b";
+const SLOW = "mistral-7b-instruct-v0.3";
+const SHARED = "gemma-3-27b-it";
+const HEALTHY = "qwen3-8b";
+const COMPLETION_SECONDS = 30;
 
-beforeAll(() => world.open());
-afterAll(() => world.close());
+let stack: TestStack;
+let api: ApiClient;
+let chain: ChainReader;
+/** Whose key the tests have. */
+let wallet: string;
 
-silentWorkers(world);
-replacedWorkers(world);
-silentGateways(world);
+beforeAll(async () => {
+  stack = await startTestStack({
+    windows: { completion: COMPLETION_SECONDS, inclusion: 10, finalization: 3 },
+    env: {
+      api: { ACKNOWLEDGE_SECONDS: "10" },
+      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
+    },
+    workers: [
+      { models: [HEALTHY, SHARED] },
+      { models: [MUTE], env: { WORKER_FIRST_TOKEN_MS: "600000" } },
+      { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } },
+      { models: [SHARED], start: false },
+    ],
+  });
+  api = apiClient(stack);
+  chain = chainReader(stack);
+  wallet = stack.info.demo?.wallet as string;
+});
+afterAll(() => stack?.remove());
+
+async function account() {
+  const { free, escrowed } = await chain.account(wallet);
+  return { free, escrowed };
+}
+
+/** Waits until the API offers the model, or does not. */
+async function isListed(model: string, listed = true): Promise<void> {
+  await eventually(
+    () => api.get("/v1/models"),
+    ({ body }) => body.data.some((entry: { id: string }) => entry.id === model) === listed,
+  );
+}
+
+describe("a worker that never answers", () => {
+  it("costs nothing: 504 job_timeout with the refund's transaction", async () => {
+    await isListed(MUTE);
+    const before = await account();
+    const started = Date.now();
+    const reply = await api.request("POST", "/v1/chat/completions", chat(MUTE, "Hello"));
+    expect(reply.status).toBe(504);
+    expect(Date.now() - started).toBeGreaterThanOrEqual((COMPLETION_SECONDS - 1) * 1000);
+    const jobId = reply.headers.get("x-service-job-id") as string;
+    const document = await Contract.of(stack.info.base_url);
+    const { error } = await document.check("post", "/v1/chat/completions", reply);
+    expect(error).toEqual({
+      code: "job_timeout",
+      message: expect.stringContaining("refunded"),
+      type: "timeout_error",
+      param: null,
+      docs: `${stack.info.base_url}/docs/errors#job_timeout`,
+      details: { job_id: jobId, credits_refunded: 18, refund_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+    });
+    const { events } = await chain.transaction(error.details.refund_tx, jobId);
+    expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet: wallet, credits: 18 } }]);
+    expect(await account()).toEqual(before);
+    expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });
+  });
+});
+
+describe("a worker that dies mid-stream", () => {
+  it("ends the stream with an error event; the job is failed and nothing is charged", async () => {
+    await isListed(SLOW);
+    const before = await account();
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:400]]", { stream: true }),
+    );
+    expect(response.status).toBe(200);
+    const jobId = response.headers.get("x-service-job-id") as string;
+    const reading = readStream(response);
+    await stack.kill("worker-3");
+    const events = await reading;
+    expect(events.length).toBeGreaterThan(1);
+    expect(events).not.toContain("[DONE]");
+    expect(JSON.parse(events.at(-1) as string).error).toMatchObject({
+      code: "service_unavailable",
+      type: "capacity_error",
+    });
+    expect(await account()).toEqual(before);
+    expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({
+      status: "failed",
+      credits_charged: 0,
+      completed_at: null,
+    });
+    expect((await chain.job(jobId)).status).toBe(ChainStatus.Failed);
+  });
+
+  it("is taken off the list; without another host, a request gets 503", async () => {
+    await isListed(SLOW, false);
+    const reply = await api.post("/v1/chat/completions", chat(SLOW, "Hello"));
+    expect(reply.status).toBe(503);
+    expect(reply.headers.get("retry-after")).toBe("5");
+    expect(reply.body.error).toMatchObject({
+      code: "no_workers_available",
+      type: "capacity_error",
+      details: { model: SLOW, retry_after: 5 },
+    });
+  });
+
+  it("is back on the list once it runs again", async () => {
+    await stack.restart("worker-3");
+    await isListed(SLOW);
+  });
+});
+
+describe("a worker that fails before its first token", () => {
+  let dead: PlayedWorker;
+
+  beforeAll(async () => {
+    // The test plays the fourth worker: alive for the probe, dead for every job.
+    dead = await PlayedWorker.start(stack, 4);
+  });
+  afterAll(() => dead?.stop());
+
+  it("is replaced by another one, and its old assignment captures nothing", async () => {
+    let reply: Awaited<ReturnType<ApiClient["post"]>>;
+    do {
+      await dead.isOffered(SHARED, 2);
+      reply = await api.post("/v1/chat/completions", chat(SHARED, "Hello"));
+      // Whoever is chosen first, the client gets its answer.
+      expect(reply.status).toBe(200);
+    } while (dead.offers.length === 0);
+    const [offer] = dead.offers as [Dispatch];
+    expect(reply.headers.get("x-service-worker")).toBe(
+      privateKeyToAccount(stack.workers[0]?.privateKey as Hex).address,
+    );
+    const jobId = reply.headers.get("x-service-job-id") as string;
+    expect(offer.assignment.jobId).toBe(fromApiJobId(jobId));
+
+    const byWorker = JSON.parse((await dead.acknowledgement(offer)).split("data: ")[1] as string).signature;
+    const settled = await eventually(
+      () => chain.job(jobId),
+      (job) => job.status === ChainStatus.Settled,
+    );
+    expect(settled.attempt).toBe(2);
+    const acknowledge = chain.client.simulateContract({
+      address: chain.escrow,
+      abi: inferenceEscrowAbi,
+      functionName: "acknowledge",
+      args: [offer.assignment, compactSignature(offer.signature), compactSignature(byWorker)],
+    });
+    await expect(acknowledge).rejects.toThrow(/Job_WrongState/);
+  });
+});
+
+describe("a gateway that goes silent after the acknowledgement", () => {
+  it("does not cost the worker its pay: it proves and finalizes the job itself", async () => {
+    const worker = stack.workers[2] as (typeof stack.workers)[number];
+    const payee = privateKeyToAccount(worker.privateKey).address;
+    await giveGas(payee);
+    await isListed(SLOW);
+    const before = await account();
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      // Eight seconds of text: the gateway is gone before its end.
+      chat(SLOW, "Write. [[tokens:160]]", { stream: true }),
+    );
+    const jobId = response.headers.get("x-service-job-id") as string;
+    const reading = response.text().catch(() => "cut");
+    await eventually(
+      () => chain.job(jobId),
+      (job) => job.status === ChainStatus.Acknowledged,
+    );
+    await stack.kill("api");
+    await reading;
+    const held = await chain.held(payee);
+    const status = async () => (await chain.job(jobId)).status;
+    await eventually(status, (now) => now === ChainStatus.Proven || now === ChainStatus.Settled);
+    await eventually(status, (now) => now === ChainStatus.Settled);
+    // Eight credits, less the protocol's 10 %.
+    expect((await chain.held(payee)) - held).toBe(72_000n);
+    expect(await account()).toEqual({ free: before.free - 8, escrowed: 0 });
+
+    await stack.restart("api");
+    const job = await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled" && body.on_chain.settlement_tx !== null,
+    );
+    expect(job.body).toMatchObject({ credits_charged: 8, worker_address: payee });
+  });
+});
+
+describe("a gateway whose database has lost a job that nobody answers", () => {
+  it("returns its credits once its time is long over", async () => {
+    await isListed(MUTE);
+    const before = await account();
+    const asked = api.post("/v1/chat/completions", chat(MUTE, "Are you there?")).catch(() => null);
+    const newest = await eventually(
+      () => api.get(`/v1/jobs?model=${MUTE}&limit=1`),
+      ({ body }) => ["pending", "processing"].includes(body.data[0]?.status),
+    );
+    const jobId = newest.body.data[0].id as string;
+    await stack.kill("api");
+    await asked;
+    await loseJob(jobId);
+    await stack.restart("api");
+    await eventually(
+      async () => (await chain.job(jobId)).status,
+      (status) => status === ChainStatus.Refunded,
+      90_000,
+    );
+    expect(await account()).toEqual(before);
+  }, 150_000);
+});
+
+describe("a gateway that is killed while a worker answers", () => {
+  it.each([
+    ["", async (_jobId: string) => {}],
+    [", although it was killed before it had noted which worker that is", forgetOffer],
+  ])("fetches the answer after its restart and settles the job%s", async (_, before) => {
+    await isListed(HEALTHY);
+    await isListed(SLOW);
+    const response = await api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:40]]", { stream: true }),
+    );
+    const jobId = response.headers.get("x-service-job-id") as string;
+    const reading = response.text().catch(() => "cut");
+    await stack.kill("api");
+    await reading;
+    await before(jobId);
+    await stack.restart("api");
+    const job = await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled" || body.status === "refunded" || body.status === "failed",
+    );
+    expect(job.body).toMatchObject({ status: "settled", credits_charged: 8 });
+    expect((await account()).escrowed).toBe(0);
+  });
+});
+
+/** The job as a database that was restored from an older backup knows it: not at all. */
+async function loseJob(jobId: string): Promise<void> {
+  const client = new pg.Client(stack.info.database_url);
+  await client.connect();
+  await client.query("DELETE FROM gateway.job WHERE job_id = $1", [jobId]);
+  await client.end();
+}
+
+/** The job's row as it is between the mined lock and the note of it. */
+async function forgetOffer(jobId: string): Promise<void> {
+  const client = new pg.Client(stack.info.database_url);
+  await client.connect();
+  await client.query(
+    `UPDATE gateway.job SET state = 'locking', worker = NULL, attempt = 0,
+            escrow_tx = NULL, locked_at = NULL WHERE job_id = $1`,
+    [jobId],
+  );
+  await client.end();
+}
+
+async function giveGas(to: Address): Promise<void> {
+  const [funder] = (await chain.client.request({ method: "eth_accounts" as never })) as Address[];
+  const wallet = createWalletClient({ transport: http(stack.info.rpc_url), account: funder as Address });
+  const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
+  await mined(chain.client, hash);
+}

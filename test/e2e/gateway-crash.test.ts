@@ -2,7 +2,6 @@
  * `kill -9` of the gateway at the moments when a worker has signed and nobody has paid yet. After its restart the gateway itself settles the
  * job, once: the windows are long enough that no worker helps itself meanwhile.
  */
-import { join } from "node:path";
 import type pg from "pg";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -11,14 +10,15 @@ import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { freePort, freePorts } from "../../scripts/local-stack/ports.ts";
-import { Wire } from "../faults/wire.ts";
+import { freePort, freePorts } from "../../scripts/dev/ports.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
-import { Part, ROOT } from "../support/processes.ts";
+import { mining, pendingSettlements } from "../support/mempool.ts";
+import type { Part } from "../support/processes.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { mining, pendingSettlements } from "./support/mempool.ts";
+import { Wire } from "../support/wire.ts";
+import { startWorker } from "../support/worker-process.ts";
 
 const MODEL = "qwen3-8b";
 const REMOTE = "mistral-7b-instruct-v0.3";
@@ -66,23 +66,16 @@ afterAll(async () => {
 
 /** A worker that the gateway reaches by a wire. */
 async function startRemoteWorker(): Promise<void> {
-  const { port, privateKey } = stack.workers[1] as TestStack["workers"][number];
+  const { port } = stack.workers[1] as TestStack["workers"][number];
   const own = await freePort();
   remoteUrl = `http://127.0.0.1:${own}`;
   workerWire = await Wire.open(own, port);
-  const env = {
-    ...stack.options.baseEnv,
+  const { dataDir } = stack.options;
+  remote = await startWorker({ ...stack, dataDir }, 2, {
     ...SPEED,
-    RPC_URL: stack.info.rpc_url,
-    DEPLOYMENT_FILE: stack.deploymentFile,
     WORKER_PORT: String(own),
-    WORKER_PRIVATE_KEY: privateKey,
-    WORKER_MODELS: REMOTE,
-    WORKER_DATA_DIR: join(stack.options.dataDir, "workers", "remote"),
     WORKER_KEEP_SETTLED_SECONDS: "0",
-  };
-  remote = new Part("remote worker", process.execPath, ["worker/main.ts"], { cwd: ROOT, env });
-  await remote.until(async () => (await fetch(`${remoteUrl}/healthz`)).ok);
+  });
 }
 
 const isListed = (model: string) =>

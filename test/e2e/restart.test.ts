@@ -1,9 +1,8 @@
 /** Stopped or killed, and started again: balances, keys and jobs are all there. */
 import { statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chainFiles } from "../../scripts/local-stack/chain-state.ts";
-import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
-import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { chainFiles, rpc } from "../../scripts/dev/chain.ts";
+import { removeDataDir } from "../../scripts/dev/postgres.ts";
 import { apiClient, chat, eventually } from "../support/api-client.ts";
 import { startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 

@@ -1,6 +1,6 @@
 /** The bounded form of `npm run test:faults`: FAULTS_SEED, FAULTS_COUNT and FAULTS_REQUESTS choose another run; FAULTS_KEEP a folder for its logs. */
 import { expect, it } from "vitest";
-import { Random } from "./random.ts";
+import { Random } from "../support/random.ts";
 import { run } from "./run.ts";
 
 it("loses nothing: every job ends, every credit is accounted for, every event is told, the index is what the chain says", async () => {

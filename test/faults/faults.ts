@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import type { Hex } from "viem";
-import { chainFiles } from "../../scripts/local-stack/chain-state.ts";
-import type { Random } from "./random.ts";
-import type { Weather, Wire } from "./wire.ts";
+import { chainFiles } from "../../scripts/dev/chain.ts";
+import type { Random } from "../support/random.ts";
+import type { Weather, Wire } from "../support/wire.ts";
 import type { World } from "./world.ts";
 
 /** One kind of accident. It begins, lasts a while, and is over when `strike` returns; what it did is for the verdict to judge. */

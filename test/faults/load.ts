@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Asked, ask } from "../support/asked.ts";
 import type { Client } from "../support/client.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 import { MODEL, type World } from "./world.ts";
 
 /** No client waits longer than this for anything: a hang shows as such. */

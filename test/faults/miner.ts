@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
 
 const BLOCK_MS = 250;
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Patience } from "../support/patience.ts";
+import { Random } from "../support/random.ts";
 import { FAULTS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
-import { Random } from "./random.ts";
 import { judge, type RollBack, type Verdict } from "./verdict.ts";
 import { openWorld, type World } from "./world.ts";
 

@@ -1,16 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { endWhenInterrupted } from "../../scripts/local-stack/interrupted.ts";
-import { freePorts } from "../../scripts/local-stack/ports.ts";
-import { rpc } from "../../scripts/local-stack/rpc.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
+import { freePorts } from "../../scripts/dev/ports.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { Wire } from "../support/wire.ts";
 import { keepLogs } from "./keep-logs.ts";
 import { Miner } from "./miner.ts";
-import { Wire } from "./wire.ts";
 
 export const MODEL = "qwen3-8b";
 const CLIENTS = 4;
@@ -54,6 +53,7 @@ export async function openWorld(options: {
   const miner = new Miner(`http://127.0.0.1:${ports.chain}`);
   const running: TestStack = await startTestStack({
     ports,
+    ownDatabase: true,
     blockTime: NEVER,
     windows: WINDOWS,
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
@@ -75,7 +75,6 @@ export async function openWorld(options: {
     // A process manager starts what has died again; here `revive` does.
     onDeath: (error, part) => revive(part, error),
   });
-  const letBe = endWhenInterrupted(running, running.options.dataDir);
   const stopKeeping =
     options.keep === undefined ? () => {} : keepLogs(join(running.options.dataDir, "logs"), options.keep);
   const reviving = new Set<Promise<void>>();
@@ -134,7 +133,6 @@ export async function openWorld(options: {
       await second.kill();
       if (options.keep !== undefined) writeFileSync(join(options.keep, "second-gateway.log"), second.output);
       await pool.end();
-      letBe();
       await running.stop();
       stopKeeping();
       await running.remove();

@@ -1,22 +1,45 @@
-/** A tiny GGUF model behind a real worker of a real stack: loaded, tokenized, sampled, streamed, paid. */
+/** A tiny GGUF model in llama.cpp's `llama-server`, behind a real worker of a real stack: loaded, tokenized, sampled, streamed, paid. */
+import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { BackendError, type BackendPiece } from "../../worker/backends/backend.ts";
-import { LlamaBackend } from "../../worker/backends/llama/backend.ts";
+import { freePort } from "../../scripts/dev/ports.ts";
+import type { BackendPiece } from "../../worker/backends/backend.ts";
+import { OpenAiBackend } from "../../worker/backends/openai.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { tinyGguf } from "./tiny-gguf.ts";
 
 const MODEL = "qwen3-1.7b";
 const CONTEXT = 512;
+const SLOTS = 2;
 const folder = mkdtempSync(join(tmpdir(), "gguf-"));
 const file = join(folder, "tiny.gguf");
-writeFileSync(file, tinyGguf({ contextLength: CONTEXT }));
-afterAll(() => rmSync(folder, { recursive: true }));
+
+let server: ChildProcess;
+let baseUrl: string;
+beforeAll(async () => {
+  writeFileSync(file, tinyGguf({ contextLength: CONTEXT }));
+  const port = await freePort();
+  // One thread: two layers are faster done than handed around. The context is shared by the slots.
+  const options = ["-m", file, "--alias", MODEL, "--port", String(port), "-t", "1"];
+  const slots = ["-c", String(CONTEXT * SLOTS), "-np", String(SLOTS)];
+  server = spawn(process.env["LLAMA_SERVER"] as string, [...options, ...slots], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const failed = once(server, "error").then(([error]) => Promise.reject(error));
+  baseUrl = `http://127.0.0.1:${port}/v1`;
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => null))?.ok === true;
+  await Promise.race([eventually(health, (ok) => ok), failed]);
+});
+afterAll(async () => {
+  if (server?.exitCode === null && server.kill()) await once(server, "exit");
+  rmSync(folder, { recursive: true });
+});
 
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
 
@@ -24,8 +47,7 @@ describe("through the API", () => {
   let stack: TestStack;
   let api: ApiClient;
   beforeAll(async () => {
-    // One thread: two layers are faster done than handed around.
-    const env = { WORKER_BACKEND: "", WORKER_GGUF: file, WORKER_GGUF_THREADS: "1", WORKER_GGUF_GPU: "off" };
+    const env = { WORKER_BACKEND: baseUrl, WORKER_CONCURRENCY: String(SLOTS) };
     stack = await startTestStack({ workers: [{ models: [MODEL], env }] });
     api = apiClient(stack);
   });
@@ -90,11 +112,10 @@ describe("through the API", () => {
   });
 });
 
-describe("the backend itself", () => {
-  let backend: LlamaBackend;
-  beforeAll(async () => {
-    const files = new Map([["tiny", file]]);
-    backend = await LlamaBackend.load({ files, concurrency: 1, contextSize: null, threads: 1, gpu: false });
+describe("through the backend alone", () => {
+  let backend: OpenAiBackend;
+  beforeAll(() => {
+    backend = new OpenAiBackend({ baseUrl, key: null, connections: 1 });
   });
   afterAll(() => backend?.close());
 
@@ -106,7 +127,7 @@ describe("the backend itself", () => {
   });
   const collect = async (more: Partial<ChatRequest> = {}, signal = new AbortController().signal) => {
     const pieces: BackendPiece[] = [];
-    for await (const piece of backend.generate("tiny", request(more), signal)) pieces.push(piece);
+    for await (const piece of backend.generate(MODEL, request(more), signal)) pieces.push(piece);
     return pieces;
   };
   const textOf = (pieces: BackendPiece[]) => pieces.map((piece) => (piece.kind === "end" ? "" : piece.text)).join("");
@@ -121,7 +142,7 @@ describe("the backend itself", () => {
   it("is stopped at once by its signal, and the next job finds it free", async () => {
     const abort = new AbortController();
     const generation = (async () => {
-      for await (const _ of backend.generate("tiny", request({ max_tokens: 400 }), abort.signal)) abort.abort();
+      for await (const _ of backend.generate(MODEL, request({ max_tokens: 400 }), abort.signal)) abort.abort();
     })();
     await expect(generation).rejects.toThrow();
     expect(textOf(await collect()).length).toBeGreaterThan(0);
@@ -130,7 +151,7 @@ describe("the backend itself", () => {
   it("is given up by whoever stops reading, and remembers nothing of one conversation in the next", async () => {
     const fresh = textOf(await collect({ temperature: 0 }));
     for await (const _ of backend.generate(
-      "tiny",
+      MODEL,
       request({ messages: [{ role: "user", content: "Else" }] }),
       new AbortController().signal,
     ))
@@ -146,12 +167,7 @@ describe("the backend itself", () => {
     expect(repetitive).not.toBe(textOf(await collect({ temperature: 0, frequency_penalty: 2, max_tokens: 60 })));
   });
 
-  it("says what is wrong with a file that is no model", async () => {
-    const broken = join(folder, "broken.gguf");
-    writeFileSync(broken, tinyGguf().subarray(0, 5_000));
-    const files = new Map([["tiny", broken]]);
-    const load = LlamaBackend.load({ files, concurrency: 1, contextSize: null, threads: 1, gpu: false });
-    await expect(load).rejects.toThrow(BackendError);
-    await expect(load).rejects.toThrow("broken.gguf cannot be loaded");
+  it("names its model by its alias", async () => {
+    expect(await backend.models()).toEqual([MODEL]);
   });
 });

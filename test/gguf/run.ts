@@ -1,27 +1,26 @@
 /**
- * `npm run test:gguf`: installs llama.cpp if it is not there, then serves a tiny GGUF model through the whole system. Skips loudly, with exit code 0, where
- * the package cannot be had; `REQUIRE_LLAMA=1` makes that a failure.
+ * `LLAMA_SERVER=/path/to/llama-server npm run test:gguf`: serves a tiny GGUF model with random weights through the whole system.
+ * Says so and ends with 0 where `LLAMA_SERVER` names no binary.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { installLlama } from "../../worker/backends/llama/install.ts";
-import { findLibrary } from "../../worker/backends/llama/library.ts";
-import { ConfigError } from "../../worker/errors.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+const server = process.env["LLAMA_SERVER"];
 
-try {
-  if (findLibrary() === null) await installLlama(null);
-} catch (error) {
-  if (!(error instanceof ConfigError) || process.env["REQUIRE_LLAMA"]) throw error;
-  console.error(`\n*** SKIPPED: the GGUF tests did not run. ${error.message} ***\n`);
-  process.exit(0);
+if (server === undefined || server === "") {
+  console.error("not run: set LLAMA_SERVER to the path of llama.cpp's llama-server (see docs/workers.md)");
+} else if (!existsSync(server)) {
+  console.error(`LLAMA_SERVER is ${server}, and there is no such file: set it to the path of llama.cpp's llama-server`);
+  process.exitCode = 1;
+} else {
+  const options = ["run", "--config", "test/gguf/vitest.config.ts", ...process.argv.slice(2)];
+  const vitest = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", ...options], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  const [code] = await once(vitest, "exit");
+  process.exitCode = code ?? 1;
 }
-const vitest = spawn(
-  process.execPath,
-  ["node_modules/vitest/vitest.mjs", "run", "--config", "test/gguf/vitest.config.ts", ...process.argv.slice(2)],
-  { cwd: root, stdio: "inherit" },
-);
-const [code] = await once(vitest, "exit");
-process.exitCode = code ?? 1;

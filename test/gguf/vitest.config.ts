@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** Not among the suites of `npm test`: it needs a package that is installed only when asked for. */
+/** Not among the suites of `npm test`: it needs the `llama-server` that LLAMA_SERVER names. */
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL("../../", import.meta.url)),

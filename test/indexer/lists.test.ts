@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type JobQuery, listEvents, listJobs, listWalletEvents } from "../../api/index/index.ts";
-import type { Reader } from "../../api/index/query.ts";
+import {
+  type JobQuery,
+  listEvents,
+  listJobs,
+  listOverdueJobs,
+  listWalletEvents,
+  type Reader,
+} from "../../api/index/index.ts";
 import { Stage } from "./support/stage.ts";
 
 const WALLETS = 20;
@@ -72,7 +78,7 @@ test.each(queries)("jobs with %s: one walk along one index, no sort, no row too 
   const plan = plans.at(-1) ?? "";
   expect(plan).toMatch(/Index Scan Backward using/);
   expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap|Filter:/);
-  const { rows } = await listJobs(stage.pool, { wallet, limit, ...filters });
+  const rows = await listJobs(stage.pool, { wallet, limit, ...filters });
   expect(rows.length).toBeGreaterThan(0);
   for (const row of rows)
     expect(row).toMatchObject({
@@ -80,7 +86,28 @@ test.each(queries)("jobs with %s: one walk along one index, no sort, no row too 
       ...(filters.status && { status: filters.status }),
       ...(filters.model && { model: filters.model }),
     });
-  expect(rows.map((row) => row.position)).toEqual(rows.map((row) => row.position).sort((a, b) => b - a));
+  expect(rows.map((row) => row.id)).toEqual(
+    rows
+      .map((row) => row.id)
+      .sort()
+      .reverse(),
+  );
+});
+
+test("from a lone cursor upwards, the oldest come first", async () => {
+  const [plan = ""] = await plansOf((reader) => listJobs(reader, { wallet, limit: 2, after: id(10_003) }));
+  expect(plan).toMatch(/Index Scan using/);
+  expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap|Filter:/);
+  const rows = await listJobs(stage.pool, { wallet, limit: 2, after: id(10_003) });
+  expect(rows.map((row) => row.id)).toEqual([id(10_023), id(10_043)]);
+});
+
+test("jobs that are overdue are found by the time of their lock", async () => {
+  const [plan = ""] = await plansOf((reader) => listOverdueJobs(reader, 1, 1_700_000_900));
+  expect(plan).toMatch(/Index/);
+  expect(plan).not.toMatch(/Seq Scan/);
+  expect((await listOverdueJobs(stage.pool, 1, 1_700_000_900)).length).toBeGreaterThan(0);
+  expect(await listOverdueJobs(stage.pool, 2, 1_700_000_900)).toEqual([]);
 });
 
 test("events are read by an index range", async () => {

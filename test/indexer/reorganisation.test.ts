@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import { Ruling } from "../../protocol/ruling.ts";
+import { Ruling } from "../../protocol/job-status.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 

@@ -52,7 +52,9 @@ test("after kill -9 it does not wait for the lock of the dead process", async ()
 });
 
 test("without its database it ends with a status that says: start me again", async () => {
-  await stage.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher'");
+  await stage.sql(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher' AND datname = current_database()",
+  );
   expect(await indexer.part.exited).toBe(75);
   await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("lost the connection to PostgreSQL");
   indexer = await stage.startIndexer();

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { AnswerHash, answerHash, fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
+import { answerHash, fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
+import { AnswerHash } from "../../shared/answer-hash.ts";
 
 /** Computed with `printf '%s' … | sha256sum`: independent of this code. */
 const VECTORS = [

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, sha256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { completionSigner, messageSigner } from "../../protocol/audit/signatures.ts";
 import {
   authorizationTypes,
   compactSignature,
@@ -13,6 +12,7 @@ import {
   registryDomain,
   signerConsentTypes,
 } from "../../protocol/messages.ts";
+import { signerOf } from "../../verify/calls.ts";
 
 const page = readFileSync(new URL("../../docs/contracts/messages.md", import.meta.url), "utf8");
 /** The values of the table that is headed by `name`. */
@@ -93,18 +93,20 @@ describe("the test vectors in the documentation", () => {
     });
   });
 
+  const at = (chainId: number) => ({ chainId, addresses: { escrow: repeated(1) } });
+
   it("the verifier recovers the authorization key of the Authorization", async () => {
     const { r, vs } = table("Authorization") as { r: Hex; vs: Hex };
-    const signer = messageSigner([31_337, repeated(1)], "Authorization", authorization, { r, vs });
+    const signer = signerOf(at(31_337), "Authorization", authorization, { r, vs });
     expect(await signer).toBe(key.address);
   });
 
   it("the verifier recovers the worker of the Completion, and nobody from a high s", async () => {
     const { r, vs } = table("Completion") as { r: Hex; vs: Hex };
-    expect(await completionSigner(31_337, repeated(1), completion, { r, vs })).toBe(worker.address);
-    expect(await completionSigner(1, repeated(1), completion, { r, vs })).not.toBe(worker.address);
+    expect(await signerOf(at(31_337), "Completion", completion, { r, vs })).toBe(worker.address);
+    expect(await signerOf(at(1), "Completion", completion, { r, vs })).not.toBe(worker.address);
     // The lowest s that is too high; what lies above 2^255 has no place beside the parity bit at all.
     const high = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1n;
-    expect(await completionSigner(31_337, repeated(1), completion, { r, vs: `0x${high.toString(16)}` })).toBeNull();
+    expect(await signerOf(at(31_337), "Completion", completion, { r, vs: `0x${high.toString(16)}` })).toBeNull();
   });
 });

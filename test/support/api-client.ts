@@ -1,4 +1,9 @@
-import type { Stack } from "./stack.ts";
+import type { StackFile } from "../../scripts/dev/demo.ts";
+
+/** A running stack as its clients know it. */
+export type KnownStack = { info: StackFile };
+
+export const JSON_TYPE = { "content-type": "application/json" };
 
 /** A chat request body with one user message. */
 export function chat(model: string, content: string, more: Record<string, unknown> = {}) {
@@ -6,17 +11,25 @@ export function chat(model: string, content: string, more: Record<string, unknow
 }
 
 /** Plain HTTP against a stack's API, as curl would do it. */
-export function apiClient(stack: Stack, apiKey: string | null = stack.info.demo?.api_key ?? null) {
-  const request = (method: string, path: string, body?: unknown, signal?: AbortSignal) =>
+export function apiClient(stack: KnownStack, apiKey: string | null = stack.info.demo?.api_key ?? null) {
+  /** A request with headers and a body of one's own. */
+  const send = (
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body?: string | Uint8Array<ArrayBuffer>,
+    signal?: AbortSignal,
+  ) =>
     fetch(`${stack.info.base_url}${path}`, {
       method,
-      headers: {
-        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+      ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
+  const request = (method: string, path: string, body?: unknown, signal?: AbortSignal) =>
+    body === undefined
+      ? send(method, path, {}, undefined, signal)
+      : send(method, path, JSON_TYPE, JSON.stringify(body), signal);
   const get = async (path: string) => {
     const response = await request("GET", path);
     // biome-ignore lint/suspicious/noExplicitAny: whatever the API answers is what the tests look at
@@ -27,10 +40,13 @@ export function apiClient(stack: Stack, apiKey: string | null = stack.info.demo?
     // biome-ignore lint/suspicious/noExplicitAny: as above
     return { status: response.status, headers: response.headers, body: (await response.json()) as any };
   };
-  return { request, get, post };
+  return { send, request, get, post };
 }
 
 export type ApiClient = ReturnType<typeof apiClient>;
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export const errorOf = async (response: Response) => ((await response.json()) as any).error;
 
 /** The `data:` values of a streamed reply, as text. */
 export async function readStream(response: Response): Promise<string[]> {

@@ -3,9 +3,9 @@ import { type Address, createPublicClient, erc20Abi, type Hex, http, type Log, p
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
-import type { Stack } from "./stack.ts";
+import type { KnownStack } from "./api-client.ts";
 
-export function chainReader(stack: Stack) {
+export function chainReader(stack: KnownStack) {
   const client = createPublicClient({ transport: http(stack.info.rpc_url), pollingInterval: 50 });
   const escrow = stack.info.contracts.InferenceEscrow as Address;
   const stablecoin = stack.info.contracts.Stablecoin as Address;

@@ -2,19 +2,17 @@ import type pg from "pg";
 import { pino } from "pino";
 import { type Address, createPublicClient, createWalletClient, type Hex, http, type PrivateKeyAccount } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { Keys } from "../../api/accounts/keys.ts";
+import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/store/database.ts";
-import type { EventName } from "../../api/webhooks/event-schemas.ts";
-import type { WebhookObject } from "../../api/webhooks/index.ts";
+import type { EventName } from "../../api/webhooks/events.ts";
+import type { WebhookObject } from "../../api/webhooks/receivers.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY, OPERATOR } from "../../scripts/local-stack/accounts.ts";
-import { provideTokens } from "../../scripts/local-stack/funding.ts";
-import { type ApiClient, apiClient } from "./api-client.ts";
+import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import { type ApiClient, apiClient, type KnownStack } from "./api-client.ts";
 import { mined } from "./mined.ts";
-import type { Stack } from "./stack.ts";
 
 /** The gateway's database as a test looks into it. */
-export const openStore = (stack: Stack): pg.Pool => {
+export const openStore = (stack: KnownStack): pg.Pool => {
   const pool = openDatabase(stack.info.database_url, pino({ level: "silent" }), 4);
   // PostgreSQL may stop before a closing connection has said goodbye.
   pool.on("error", () => {});
@@ -26,13 +24,13 @@ export class Client {
   readonly account: PrivateKeyAccount;
   readonly api: ApiClient;
   readonly apiKey: string;
-  readonly #stack: Stack;
+  readonly #stack: KnownStack;
   readonly #reader;
   readonly #sender;
   /** Of its next transaction: the first one was the escrow's allowance. */
   #nonce = 1;
 
-  private constructor(stack: Stack, account: PrivateKeyAccount, apiKey: string) {
+  private constructor(stack: KnownStack, account: PrivateKeyAccount, apiKey: string) {
     this.account = account;
     this.#stack = stack;
     const transport = http(stack.info.rpc_url);
@@ -43,16 +41,23 @@ export class Client {
   }
 
   /** `credits`: how many it can buy, all in all. */
-  static async create(stack: Stack, pool: pg.Pool, credits: number): Promise<Client> {
+  static async create(stack: KnownStack, pool: pg.Pool, credits: number): Promise<Client> {
     const account = privateKeyToAccount(generatePrivateKey());
     const client = new Client(stack, account, await new Keys(pool).regenerate(account.address));
     await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits });
     return client;
   }
 
+  /** A client that has bought these credits. */
+  static async funded(stack: KnownStack, pool: pg.Pool, credits: number): Promise<Client> {
+    const client = await Client.create(stack, pool, credits);
+    await client.deposit(credits);
+    return client;
+  }
+
   /** Buys credits, with the stack's operator; resolves when the transaction is mined. */
   async deposit(credits: number): Promise<Hex> {
-    return await this.#call("deposit", [credits, OPERATOR]);
+    return await this.escrow("deposit", [credits, OPERATOR]);
   }
 
   /** Buys credits in `count` transactions, sent without waiting; resolves with their hashes when all are mined. */
@@ -63,7 +68,7 @@ export class Client {
   }
 
   async withdraw(credits: number): Promise<Hex> {
-    return await this.#call("withdraw", [credits, this.account.address]);
+    return await this.escrow("withdraw", [credits, this.account.address]);
   }
 
   /** Creates a webhook through the API; with `secret` if it is to be known. */
@@ -78,11 +83,12 @@ export class Client {
     return hash;
   }
 
-  async #call(functionName: "deposit" | "withdraw", args: unknown[]): Promise<Hex> {
+  /** A call of the escrow by the wallet itself, mined; a revert throws. */
+  async escrow(functionName: string, args: unknown[]): Promise<Hex> {
     return await this.mined(await this.#send(functionName, args));
   }
 
-  async #send(functionName: "deposit" | "withdraw", args: unknown[]): Promise<Hex> {
+  async #send(functionName: string, args: unknown[]): Promise<Hex> {
     const address = this.#stack.info.contracts.InferenceEscrow as Address;
     const call = {
       address,

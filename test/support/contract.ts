@@ -1,9 +1,22 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
+import type { KnownStack } from "./api-client.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON document from outside
 type Json = any;
+
+/** The error body with every key, in the specification's shape. */
+export const errorBody = ({ info }: KnownStack, code: string, type: string, more: object = {}) => ({
+  error: {
+    code,
+    message: expect.stringMatching(/.{10,}/),
+    type,
+    param: null,
+    docs: `${info.base_url}/docs/errors#${code}`,
+    ...more,
+  },
+});
 
 /**
  * Holds answers against the service's own OpenAPI document, more strictly than the document says: an answer may have no

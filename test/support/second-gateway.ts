@@ -1,23 +1,26 @@
-import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { freePort } from "../../scripts/local-stack/ports.ts";
+import { privateKeyToAddress } from "viem/accounts";
+import { freePort } from "../../scripts/dev/ports.ts";
 import { Part, ROOT } from "./processes.ts";
 import { plainEnv, type Stack } from "./stack.ts";
 
+/** The stack whose chain and database it shares. */
+type GatewayStack = Pick<Stack, "info" | "deploymentFile">;
+
 /** Signs for a second gateway: a stack that is started with `gatewayKeys: [SECOND_KEY]` has it as a signer of its operator. */
-export const SECOND_KEY = generatePrivateKey();
+export const SECOND_KEY = `0x${"5c".repeat(32)}` as const;
 export const SECOND_ADDRESS = privateKeyToAddress(SECOND_KEY);
 export const MASTER_KEY = "5a".repeat(32);
 
 /** A gateway process beside the stack's own, on the same database and chain. */
 export class SecondGateway {
-  readonly #stack: Stack;
+  readonly #stack: GatewayStack;
   readonly #env: Record<string, string>;
   #part: Part | undefined;
   #earlier = "";
   /** Its base URL; the same after each start. */
   url = "";
 
-  constructor(stack: Stack, env: Record<string, string> = {}) {
+  constructor(stack: GatewayStack, env: Record<string, string> = {}) {
     this.#stack = stack;
     this.#env = env;
   }

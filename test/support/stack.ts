@@ -1,14 +1,21 @@
-import { chmodSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DEFAULT_WORKERS, PARTS, type PartName, type StackOptions } from "../../scripts/local-stack/options.ts";
-import { freePorts } from "../../scripts/local-stack/ports.ts";
-import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
-import { type Stack, startStack } from "../../scripts/local-stack/stack.ts";
+import { freePorts } from "../../scripts/dev/ports.ts";
+import { removeDataDir } from "../../scripts/dev/postgres.ts";
+import {
+  DEFAULT_WORKERS,
+  PARTS,
+  type PartName,
+  type Stack,
+  type StackOptions,
+  startStack,
+} from "../../scripts/dev/stack.ts";
+import { copyDeployedChain, plainEnv, sharedDatabase, temporaryDataDir } from "./shared.ts";
 
-export type { Stack } from "../../scripts/local-stack/stack.ts";
+export type { Stack } from "../../scripts/dev/stack.ts";
+export { plainEnv, temporaryDataDir } from "./shared.ts";
 
 export type TestStackOptions = Partial<Omit<StackOptions, "baseEnv">> & {
+  /** A PostgreSQL server of its own, which the test may kill: part "postgres". */
+  ownDatabase?: boolean;
   /** Shows the progress of the start. */
   verbose?: boolean;
 };
@@ -26,12 +33,15 @@ export type TestStack = Stack & {
  *     await stack.remove();
  *
  * `parts: ["chain", "database"]` leaves out what a suite does not need. A part that dies by itself fails the suite.
+ *
+ * The database is a new one on the server of the test run, and the chain has the contracts already (shared.ts). A stack with a data
+ * folder of the test's own has its own server and deploys, as `npm start` does: it can be stopped and started again.
  */
 export async function startTestStack(given: TestStackOptions = {}): Promise<TestStack> {
-  const { verbose, ...options } = given;
+  const { verbose, ownDatabase, ...options } = given;
   const workers = options.workers ?? DEFAULT_WORKERS;
   const dataDir = options.dataDir ?? temporaryDataDir();
-  const stack = await startStack({
+  const all: StackOptions = {
     ports: options.ports ?? (await freePorts(workers.length)),
     parts: PARTS,
     chainId: 31_337,
@@ -41,7 +51,12 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
     dataDir,
     workers,
     write: options.write ?? (verbose ? (line) => console.log(line) : () => {}),
-  }).ready;
+  };
+  if (options.dataDir === undefined) {
+    if (all.parts.includes("contracts")) await copyDeployedChain(dataDir, all);
+    if (all.parts.includes("database") && !ownDatabase) all.databaseUrl ??= await sharedDatabase();
+  }
+  const stack = await startStack(all).ready;
   void stack.died.then((error) => {
     console.error(`The test stack lost a part: ${error.message}`);
     void stack.stop();
@@ -55,23 +70,5 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
   };
 }
 
-/**
- * A fresh data folder, where the test runner finds and cleans it if the test is killed. Others may enter it, as the
- * database runs as another user when the tests run as root.
- */
-export function temporaryDataDir(): string {
-  const parent = process.env["TEST_STACKS"] ?? tmpdir();
-  if (parent !== tmpdir()) chmodSync(parent, 0o711);
-  const folder = mkdtempSync(join(parent, "stack-"));
-  chmodSync(folder, 0o711);
-  return folder;
-}
-
 /** A suite that only needs the chain with the contracts, for example. */
 export const only = (...parts: PartName[]): readonly PartName[] => parts;
-
-/** This environment without what the test runner adds: Vite sets BASE_URL, which is the gateway's own name for its address. */
-export function plainEnv(): NodeJS.ProcessEnv {
-  const foreign = /^(VITEST|VITE_|BASE_URL$|DEV$|PROD$|SSR$|MODE$|TEST$|NODE_ENV$|DATABASE_URL$|LOCAL_STACK$)/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
-}

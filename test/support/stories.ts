@@ -1,12 +1,12 @@
 /** The jobs of a stack as the chain tells them, and what clients saw held against it. */
 import { type Address, createPublicClient, type Hex, http } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import { isNoJob } from "../../protocol/audit/event-log.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { Chain } from "../../scripts/verify/chain.ts";
-import { EvidenceReader } from "../../scripts/verify/evidence-reader.ts";
-import { verifyRange } from "../../scripts/verify/range.ts";
+import { auditRange } from "../../verify/audit-range.ts";
+import { Chain } from "../../verify/chain.ts";
+import { isNoJob } from "../../verify/events.ts";
+import { EvidenceReader } from "../../verify/reader.ts";
 import type { Asked } from "./asked.ts";
 import type { Patience } from "./patience.ts";
 import type { Stack } from "./stack.ts";
@@ -124,6 +124,6 @@ export async function checkLedger(stack: Stack, problems: string[]): Promise<voi
   const escrow = contracts["InferenceEscrow"] as Address;
   const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: 0n, span: 10_000n });
   const reader = await EvidenceReader.begin(chain);
-  const audit = await verifyRange(reader, reader.birth, chain.head);
+  const audit = auditRange(await reader.range(reader.birth, chain.head));
   if (!audit.holds) problems.push(`the audit of the chain fails: ${JSON.stringify(audit.checks).slice(0, 1_000)}`);
 }

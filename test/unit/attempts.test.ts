@@ -6,11 +6,11 @@ import { expect, it } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { JobRun } from "../../api/jobs/run.ts";
-import { Stages } from "../../api/jobs/stages.ts";
-import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { JobRun, Stages } from "../../api/jobs/job.ts";
+import { WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
 
 const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
 const request = { messages: [], max_tokens: 100 };
@@ -60,7 +60,7 @@ function gateway() {
         throw new WorkerFailure("busy", "full", false);
       },
     },
-    store: { update: async () => {}, locked: async () => {} },
+    ...rowsInMemory(),
     refused: new Map(),
     logger: pino({ level: "silent" }),
   };
@@ -75,7 +75,6 @@ it("a job that could not be signed for does not stay with its worker, nor is the
     answer: new Answer(),
     signal: new AbortController().signal,
     onFirstToken() {},
-    record: async () => {},
   };
   const signless = { ...context, account: { ...context.account, sign } } as unknown as JobContext;
   await expect(runAttempt(signless, { ...input, ...rest } as unknown as AttemptInput)).rejects.toThrow("no key");

@@ -12,7 +12,7 @@ import { chatBodySchema } from "../../api/routes/chat-request.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { accountSchema, jobSchema, modelSchema } from "../../api/schemas/resources.ts";
 import { webhookSchema } from "../../api/schemas/webhook.ts";
-import { EVENT_NAMES } from "../../api/webhooks/event-schemas.ts";
+import { EVENT_NAMES } from "../../api/webhooks/events.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 
 const FOLDER = join(import.meta.dirname, "../conformance");

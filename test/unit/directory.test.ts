@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { afterEach, expect, it } from "vitest";
-import { webApp } from "../../api/web/app.ts";
+import { webApp } from "../../api/routes/web.ts";
 
 const signer = (n: number) => `0x${String(n).repeat(40)}`;
 const worker = (n: number) => ({

@@ -4,15 +4,14 @@ import { decodeFunctionData, type Hex, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { Decider, type DecisionContext } from "../../api/disputes/decide.ts";
-import { proofDigest } from "../../api/disputes/proof.ts";
-import { refusalError } from "../../api/disputes/refusal.ts";
+import { Decider, type DecisionContext, proofDigest } from "../../api/disputes/decide.ts";
+import { refusalError } from "../../api/disputes/desk.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature } from "../../protocol/messages.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
 
 const ESCROW = `0x${"e5".repeat(20)}` as const;
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
@@ -61,7 +60,7 @@ function decide({ job, reserve = 100, revert, stored }: Case) {
       operator: { id: 1 },
       head: { time: 10 },
       times: { dispute: 60 },
-      store: { find: async () => (stored === undefined ? row : stored), update: async () => {} },
+      store: { find: async () => (stored === undefined ? row : stored), disputed: async () => {} },
       pipeline: { submit },
       logger,
     },

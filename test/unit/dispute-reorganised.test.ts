@@ -6,7 +6,7 @@ import { Decider, type DecisionContext } from "../../api/disputes/decide.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
 
 const ESCROW = `0x${"e5".repeat(20)}` as const;
 const jobId = newJobId();
@@ -37,7 +37,7 @@ async function decide(openedAt: number) {
       operator: { id: 1 },
       head: { time: 10 },
       times: { dispute: 60 },
-      store: { find: async () => stored, update: async () => {} },
+      store: { find: async () => stored, disputed: async () => {} },
       pipeline: { submit: () => ({ mined }) },
       logger: pino({ level: "silent" }),
     },

@@ -1,7 +1,7 @@
 /** A second request with an Idempotency-Key: it waits for the first one's job as long as that can still be paid. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { earlierAnswer } from "../../api/routes/replay.ts";
+import { earlierAnswer } from "../../api/routes/chat.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 
 const jobId = newJobId();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { endpointPolicy, readConfig } from "../../api/config.ts";
-import { configRoute } from "../../api/web/config-route.ts";
+import { configRoute } from "../../api/routes/web-public.ts";
 import { deploymentSchema } from "../../protocol/deployment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));

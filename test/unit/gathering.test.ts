@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "../../api/chain/gathering.ts";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "../../api/chain/queue.ts";
 
 const gathered = (...confirmations: number[]): number => {
   const gathering = new Gathering();

@@ -3,12 +3,11 @@ import { pino } from "pino";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { JobContext } from "../../api/jobs/context.ts";
-import type { DispatchEvents } from "../../api/jobs/dispatch-stream.ts";
-import { JobRun } from "../../api/jobs/run.ts";
-import { Stages } from "../../api/jobs/stages.ts";
-import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { JobRun, Stages } from "../../api/jobs/job.ts";
+import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -34,7 +33,8 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
       report: () => {},
     },
     client: { dispatch: (_endpoint: string, _body: object, handlers: DispatchEvents) => worker(handlers) },
-    store: { locked: () => write, update: async () => {} },
+    ...rowsInMemory(),
+    record: { written: () => write },
     refused: new Map(),
     logger: pino({ level: "silent" }),
   } as unknown as JobContext;
@@ -70,13 +70,6 @@ it("the first token waits for the row of the job's lock", async () => {
   expect([answer.text, told]).toEqual(["Hello", []]);
   written();
   await vi.advanceTimersByTimeAsync(1);
-  expect(told).toEqual(["first token"]);
-});
-
-it("for a second at most: the answer is worth more than its record", async () => {
-  const { told } = await run(new Promise(() => {}), stillWriting);
-  expect(told).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1_000);
   expect(told).toEqual(["first token"]);
 });
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { JsonRpc, RpcError, RpcUnreachable } from "../../protocol/json-rpc.ts";
+import { JsonRpc, RpcError, RpcUnreachable } from "../../shared/json-rpc.ts";
 
 type Call = { id: number; method: string; params: unknown[] };
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseChatBody } from "../../api/routes/chat-request.ts";
-import { firstBad, whyUnreasonable } from "../../protocol/json-shape.ts";
+import { firstBad, whyUnreasonable } from "../../shared/json-shape.ts";
 
 describe("whyUnreasonable", () => {
   it("has nothing against values and conversations, however long", () => {

@@ -6,20 +6,18 @@ import { pino } from "pino";
 import { type Address, decodeFunctionData, type Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
-import type { Operation } from "../../api/chain/operations.ts";
-import type { Outcome } from "../../api/chain/outcome.ts";
+import type { Operation, Outcome } from "../../api/chain/operations.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import type { DispatchEvents } from "../../api/jobs/dispatch-stream.ts";
-import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/late-answer.ts";
-import { JobRun } from "../../api/jobs/run.ts";
-import { Stages } from "../../api/jobs/stages.ts";
-import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { JobRun, Stages } from "../../api/jobs/job.ts";
+import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/recovery.ts";
+import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
 
 const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The answer.";
@@ -67,13 +65,7 @@ function context(): JobContext {
       report: () => {},
       reportSuccess: () => {},
     },
-    store: {
-      update: async () => {},
-      locked: async () => {},
-      acknowledged: async () => {},
-      answered: async () => {},
-      settled: async () => {},
-    },
+    ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },
     outputRetentionHours: 24,
     refused: new Map(),

@@ -1,6 +1,6 @@
 /** Secrets of the configuration do not get into the log, whoever puts them into an error. */
 import { expect, it } from "vitest";
-import { createLogger } from "../../api/log.ts";
+import { createLogger } from "../../api/observe/log.ts";
 
 const secrets = {
   RPC_URL: "https://node.example.com/v2/paid-key-of-the-node",

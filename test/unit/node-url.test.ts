@@ -2,9 +2,9 @@
 import { createPublicClient } from "viem";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
-import { authorizeRequests } from "../../indexer/launch/node-access.ts";
-import { JsonRpc } from "../../protocol/json-rpc.ts";
-import { nodeAddress, nodeTransport } from "../../protocol/node-url.ts";
+import { authorizeRequests } from "../../indexer/launch/environment.ts";
+import { JsonRpc } from "../../shared/json-rpc.ts";
+import { nodeAddress, nodeTransport } from "../../shared/node-url.ts";
 import { type GuardedNode, startGuardedNode } from "../support/guarded-node.ts";
 
 let node: GuardedNode;

@@ -3,9 +3,8 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { Operator } from "../../api/chain/operator.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
+import { admit } from "../../api/jobs/admission.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { startJob } from "../../api/jobs/start.ts";
-import { newJobId } from "../../protocol/job-id.ts";
 
 const keys = { escrow: `0x${"e5".repeat(20)}`, signer: `0x${"11".repeat(20)}` } as const;
 
@@ -62,7 +61,7 @@ it("takes no jobs once the key has left it", async () => {
 it("while it may not lock, a request is answered before anything is asked or sent for it", async () => {
   const operator = await chain({ operator: 2, stopped: 0b10n }).find();
   const context = { operator } as unknown as JobContext;
-  await expect(startJob(context, newJobId(), {} as never, {} as never)).rejects.toMatchObject({
+  await expect(admit(context, {} as never)).rejects.toMatchObject({
     code: "service_unavailable",
     message: expect.stringContaining("operator 2 is stopped on the settlement contract. Nothing is charged"),
   });

@@ -3,9 +3,8 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { expect, it, vi } from "vitest";
 import { lockOperation } from "../../api/chain/operations.ts";
-import { Pipeline } from "../../api/chain/pipeline.ts";
+import { NotSent, Pipeline } from "../../api/chain/pipeline.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
-import { NotSent } from "../../api/chain/submission.ts";
 import type { SigningContext } from "../../api/chain/transaction.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 

@@ -1,9 +1,9 @@
 /** What a URL or a setting holds of secrets is taken out of any text, in every form in which libraries quote it. */
 import { BaseError, HttpRequestError } from "viem";
 import { describe, expect, it } from "vitest";
-import { hiding as hidingIndexer } from "../../indexer/launch/node-access.ts";
-import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../protocol/redact.ts";
-import { hiding } from "../../worker/config/hiding.ts";
+import { hiding as hidingIndexer } from "../../indexer/launch/environment.ts";
+import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../shared/redact.ts";
+import { hiding } from "../../worker/config.ts";
 
 const KEY = "0f1e2d3c4b5a6978";
 const node = (url: string) => redactor(secretsOfUrl(url, "RPC_URL"));

@@ -9,16 +9,15 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import type { DispatchEvents } from "../../api/jobs/dispatch-stream.ts";
-import { Recovery } from "../../api/jobs/recover.ts";
-import { JobRun } from "../../api/jobs/run.ts";
-import { Stages } from "../../api/jobs/stages.ts";
-import { WorkerFailure } from "../../api/jobs/worker-failure.ts";
+import { JobRun, Stages } from "../../api/jobs/job.ts";
+import { Recovery } from "../../api/jobs/recovery.ts";
+import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { signingAccount } from "../../protocol/secp256k1.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
 
 const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The whole answer.";
@@ -33,14 +32,16 @@ let lockedAt: number;
 beforeEach(() => {
   vi.useFakeTimers();
   row = { jobId: newJobId(), wallet: gateway.address, gateway: gateway.address, attempt: 0, worker: null };
-  Object.assign(row, { state: "locking", workerEndpoint: null, acknowledgeBy: null, completion: null, failure: null });
+  Object.assign(row, { state: "locking", completion: null, failure: null });
 });
 afterEach(() => void vi.useRealTimers());
 
 /** A gateway process on the row, whose chain mines the lock and then stands still; and what it has sent. */
 function process(dispatching: Dispatching) {
   const sent: Operation["kind"][] = [];
-  const note = async (change: object) => void Object.assign(row, change);
+  const rows = rowsInMemory(
+    async (step, change) => void Object.assign(row, change, step === "answered" && { state: "settling" }),
+  );
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(kind);
     const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
@@ -82,12 +83,15 @@ function process(dispatching: Dispatching) {
         dispatching(events, signal),
       fetchOutput,
     },
+    ...rows,
     store: {
-      update: (_jobId: Hex, change: object) => note(change),
-      locked: ({ escrowTx, offer }: { escrowTx: Hex; offer: object }) => note({ state: "pending", escrowTx, ...offer }),
-      answered: () => note({ state: "settling" }),
-      unfinished: async () => [{ ...row }],
+      ...rows.store,
+      claimOwn: async () => 0,
+      othersUnfinished: async () => [],
+      unfinished: async () => [row["jobId"]],
+      find: async () => ({ ...row }),
     },
+    operator: { id: 1 },
     cipher: { encrypt: () => Buffer.alloc(0) },
     outputRetentionHours: 24,
     refused: new Map(),
@@ -118,12 +122,23 @@ async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
 async function nextProcessSends(): Promise<Operation["kind"][]> {
   const { context, sent } = process(() => new Promise(() => {}));
   const chain: Record<string, unknown> = {
-    jobOf: { status: ChainStatus.Acknowledged, model: 1, lockedAt, credits: 8, worker: 1, attempt: 1, ...model },
+    jobOf: {
+      status: ChainStatus.Acknowledged,
+      model: 1,
+      lockedAt,
+      credits: 8,
+      worker: 1,
+      attempt: 1,
+      operator: 1,
+      ...model,
+    },
     walletOf: gateway.address,
     signerOf: worker.address,
   };
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
-  void new Recovery(context, { client: { readContract } } as unknown as Rpc, ESCROW, () => false).sweep();
+  const rpc = { client: { readContract } } as unknown as Rpc;
+  const parts = { rpc, registry: ESCROW, index: {} as never, indexIsWhole: () => false };
+  void new Recovery(context, { ...parts, isRunning: () => false, ownsSigner: () => true }).sweep();
   vi.useRealTimers();
   await vi.waitFor(() => expect(sent).not.toEqual([]));
   return sent;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SETTINGS as GATEWAY_SETTINGS } from "../../api/config.ts";
-import { SETTINGS as WORKER_SETTINGS } from "../../worker/config/settings.ts";
+import { SETTINGS as WORKER_SETTINGS } from "../../worker/config.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(`${ROOT}${path}`, "utf8");
@@ -54,7 +54,7 @@ describe("docs/operations/settings", () => {
 });
 
 describe("docs/operations/watch.md", () => {
-  const code = read("api/metrics.ts") + read("api/webhooks/metrics.ts");
+  const code = read("api/observe/metrics.ts") + read("api/webhooks/service.ts");
   const exported = found(code, /"(gateway_\w+)"/g);
   const watched = found(read("docs/operations/watch.md"), /^\| `(gateway_\w+)`/gm);
 

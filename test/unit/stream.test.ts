@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
-import { streamAnswer } from "../../api/routes/stream.ts";
+import { streamAnswer } from "../../api/routes/completion.ts";
 import { eventually } from "../support/api-client.ts";
 
 const SILENCE_MS = 10_000;

@@ -20,8 +20,7 @@ async function health(path: string, takenUp: boolean): Promise<Response> {
     head: { silentMs: 0 },
     signerLock: { held: true },
     pipeline: { congested: false },
-    takenUp,
-    accepting: true,
+    phase: { takenUp, accepting: true, stopping: false },
   };
   server = express()
     .use(healthRoutes(gateway as unknown as Gateway))
@@ -44,8 +43,7 @@ it("chat is answered with service_unavailable, and when to come back", async () 
   const model = { id: "m", number: 1, tier: "lite", contextWindow: 4_096, creditsPerRequest: 8, creditsPer1kTokens: 4 };
   const dependencies = {
     directory: { model: () => model },
-    stopping: () => false,
-    takenUp: () => false,
+    phase: { stopping: false, takenUp: false },
     jobs: { head: { silentMs: 0 } },
   };
   const request = {

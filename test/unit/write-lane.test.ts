@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { WriteLane } from "../../protocol/write-lane.ts";
+import { WriteLane } from "../../shared/write-lane.ts";
 
 /** A database whose statements end when the test says so. */
 function database() {

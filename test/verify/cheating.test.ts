@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { startAnvil } from "../contracts/support/anvil.ts";
 import { mined } from "../support/mined.ts";
 import { testContract } from "../support/test-contract.ts";
-import { OPERATOR } from "../worker/support/chain.ts";
 import { failing, run, verifyJson } from "./support/cli.ts";
 import { MODEL, otherWorkerKey, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 

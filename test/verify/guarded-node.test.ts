@@ -35,7 +35,6 @@ const COMMANDS: [name: string, script: string, args: (url: string) => string[], 
     /no node answers at 127\.0\.0\.1:\d+/,
   ],
   ["register-workers", "scripts/register-workers.ts", () => [], /HTTP request failed[\s\S]*\[RPC_URL\]/],
-  ["demo-account", "scripts/demo-account.ts", () => [], /HTTP request failed[\s\S]*\[RPC_URL\]/],
 ];
 
 describe.each(COMMANDS)("%s", (_name, script, args, said) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { encodeAbiParameters, type Hex, keccak256, pad } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { released, type StorageLayout } from "../../contracts/release.ts";
-import { ROOT } from "../worker/support/processes.ts";
+import { ROOT } from "../support/processes.ts";
 import { type Protocol, people, startProtocol } from "./support/protocol.ts";
 
 const CONTRACTS = ["InferenceEscrow", "ModelCatalog", "WorkerRegistry", "ArbitrationPanel", "ProtocolTreasury"];

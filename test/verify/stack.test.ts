@@ -2,26 +2,20 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { removeDataDir } from "../../scripts/local-stack/postgres-home.ts";
 import { runOperator } from "../../scripts/operator/run.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
-import { startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
 import { failing, verifyJob, verifyJson } from "./support/cli.ts";
 
 let stack: TestStack;
 let api: ApiClient;
-let dataDir: string;
 let env: { DATA_DIR: string };
 beforeAll(async () => {
-  dataDir = temporaryDataDir();
-  stack = await startTestStack({ dataDir });
+  stack = await startTestStack({ workers: [{ models: ["qwen3-8b"] }] });
   api = apiClient(stack);
-  env = { DATA_DIR: dataDir };
+  env = { DATA_DIR: stack.options.dataDir };
 });
-afterAll(async () => {
-  await stack?.stop();
-  removeDataDir(dataDir);
-});
+afterAll(() => stack?.remove());
 
 describe("verify-job beside the running service", () => {
   it("needs the job's id and the received text only: stack.json says the rest", async () => {
@@ -31,9 +25,8 @@ describe("verify-job beside the running service", () => {
     await eventually(
       () => api.get(`/v1/jobs/${jobId}`),
       ({ body }) => body.status === "settled",
-      60_000,
     );
-    const file = join(dataDir, "answer.txt");
+    const file = join(env.DATA_DIR, "answer.txt");
     writeFileSync(file, reply.body.choices[0].message.content);
     const { code, output } = await verifyJob([jobId, "--text-file", file], env);
     expect(output).toMatch(/the text is the one the worker signed/);

@@ -1,14 +1,15 @@
 /**
- * Two gateways are killed again and again while events flow. WEBHOOK_CRASH_EVENTS sets how many events (500),
- * WEBHOOK_CRASH_KILLS how many kills (6).
+ * Gateways that end while they deliver: one is told to stop, then two are killed again and again while events flow.
+ * WEBHOOK_CRASH_EVENTS sets how many events (500), WEBHOOK_CRASH_KILLS how many kills (6).
  */
+import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
-import { Receiver } from "../support/receiver.ts";
+import { answer, Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -31,7 +32,6 @@ beforeAll(async () => {
   pool = openStore(stack);
   receiver = await Receiver.open();
   second = new SecondGateway(stack);
-  await second.start();
 });
 afterAll(async () => {
   receiver?.close();
@@ -42,8 +42,44 @@ afterAll(async () => {
 
 const first = {
   kill: () => stack.kill("api"),
+  stop: () => stack.kill("api", "SIGTERM"),
   start: () => stack.restart("api"),
+  /** Whether it takes requests: not any more once it knows that it stops. */
+  isReady: () =>
+    fetch(`${stack.info.base_url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
 };
+
+/** How many deliveries of these webhooks there are in each state. */
+async function deliveries(ids: string[]): Promise<Record<string, number>> {
+  const text = "SELECT status, count(*) FROM webhook_delivery WHERE webhook_id = ANY ($1) GROUP BY status";
+  const { rows } = await pool.query<{ status: string; count: number }>(text, [ids]);
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+it("a gateway that is stopped waits for the answers it has asked for, and leaves what is due to the next one", async () => {
+  const client = await Client.create(stack, pool, 1_000);
+  const asked = new Promise<ServerResponse>((resolve) => receiver.behave("/stopped", resolve));
+  const { id } = await client.webhook(receiver.url("/stopped"), ["credit.topup"]);
+  await client.deposit(100);
+  const response = await asked;
+  const stopped = first.stop();
+  // The answer comes to a gateway that has been told to stop.
+  await eventually(first.isReady, (ready) => !ready);
+  response.end("in the end");
+  await stopped;
+  receiver.behave("/stopped", answer(200));
+  expect(await deliveries([id])).toEqual({ delivered: 1 });
+  await client.deposit(100);
+  await first.start();
+  await eventually(
+    () => deliveries([id]),
+    ({ delivered }) => delivered === 2,
+  );
+  expect(receiver.to("/stopped")).toHaveLength(2);
+});
 
 /** Runs `action` when the next request is there: `during` keeps its answer back, `after` sends it first. */
 function atNextRequest(when: "during" | "after", action: () => Promise<void>): Promise<void> {
@@ -61,10 +97,11 @@ function atNextRequest(when: "during" | "after", action: () => Promise<void>): P
   });
 }
 
-it("loses no event and delivers each under one id", async () => {
+it("gateways that are killed lose no event and deliver each under one id", async () => {
   const client = await Client.create(stack, pool, EVENTS * 100 + 1_000);
   await client.deposit(100);
-  for (const path of PATHS) await client.webhook(receiver.url(path), ["credit.topup"]);
+  const webhooks = await Promise.all(PATHS.map((path) => client.webhook(receiver.url(path), ["credit.topup"])));
+  await second.start();
 
   const sent: Hex[] = [];
   const gateways = [first, second];
@@ -99,12 +136,11 @@ it("loses no event and delivers each under one id", async () => {
     expect(new Set(told).size).toBe(EVENTS);
     expect(new Set(receiver.to(path).map(({ event }) => event.id)).size).toBe(EVENTS);
   }
-  const rows = await eventually(
-    async () => (await pool.query("SELECT status, count(*) FROM webhook_delivery GROUP BY status")).rows,
-    (all) => all.every(({ status }) => status === "delivered"),
-    60_000,
+  const left = await eventually(
+    () => deliveries(webhooks.map(({ id }) => id)),
+    (counts) => Object.keys(counts).every((status) => status === "delivered"),
   );
-  expect(rows).toEqual([{ status: "delivered", count: EVENTS * PATHS.length }]);
+  expect(left).toEqual({ delivered: EVENTS * PATHS.length });
   const lost = await pool.query("SELECT count(*) FROM webhook_attempt WHERE error LIKE 'the gateway stopped%'");
   expect(lost.rows[0].count).toBeGreaterThan(0);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
   worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker, { WORKER_BACKEND: peer.url, WORKER_CONCURRENCY: "1", WORKER_QUEUE: "1" });
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");
@@ -38,7 +38,7 @@ function holdAnswers(): ServerResponse[] {
 }
 const finish = (answer: ServerResponse | undefined) => answer?.end(chunk({}, "stop") + usageAndDone(1, 1));
 
-describe("a full worker", { timeout: 120_000 }, () => {
+describe("a full worker", () => {
   it("refuses a job that waited until it could not be acknowledged any more", async () => {
     const held = holdAnswers();
     const first = run();

@@ -1,15 +1,265 @@
-/** An operator's way with a worker: from nothing to jobs, and out again with the stake. */
-import { afterAll, beforeAll } from "vitest";
-import { firstStart } from "./cli/first-start.ts";
-import { leaving } from "./cli/leaving.ts";
-import { terminal } from "./cli/terminal.ts";
-import { World } from "./cli/world.ts";
+/** An operator's way with a worker: from nothing to jobs, and out again with the stake. Each step builds on the ones before it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { erc20Abi, type Hex } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { startWorkerCli, workerCli } from "./support/cli.ts";
+import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
+import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
+import { freePort, ROOT, type Running, until } from "./support/processes.ts";
 
-const world = new World();
+const PASSPHRASE = "a passphrase of the test";
+const PATIENCE = { timeout: 60_000, interval: 500 };
+const HOURS_48 = 48 * 3_600;
 
-beforeAll(() => world.open(), 90_000);
-afterAll(() => world.close());
+let chain: TestChain;
+let peer: Peer;
+/** Where the worker listens first. */
+let port: number;
+/** The worker's, once it is registered. */
+let address: Hex;
+/** Processes that have been started: what still runs at the end is killed. */
+const running: Running[] = [];
 
-firstStart(world);
-leaving(world);
-terminal(world);
+beforeAll(async () => {
+  [chain, peer, port] = await Promise.all([startChain(), startPeer(["qwen3:8b", "qwen3-14b"]), freePort()]);
+});
+afterAll(async () => {
+  await Promise.all(running.map((one) => one.end("SIGKILL")));
+  await peer?.stop();
+  await chain?.stop();
+});
+
+async function status(folder: string, flags: string[] = []) {
+  const { code, output } = await workerCli(chain, folder, ["status", "--json", ...flags]);
+  expect([code, output]).toEqual([0, expect.stringMatching(/^\{/)]);
+  return JSON.parse(output);
+}
+
+const serves = (at: number) =>
+  until("the worker serves", async () => (await fetch(`http://127.0.0.1:${at}/healthz`).catch(() => null))?.ok);
+
+const asWorker = (models: string[]): TestWorker => ({
+  privateKey: "0x",
+  address,
+  endpoint: `http://127.0.0.1:${port}`,
+  models,
+});
+
+describe("a first start", () => {
+  const flags = () => ["--backend", peer.url, "--port", String(port)];
+  const start = (
+    models: string,
+    more: string[] = [],
+    env: Record<string, string> = { WORKER_PASSPHRASE: PASSPHRASE },
+  ) => workerCli(chain, "w", [...flags(), "--models", models, ...more], env);
+
+  it.each([
+    ["without a passphrase", "qwen3-8b=qwen3:8b", [], {}, /WORKER_PASSPHRASE, or --passphrase-file/],
+    ["with one that is too short", "qwen3-8b=qwen3:8b", [], { WORKER_PASSPHRASE: "short" }, /at least 8/],
+    [
+      "for a model that the catalog does not list",
+      "gpt-9",
+      ["--yes"],
+      undefined,
+      /does not list gpt-9; it lists .*qwen3-8b/,
+    ],
+    [
+      "for a model that the backend does not serve",
+      "qwen3-8b",
+      ["--yes"],
+      undefined,
+      /does not serve qwen3-8b; it serves qwen3:8b, qwen3-14b/,
+    ],
+    ["with too little stake", "qwen3-8b=qwen3:8b", ["--yes", "--stake", "1"], undefined, /below the minimum/],
+    ["without anybody to agree", "qwen3-8b=qwen3:8b", [], undefined, /use --yes instead/],
+  ] as const)("%s changes nothing and says what to do", async (_, models, more, env, message) => {
+    const { code, output } = await start(models, [...more], env);
+    expect(output).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  it("registers, and serves jobs; its key lies encrypted in the data folder", async () => {
+    const worker = startWorkerCli(chain, "w", [...flags(), "--models", "qwen3-8b=qwen3:8b", "--yes"], {
+      WORKER_PASSPHRASE: PASSPHRASE,
+    });
+    running.push(worker);
+    await serves(port);
+    const keystore = join(chain.folder, "w", "keystore.json");
+    expect((await stat(keystore)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(chain.folder, "w"))).mode & 0o777).toBe(0o700);
+    const now = await status("w");
+    address = now.address;
+    expect(JSON.parse(await readFile(keystore, "utf8")).address).toBe(address.slice(2).toLowerCase());
+    expect(now).toMatchObject({
+      registered: true,
+      active: true,
+      models: ["qwen3-8b"],
+      owner: address,
+      endpoint: `http://127.0.0.1:${port}`,
+      process: { pid: worker.child.pid, health: { status: "ok", worker: address } },
+    });
+    peer.play(stream(chunk({ content: "Served." }), chunk({}, "stop"), usageAndDone(3, 2)));
+    const job = await lockJob(chain, asWorker(["qwen3-8b"]));
+    expect((await dispatch(asWorker(["qwen3-8b"]), job)).completed?.completion.proofHash).toBe(answerHash("Served."));
+    expect(worker.output()).not.toContain(PASSPHRASE);
+  });
+
+  it("a second process with the same data folder is refused", async () => {
+    const { code, output } = await start("qwen3-8b=qwen3:8b", ["--yes"]);
+    expect([code, output]).toEqual([1, expect.stringContaining("is the worker of")]);
+  });
+
+  it("drain ends it in order; the next start needs no flags, and sends nothing", async () => {
+    const drained = await workerCli(chain, "w", ["drain"]);
+    expect(drained).toMatchObject({ code: 0, output: expect.stringContaining("stopped") });
+    expect(await running[0]?.end("SIGTERM")).toBe(0);
+    expect((await status("w")).process).toBeNull();
+    const before = await chain.rpc.getTransactionCount({ address: address });
+    running.push(startWorkerCli(chain, "w", [], { WORKER_PASSPHRASE: PASSPHRASE }));
+    await serves(port);
+    expect(await chain.rpc.getTransactionCount({ address: address })).toBe(before);
+    await workerCli(chain, "w", ["drain"]);
+  });
+
+  it.each([
+    ["its address", "http://operator:password-of-gpu@127.0.0.1:1/v1", "at http://127.0.0.1:1/v1 cannot be asked"],
+    ["its setting's name", "http://127.0.0.1:1/key-0f1e2d3c4b5a6978/v1", "at [WORKER_BACKEND] cannot be asked"],
+  ])("a model server that does not answer is told by %s, without password and key", async (_, backend, said) => {
+    const worker = startWorkerCli(chain, "w", ["--backend", backend], { WORKER_PASSPHRASE: PASSPHRASE });
+    running.push(worker);
+    await serves(port);
+    await expect.poll(worker.output).toContain(said);
+    await workerCli(chain, "w", ["drain"]);
+    for (const secret of ["password-of-gpu", "0f1e2d3c4b5a6978"]) expect(worker.output()).not.toContain(secret);
+  });
+
+  it("other models and another endpoint are brought to the chain", async () => {
+    const other = await freePort();
+    const file = join(chain.folder, "passphrase");
+    await writeFile(file, `${PASSPHRASE}\n`);
+    const more = ["--models", "qwen3-14b", "--port", String(other), "--endpoint", `http://127.0.0.1:${other}`];
+    const flags = [...more, "--passphrase-file", file];
+    // An unattended restart must come up, whatever was changed in its file.
+    const unattended = startWorkerCli(chain, "w", flags);
+    running.push(unattended);
+    await serves(other);
+    await expect.poll(unattended.output).toMatch(/nothing was sent: .*change the endpoint.*--yes/);
+    expect(await status("w")).toMatchObject({
+      models: ["qwen3-8b"],
+      endpoint: `http://127.0.0.1:${port}`,
+    });
+    await workerCli(chain, "w", ["drain"]);
+
+    running.push(startWorkerCli(chain, "w", [...flags, "--yes"]));
+    await serves(other);
+    expect(await status("w")).toMatchObject({
+      models: ["qwen3-14b"],
+      endpoint: `http://127.0.0.1:${other}`,
+      active: true,
+    });
+    await workerCli(chain, "w", ["drain"]);
+  });
+
+  it("a wrong passphrase opens nothing", async () => {
+    const { code, output } = await workerCli(chain, "w", [], { WORKER_PASSPHRASE: "another passphrase" });
+    expect([code, output]).toEqual([1, expect.stringContaining("wrong passphrase")]);
+  });
+});
+
+describe("leaving", () => {
+  const secret = { WORKER_PASSPHRASE: PASSPHRASE };
+
+  it("costs no pay: a worker that is unbonding starts, says so, and proves the answer that nobody has settled", async () => {
+    const at = await freePort();
+    const flags = ["--models", "qwen3-14b", "--port", String(at), "--endpoint", `http://127.0.0.1:${at}`, "--yes"];
+    const worker = startWorkerCli(chain, "w", flags, secret);
+    running.push(worker);
+    await serves(at);
+    peer.play(stream(chunk({ content: "Unpaid." }), chunk({}, "stop"), usageAndDone(3, 2)));
+    const asked = { ...asWorker(["qwen3-14b"]), endpoint: `http://127.0.0.1:${at}` };
+    const job = await lockJob(chain, asked);
+    const { acknowledgement } = await dispatch(asked, job);
+    await acknowledge(chain, job, acknowledgement as Hex);
+    // A busy machine can keep the worker from answering `status` in time: then the number is not known.
+    const waiting = async () => (await status("w", ["--port", String(at)])).unsettled;
+    await expect.poll(waiting, PATIENCE).toBeGreaterThan(0);
+    await worker.end("SIGKILL");
+    expect(await status("w")).toMatchObject({ process: null, unsettled: expect.toSatisfy((n) => n > 0) });
+    expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).code).toBe(0);
+
+    const again = startWorkerCli(chain, "w", flags, { ...secret, WORKER_SELF_SETTLE_AFTER: "0" });
+    running.push(again);
+    await until(
+      "the answer is proven",
+      async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Proven,
+    );
+    await expect.poll(again.output, PATIENCE).toMatch(/is unbonding.* gets no new jobs.*unbond --cancel/);
+    await workerCli(chain, "w", ["drain"]);
+    expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
+  });
+
+  it("takes an unbonding, its time, and a withdrawal; each can be understood from its message", async () => {
+    expect((await workerCli(chain, "w", ["withdraw", "--yes"], secret)).output).toMatch(/bonded: start with .*unbond/);
+    expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).output).toMatch(/done: unbond [\d,]+ SVC/);
+    expect(await status("w")).toMatchObject({ active: false, unbonds_at: expect.stringMatching(/^20/) });
+    expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
+    expect(await status("w")).toMatchObject({ active: true, unbonds_at: null });
+
+    await workerCli(chain, "w", ["unbond", "--yes"], secret);
+    expect((await workerCli(chain, "w", ["withdraw", "--yes"], secret)).output).toMatch(/free from/);
+    await chain.rpc.increaseTime({ seconds: HOURS_48 + 60 });
+    await chain.rpc.mine({ blocks: 1 });
+    const receiver = privateKeyToAccount(generatePrivateKey()).address;
+    const paid = await workerCli(chain, "w", ["withdraw", "--to", receiver, "--yes"], secret);
+    expect(paid).toMatchObject({ code: 0, output: expect.stringContaining("pay") });
+    const { ServiceToken } = chain.deployment.contracts;
+    const token = { address: ServiceToken, abi: erc20Abi } as const;
+    expect(await chain.rpc.readContract({ ...token, functionName: "balanceOf", args: [receiver] })).toBeGreaterThan(0n);
+    expect(await status("w")).toMatchObject({ active: false, stake: "0 SVC" });
+  });
+});
+
+describe.runIf(process.platform === "linux")("at a terminal", () => {
+  it("the first start asks for a passphrase twice and for consent, and shows no passphrase", async () => {
+    const at = await freePort();
+    const command = `${process.execPath} worker/main.ts --backend ${peer.url} --models qwen3-14b --port ${at}`;
+    const env = {
+      PATH: process.env.PATH ?? "",
+      ...chain.env,
+      WORKER_DATA_DIR: join(chain.folder, "asked"),
+    };
+    // util-linux gives the program a terminal.
+    const terminal = spawn("script", ["-qefc", command, "/dev/null"], { cwd: ROOT, env, stdio: "pipe" });
+    // It may end between two answers: the next question that does not come says so.
+    terminal.stdin.on("error", () => {});
+    let seen = "";
+    terminal.stdout.setEncoding("utf8").on("data", (text: string) => {
+      seen += text;
+    });
+    const answer = async (question: RegExp, text: string) => {
+      await until(String(question), async () => question.test(seen));
+      terminal.stdin.write(`${text}\r`);
+    };
+    try {
+      await answer(/Choose a passphrase/, PASSPHRASE);
+      await answer(/Once more/, PASSPHRASE);
+      await answer(/register 0x\S+ at http:\/\/127[\s\S]*Send that\?/, "y");
+      await serves(at);
+      expect(seen).not.toContain(PASSPHRASE);
+      expect(await status("asked")).toMatchObject({ active: true, models: ["qwen3-14b"] });
+    } finally {
+      await workerCli(chain, "asked", ["drain"]);
+      if (terminal.exitCode === null) {
+        terminal.kill("SIGKILL");
+        await once(terminal, "close");
+      }
+    }
+  });
+});

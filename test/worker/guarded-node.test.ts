@@ -18,7 +18,7 @@ beforeAll(async () => {
   await chain.register([worker]);
   node = await startGuardedNode(passTo(chain.rpcUrl));
   daemon = await startDaemon(chain, worker, { RPC_URL: node.url, WORKER_LOG_LEVEL: "debug" });
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGKILL");
@@ -37,4 +37,4 @@ it("serves a job, and says nothing of the secrets when the node turns it away", 
   node.refuse();
   await until("the log complains", async () => daemon.logs().find((line) => Number(line.level) >= 50), 60_000);
   for (const secret of node.secrets) expect(daemon.output()).not.toContain(secret);
-}, 120_000);
+});

@@ -2,10 +2,10 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import {
   gateway,
   newWorker,
-  OPERATOR,
   operatorAdmin,
   otherGateway,
   secondGateway,
@@ -23,10 +23,11 @@ let daemon: Daemon;
 
 beforeAll(async () => {
   chain = await startChain();
+  await chain.admitOtherOperator();
   worker = await newWorker(generatePrivateKey(), ["llama-3.3-70b-instruct", "qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker, { WORKER_LOG_LEVEL: "debug" });
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");

@@ -22,7 +22,7 @@ beforeAll(async () => {
     WORKER_BACKEND_KEY: "secret-of-the-backend",
     WORKER_MODELS: "qwen3-8b=qwen3:8b",
   });
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");

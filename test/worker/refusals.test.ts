@@ -18,10 +18,11 @@ let daemon: Daemon;
 
 beforeAll(async () => {
   chain = await startChain();
+  await chain.admitOtherOperator();
   worker = await newWorker(generatePrivateKey(), ["llama-3.3-70b-instruct", "qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker);
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");

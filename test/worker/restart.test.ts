@@ -19,16 +19,14 @@ beforeAll(async () => {
   worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register([worker]);
   daemon = await startDaemon(chain, worker);
-}, 180_000);
+});
 
 afterAll(async () => {
   await daemon?.end("SIGTERM");
   await chain?.stop();
 });
 
-it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", {
-  timeout: 120_000,
-}, async () => {
+it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", async () => {
   const job = await lockJob(chain, worker, { prompt: "Survive [[tokens:200]]" });
   const streamed = await dispatch(worker, job);
   await daemon.end("SIGKILL");
@@ -55,7 +53,7 @@ it("after kill -9 a signed answer is still there, the same, and nothing is signe
   await until("the answer is erased", async () => (await fetchOutput(chain, worker, job, gateway)).status === 404);
 });
 
-it("a worker that was killed while it generated does not take the job up again", { timeout: 120_000 }, async () => {
+it("a worker that was killed while it generated does not take the job up again", async () => {
   await daemon.end("SIGTERM");
   daemon = await startDaemon(chain, worker, { WORKER_TOKENS_PER_SECOND: "10" });
   const job = await lockJob(chain, worker, { prompt: "[[tokens:300]]" });
@@ -71,9 +69,7 @@ it("a worker that was killed while it generated does not take the job up again",
   });
 });
 
-it("a worker that was killed before settlement is paid after its restart, without its gateway", {
-  timeout: 120_000,
-}, async () => {
+it("a worker that was killed before settlement is paid after its restart, without its gateway", async () => {
   await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
   const job = await lockJob(chain, worker);
   const { text } = await dispatch(worker, job);

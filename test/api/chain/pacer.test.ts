@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Pacer } from "../../../api/chain/pacer.ts";
+import { Pacer } from "../../../api/chain/queue.ts";
 import { sendRate } from "../../../api/index/watch.ts";
 
 test("a burst goes out at once, the rest at the rate", () => {

@@ -22,7 +22,7 @@ import { toApiJobId } from "../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { receiptOf } from "../../../protocol/receipt.ts";
-import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/local-stack/accounts.ts";
+import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/dev/wallets.ts";
 import { apiClient, chat, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
 import { mined } from "../../support/mined.ts";

@@ -1,25 +1,23 @@
 /** Pages of a wallet's jobs while the index is behind the gateway: a client reads its own writes, each job once, newest first. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobQuery } from "../../../api/index/index.ts";
-import { JobReader } from "../../../api/jobs/read.ts";
+import { JobReader } from "../../../api/jobs/job-reader.ts";
 import { migrate, openDatabase } from "../../../api/store/database.ts";
-import { JobStore } from "../../../api/store/jobs.ts";
-import type { StoredState } from "../../../api/store/stored-job.ts";
+import type { StoredState } from "../../../api/store/jobs.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
 const logger = pino({ level: "silent" });
 const wallet = `0x${"11".repeat(20)}`;
 const hash = `0x${"ab".repeat(32)}`;
-/** Chain time of the n-th job's lock. */
-const lockedAt = (n: number): number => 1_800_000_000 + n;
+/** When the n-th job's id was made, ms. */
+const madeAt = (n: number): number => 1_800_000_000_000 + n * 1000;
 
 /** The index's view, with the columns that pages read. */
 const VIEW = `CREATE SCHEMA index; CREATE TABLE index.job (
-  id text PRIMARY KEY, wallet text, model text, tier text, status text, position bigint, created_at bigint, escrow_tx text,
+  id text PRIMARY KEY, wallet text, model text, tier text, status text, created_at bigint, escrow_tx text,
   ${["worker", "failure_reason", "acknowledge_tx", "proof_tx", "settlement_tx", "return_tx", "dispute_tx", "proof_hash"].join(" text, ")} text,
   ${["model_number", "operator", "credits_locked", "credits_charged", "credits_returned", "credits_compensated", "attempt"].join(" bigint, ")} bigint,
   ${["credits_per_request", "credits_per_thousand_tokens", "fee_bps", "worker_units", "fee_units", "lock_block"].join(" bigint, ")} bigint,
@@ -34,7 +32,7 @@ beforeAll(async () => {
   await migrate(stack.info.database_url, logger);
   pool = openDatabase(stack.info.database_url, logger, 3);
   await pool.query(VIEW);
-  reader = new JobReader(pool, new JobStore(pool), wallet);
+  reader = new JobReader(pool, wallet);
 });
 beforeEach(() => pool.query("TRUNCATE job, index.job"));
 afterAll(async () => {
@@ -42,96 +40,74 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-/** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. Its last write there was with its lock. */
+/** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. */
 async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<string> {
-  // Ids of one millisecond have no order.
-  await sleep(2);
-  const id = toApiJobId(newJobId());
+  const id = toApiJobId(newJobId(madeAt(n)));
   if (own !== null) {
     await pool.query(
-      `INSERT INTO job (job_id, wallet, gateway, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx, updated_at)
-       VALUES ($1, $2, $2, $6, 'lite', $3, 1900000000, 8, $4::bigint, $5, to_timestamp($4::bigint))`,
-      [id, wallet, own, lockedAt(n), hash, model],
+      `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx)
+       VALUES ($1, $2, $2, 1, gen_random_uuid(), $4, 'lite', $3, 1900000000, 8, 1800000000, $5)`,
+      [id, wallet, own, model, hash],
     );
   }
   if (indexed !== null) {
     await pool.query(
-      `INSERT INTO index.job (id, wallet, model, tier, status, position, created_at, credits_charged, credits_compensated)
-       VALUES ($1, $2, $6, 'lite', $3, $4, $5, 0, 0)`,
-      [fromApiJobId(id), wallet, indexed, n, lockedAt(n), model],
+      `INSERT INTO index.job (id, wallet, model, tier, status, created_at, credits_charged, credits_compensated)
+       VALUES ($1, $2, $4, 'lite', $3, 1800000000, 0, 0)`,
+      [fromApiJobId(id), wallet, indexed, model],
     );
   }
   return id;
 }
 
-/** A write of the gateway after the lock of the n-th job. */
-const written = (id: string, n: number) =>
-  pool.query("UPDATE job SET updated_at = to_timestamp($2::bigint) WHERE job_id = $1", [id, lockedAt(n)]);
-
-async function page(query: Omit<JobQuery, "wallet" | "limit">, limit = 10) {
+type Filters = Omit<JobQuery, "wallet" | "limit">;
+async function page(query: Filters, limit = 10) {
   const { data, cursor } = await reader.list({ wallet, limit, ...query });
   return { ids: data.map((job) => job.id), states: data.map((job) => job.status), cursor };
 }
 
-/** All pages of this size, one after the other. */
-async function walk(query: Omit<JobQuery, "wallet" | "limit" | "before">, limit: number): Promise<string[]> {
+/** All pages of this size, one after the other, downwards from the newest or upwards from `after`. */
+async function walk(query: Filters, limit: number): Promise<string[]> {
   const seen: string[] = [];
-  let before: string | undefined;
+  const up = query.after !== undefined;
+  let cursor = query.after;
   do {
-    const { ids, cursor } = await page({ ...query, before }, limit);
-    seen.push(...ids);
-    before = cursor ?? undefined;
-  } while (before !== undefined);
+    const { ids, cursor: next } = await page({ ...query, [up ? "after" : "before"]: cursor }, limit);
+    if (up) seen.unshift(...ids);
+    else seen.push(...ids);
+    cursor = next ?? undefined;
+  } while (cursor !== undefined);
   return seen;
 }
 
 describe("a page of jobs", () => {
-  it("begins with those whose lock the index has not seen", async () => {
+  it("begins with the newest, also where the index has not seen their lock", async () => {
     const first = await add(1, "settled", "settled");
-    const second = await add(2, "settled", "settled");
+    const second = await add(2, null, "settled");
     const third = await add(3, "settled", null);
     const fourth = await add(4, "processing", null);
+    await add(5, "unlocked", null);
     expect((await page({})).ids).toEqual([fourth, third, second, first]);
     expect(await page({}, 3)).toMatchObject({ ids: [fourth, third, second], cursor: second });
     expect(await page({ before: third }, 3)).toMatchObject({ ids: [second, first], cursor: null });
   });
 
-  it("shows the state that the gateway knows already, in the chain's order", async () => {
+  it("shows the state that the gateway knows already, in its place", async () => {
     const slow = await add(1, "settled", "processing");
     const quick = await add(2, "settled", "settled");
-    await written(slow, 3);
     expect(await page({ status: "settled" })).toMatchObject({ ids: [quick, slow], states: ["settled", "settled"] });
     expect(await page({ status: "processing" })).toMatchObject({ ids: [], cursor: null });
     expect(await page({ status: "disputed" })).toMatchObject({ ids: [] });
   });
 
-  it("walked by status shows each job once, whichever of them the index is behind with", async () => {
+  it("walked by status shows each job once, whichever of them the index is behind with, downwards and upwards", async () => {
+    const oldest = await add(0, "failed", "failed");
     const ids: string[] = [];
     for (let n = 1; n <= 9; n++) ids.unshift(await add(n, "settled", n % 3 === 0 ? "processing" : "settled"));
-    for (const id of ids) await written(id, 20);
     for (const limit of [1, 2, 3, 4, 10]) {
       expect(await walk({ status: "settled" }, limit), `pages of ${limit}`).toEqual(ids);
+      expect(await walk({ status: "settled", after: oldest }, limit), `pages of ${limit}, upwards`).toEqual(ids);
     }
-  });
-
-  it("has the chain's order where that of the ids is another, each job once", async () => {
-    const oldest = await add(1, "settled", "settled");
-    const later = await add(12, "settled", "settled");
-    const earlier = await add(11, "settled", "processing");
-    const newest = await add(13, "settled", "settled");
-    await written(earlier, 20);
-    for (const limit of [1, 2, 3, 4]) {
-      expect(await walk({ status: "settled" }, limit), `pages of ${limit}`).toEqual([newest, later, earlier, oldest]);
-    }
-    // A job that the index lacks is newer than all that it has, whatever its id says.
-    const lacked = await add(15, "settled", null);
-    const last = await add(14, "settled", "settled");
-    // (A page that ends with such a job leaves what comes after it to ids: whether the next has been shown, a cursor does not say.)
-    for (const limit of [2, 3, 5]) {
-      expect(await walk({}, limit), `pages of ${limit}`).toEqual([lacked, last, newest, later, earlier, oldest]);
-    }
-    expect((await page({ after: later, status: "settled" })).ids).toEqual([lacked, last, newest]);
-    expect((await page({ after: earlier, status: "settled" })).ids).toEqual([lacked, last, newest, later]);
   });
 
   it("by model shows what the index lacks of it, and nothing else", async () => {
@@ -142,20 +118,33 @@ describe("a page of jobs", () => {
     for (const limit of [1, 2]) expect(await walk({ model: "rare" }, limit)).toEqual([fresh, old]);
   });
 
-  it("by a cursor `after` has only what is newer", async () => {
-    const first = await add(1, "settled", "processing");
-    const second = await add(2, "settled", "settled");
-    const third = await add(3, "settled", "processing");
-    for (const id of [first, third]) await written(id, 9);
-    expect((await page({ status: "settled", after: first })).ids).toEqual([third, second]);
-    expect((await page({ status: "settled", after: second })).ids).toEqual([third]);
+  it("by a lone `after` has the oldest above it, newest first, and its cursor is the next `after`", async () => {
+    const ids: string[] = [];
+    for (let n = 1; n <= 5; n++) ids.push(await add(n, "settled", n === 4 ? null : "settled"));
+    const [first, second, third, fourth, fifth] = ids;
+    expect(await page({ after: first }, 2)).toMatchObject({ ids: [third, second], cursor: third });
+    expect(await page({ after: third }, 2)).toMatchObject({ ids: [fifth, fourth], cursor: null });
+    expect(await page({ after: fifth }, 2)).toMatchObject({ ids: [], cursor: null });
+    // Between two ids a page begins at the newest, and `before` goes on.
+    expect(await page({ after: first, before: fifth }, 2)).toMatchObject({ ids: [fourth, third], cursor: third });
+    expect(await page({ after: first, before: third }, 2)).toMatchObject({ ids: [second], cursor: null });
   });
 
-  it("after a reorganisation shows a job that the index lost, wherever its newest block is", async () => {
-    const lost = await add(3, "settling", null);
-    const other = await add(2, "settled", "settled");
-    await written(lost, 9);
-    expect((await page({})).ids).toEqual([lost, other]);
+  it("goes beyond the own jobs that are looked at for a filter, where the index has them, and stops at them where it has not", async () => {
+    const rare = await add(0, "failed", "failed");
+    await pool.query(
+      `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx)
+       SELECT 'job_' || lpad(to_hex($3::bigint + n), 12, '0') || '7000' || lpad('', 16, '8'), $1, $1, 1, gen_random_uuid(), 'm', 'lite',
+         'settled', 1, 8, 1, $2 FROM generate_series(1, 250) AS n`,
+      [wallet, hash, madeAt(1)],
+    );
+    expect(await page({ status: "failed" })).toMatchObject({ ids: [], cursor: expect.stringMatching(/^job_/) });
+    expect(await walk({ status: "failed" }, 10)).toEqual([rare]);
+    await pool.query(
+      `INSERT INTO index.job (id, wallet, model, tier, status, created_at, credits_charged, credits_compensated)
+       SELECT '0x' || substr(job_id, 5), wallet, model, tier, state, 1, 0, 0 FROM job ON CONFLICT DO NOTHING`,
+    );
+    expect(await page({ status: "failed" })).toMatchObject({ ids: [rare], cursor: null });
   });
 
   it("is whole where the index has nothing at all, page by page", async () => {
@@ -163,5 +152,13 @@ describe("a page of jobs", () => {
     for (let n = 1; n <= 5; n++) ids.unshift(await add(n, "settled", null));
     expect(await page({}, 2)).toMatchObject({ ids: ids.slice(0, 2), cursor: ids[1] });
     expect(await page({ before: ids[1] }, 4)).toMatchObject({ ids: ids.slice(2), cursor: null });
+  });
+
+  it("with two gateways whose clocks are 30 s apart: a job can appear behind newer ids, and stays there", async () => {
+    const ahead = await add(30, "settled", "settled");
+    expect((await page({})).ids).toEqual([ahead]);
+    const behind = await add(0, "processing", null);
+    expect((await page({})).ids).toEqual([ahead, behind]);
+    expect((await page({ after: ahead })).ids).toEqual([]);
   });
 });

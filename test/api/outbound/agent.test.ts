@@ -4,8 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Dispatcher, request } from "undici";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { guardedAgent } from "../../../api/outbound/agent.ts";
-import { BodyTooLarge, readBounded, readStart } from "../../../api/outbound/body.ts";
+import { BodyTooLarge, guardedAgent, readBounded, readStart } from "../../../api/outbound/endpoint.ts";
 
 let server: Server;
 let port: number;

@@ -2,10 +2,8 @@
 import type { LookupAddress } from "node:dns";
 import { type Dispatcher, request } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
-import { whyRefused } from "../../../api/outbound/address.ts";
-import { guardedAgent } from "../../../api/outbound/agent.ts";
-import { EndpointRefused, parseEndpoint } from "../../../api/outbound/endpoint.ts";
-import { parseNetworks } from "../../../api/outbound/networks.ts";
+import { parseNetworks, whyRefused } from "../../../api/outbound/address.ts";
+import { EndpointRefused, guardedAgent, parseEndpoint } from "../../../api/outbound/endpoint.ts";
 
 const LIST = "10.1.0.0/16, fd12:3456::/48,192.168.7.9,100.64.0.0/10,fd00::/8";
 const policy = { allowLocal: false, allowNetworks: parseNetworks(LIST) };

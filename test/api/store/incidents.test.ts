@@ -1,24 +1,15 @@
 import type pg from "pg";
-import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { listWorkerIncidents } from "../../../api/store/incidents.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
-const logger = pino({ level: "silent" });
 const [first, second, other] = ["a", "b", "c"].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];
 
-let stack: TestStack;
 let pool: pg.Pool;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  await migrate(stack.info.database_url, logger);
-  pool = openDatabase(stack.info.database_url, logger, 3);
+  ({ pool } = await ownDatabase());
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 test("a worker with many incidents leaves room for those of the others: so many of each, newest first", async () => {
   const hour = (n: number) => new Date(Date.UTC(2026, 0, 1, n));

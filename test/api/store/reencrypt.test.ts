@@ -3,22 +3,17 @@ import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cipher } from "../../../api/store/cipher.ts";
-import { migrate, openDatabase } from "../../../api/store/database.ts";
 import { reencrypt } from "../../../api/store/reencrypt.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
 const [OLD, NEW, LOST] = ["01".repeat(32), "02".repeat(32), "03".repeat(32)];
 const ANSWERS = 120;
 const wallet = `0x${"11".repeat(20)}`;
 const jobId = (n: number) => `job_${n.toString(16).padStart(32, "0")}`;
 
-let stack: TestStack;
 let pool: pg.Pool;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  const logger = pino({ level: "silent" });
-  await migrate(stack.info.database_url, logger);
-  pool = openDatabase(stack.info.database_url, logger, 3);
+  ({ pool } = await ownDatabase());
   const old = new Cipher(OLD, "answers");
   for (let n = 0; n < ANSWERS; n++) {
     await insertJob(jobId(n), n % 3 === 0 ? null : old.encrypt(`answer ${n}`, jobId(n)));
@@ -29,15 +24,12 @@ beforeAll(async () => {
     [wallet, new Cipher(OLD, "webhook secrets").encrypt("whsec", "wh_1")],
   );
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 async function insertJob(id: string, output: Buffer | null): Promise<void> {
   await pool.query(
-    `INSERT INTO job (job_id, wallet, gateway, model, tier, state, valid_until, credits_locked, output)
-     VALUES ($1, $2, $2, 'm', 'lite', 'settled', 0, 2, $3)`,
+    `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, output)
+     VALUES ($1, $2, $2, 1, gen_random_uuid(), 'm', 'lite', 'settled', 0, 2, $3)`,
     [id, wallet, output],
   );
 }

@@ -4,18 +4,14 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase, transaction } from "../../../api/store/database.ts";
 import { eventually } from "../../support/api-client.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
-let stack: TestStack;
 let pool: pg.Pool;
+let url: string;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  pool = openDatabase(stack.info.database_url, pino({ level: "silent" }), 3);
+  ({ pool, url } = await ownDatabase());
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 test("a connection that breaks inside a transaction fails that transaction and nothing else", async () => {
   const backend = async (client: pg.ClientBase | pg.Pool) =>
@@ -47,7 +43,7 @@ test("what fails is undone, and its connection serves the next one", async () =>
 });
 
 test("a query that is never answered fails in its time, and its connection is not used again", async () => {
-  const impatient = openDatabase(stack.info.database_url, pino({ level: "silent" }), 1, 300);
+  const impatient = openDatabase(url, pino({ level: "silent" }), 1, 300);
   try {
     await expect(impatient.query("SELECT pg_sleep(600)")).rejects.toThrow("Query read timeout");
     // With one connection at most, this one would wait for the sleeping query. It is as impatient itself.

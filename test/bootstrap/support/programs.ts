@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { identify } from "../../../scripts/local-stack/identity.ts";
-import type { Ports } from "../../../scripts/local-stack/ports.ts";
+import type { Ports } from "../../../scripts/dev/ports.ts";
+import { identify } from "../../../scripts/dev/process.ts";
 import { plainEnv } from "../../support/stack.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -38,17 +38,6 @@ export function run(args: string[], env: NodeJS.ProcessEnv = {}): Program {
     }
   };
   return { child, output: () => text, said, ended };
-}
-
-/** What an expression over a module `m` of the bootstrap comes to, as text: plain JavaScript without types, in a process of its own. */
-export async function ask(expression: string, module: string): Promise<string> {
-  const program = run([
-    "--input-type=module",
-    "-e",
-    `import * as m from "./scripts/bootstrap/${module}"; console.log(await (${expression}))`,
-  ]);
-  await program.ended;
-  return program.output().trim();
 }
 
 /** The settings of `npm start`, for a stack on these ports and in this folder. */

@@ -1,7 +1,8 @@
 /** Attacks of the audit (issue 15) on disputes: each worked on the contracts before, and what became of it. */
 import { expect } from "chai";
+import { concat, type Hex, keccak256, toBytes } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import type { Completion } from "../../../protocol/messages.ts";
+import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { books, moved } from "../support/books.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
@@ -81,6 +82,37 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
         : mine.proveEquivocation(told, signature, completion, NO_SIGNATURE));
       expect((await escrow.jobOf(job.id)).status).to.equal(6);
       expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS);
+    }
+  });
+
+  it("a Completion with bits beyond its fields is no proof, signed or not: the event would not tell what was signed", async () => {
+    const world = await freshWorld();
+    const { escrow, worker } = world;
+    const job = await acknowledgedJob(world);
+    const plain = escrow.interface.encodeFunctionData("submitProof", [completionOf(job), NO_SIGNATURE]);
+    const words = (plain.slice(10).match(/.{64}/g) ?? []).slice(0, 5);
+    const typehash = keccak256(
+      toBytes(
+        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)",
+      ),
+    );
+    for (const [field, at] of [
+      ["jobId", 63],
+      ["promptTokens", 0],
+      ["completionTokens", 0],
+      ["completedAt", 0],
+      [null, 0],
+    ] as const) {
+      const index = ["jobId", "proofHash", "promptTokens", "completionTokens", "completedAt"].indexOf(field ?? "");
+      const changed = words.map((word, i) => (i === index ? `${word.slice(0, at)}1${word.slice(at + 1)}` : word));
+      const structHash = keccak256(concat([typehash, `0x${changed.join("")}`]));
+      const domain = (await escrow.domainSeparator()) as Hex;
+      const hash = keccak256(concat(["0x1901", domain, structHash]));
+      const { r, vs } = compactSignature(await worker.key.sign({ hash }));
+      const data = concat([plain.slice(0, 10) as Hex, `0x${changed.join("")}`, r, vs]);
+      const proving = world.stranger.sendTransaction({ to: escrow, data });
+      if (field === null) await expect(proving).to.emit(escrow, "JobProven");
+      else await expect(proving, field).to.revert(ethers);
     }
   });
 

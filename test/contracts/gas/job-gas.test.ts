@@ -54,7 +54,7 @@ describe("Gas", () => {
     expect(floor).to.be.greaterThan(1.5 * Math.max(...Object.values(worst)));
   });
 
-  it("is what was committed (scripts/gas.ts measures and commits it anew)", () => {
+  it("is what was committed (`npm run gas` measures and commits it anew)", () => {
     if (process.env["UPDATE_GAS"]) {
       writeSnapshot(table);
       console.log(page(table));

@@ -1,4 +1,4 @@
-/** The committed gas table: measured again by each run of the tests, rewritten by scripts/gas.ts. */
+/** The committed gas table: measured again by each run of the tests, rewritten by `npm run gas`. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -1,6 +1,5 @@
 /** Keys that sign messages. The chain's own accounts only send transactions; a worker's signing key never does. */
-import type { Address, Hex } from "viem";
-import { getAddress, keccak256, toBytes } from "viem";
+import { type Address, getAddress, type Hex, keccak256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 
 /** A reproducible key by name. */

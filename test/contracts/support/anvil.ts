@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createTestClient, http, publicActions, walletActions } from "viem";
-import { freePort } from "../../../scripts/local-stack/ports.ts";
+import { freePort } from "../../../scripts/dev/ports.ts";
 
 const require = createRequire(import.meta.url);
 

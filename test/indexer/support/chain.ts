@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { freePort } from "../../../scripts/local-stack/ports.ts";
+import { freePort } from "../../../scripts/dev/ports.ts";
 import { Part, ROOT } from "../../support/processes.ts";
 
 const require = createRequire(import.meta.url);

@@ -4,8 +4,7 @@ import { promisify } from "node:util";
 import { keccak256, toBytes } from "viem";
 import { privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
-import { OPERATOR_ADMIN as ADMIN } from "../../../scripts/local-stack/accounts.ts";
-import { provideOperator } from "../../../scripts/local-stack/funding.ts";
+import { OPERATOR_ADMIN as ADMIN, provideOperator } from "../../../scripts/dev/wallets.ts";
 import { ROOT } from "../../support/processes.ts";
 
 /** Accounts that anvil funds. */

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { Ruling } from "../../../protocol/ruling.ts";
+import { Ruling } from "../../../protocol/job-status.ts";
 import type { World } from "./world.ts";
 
 /** What the client says it received. */

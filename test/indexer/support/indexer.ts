@@ -1,4 +1,4 @@
-import { freePort } from "../../../scripts/local-stack/ports.ts";
+import { freePort } from "../../../scripts/dev/ports.ts";
 import { Part, ROOT } from "../../support/processes.ts";
 
 export type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };

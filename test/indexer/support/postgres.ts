@@ -5,7 +5,7 @@ export type Postgres = { url: (database: string) => string; stop: () => Promise<
 
 /** A real PostgreSQL of the test's own: the local stack's, without the rest of it. */
 export async function startPostgres(): Promise<Postgres> {
-  const stack = await startTestStack({ parts: ["database"], workers: [] });
+  const stack = await startTestStack({ parts: ["database"], workers: [], ownDatabase: true });
   const url = (database: string) => {
     const address = new URL(stack.info.database_url);
     address.pathname = `/${database}`;

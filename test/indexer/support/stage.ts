@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import type { Hex } from "viem";
-import { getHead, listEvents } from "../../../api/index/index.ts";
-import { codeOf } from "../../../scripts/local-stack/errors.ts";
+import { getHead, IndexUnavailable, listEvents } from "../../../api/index/index.ts";
+import { codeOf } from "../../../scripts/dev/files.ts";
 import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
 import { temporaryFolder } from "../../support/processes.ts";
@@ -82,11 +82,16 @@ export class Stage {
   /** Waits until the index has reached the head of the chain. */
   async caughtUp(): Promise<void> {
     const head = Number(await this.chain.rpc("eth_blockNumber"));
-    await eventually(
-      async () => (await getHead(this.pool))?.blockNumber,
-      (block) => block === head,
-      60_000,
-    );
+    const indexed = async (): Promise<number | undefined> => {
+      try {
+        return (await getHead(this.pool))?.blockNumber;
+      } catch (error) {
+        // Its views come with its first block.
+        if (error instanceof IndexUnavailable) return undefined;
+        throw error;
+      }
+    };
+    await eventually(indexed, (block) => block === head, 60_000);
   }
 
   /** Waits until the rows are where the chain has the events: the head says nothing after a reorganisation of equal length. */

@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { auditJob } from "../../../protocol/audit/audit-job.ts";
-import { auditRange } from "../../../protocol/audit/audit-range.ts";
-import { type AnyEvent, jobOfEvent } from "../../../protocol/audit/event-log.ts";
-import type { Check } from "../../../protocol/audit/evidence.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
+import { auditJob } from "../../../verify/audit-job.ts";
+import { auditRange } from "../../../verify/audit-range.ts";
+import type { Check } from "../../../verify/checks.ts";
+import { type AnyEvent, jobOfEvent } from "../../../verify/events.ts";
 import { type Chain, startChain } from "../../indexer/support/chain.ts";
 import { deploy } from "../../indexer/support/deploy.ts";
 import { everything, type Story } from "../../indexer/support/everything.ts";

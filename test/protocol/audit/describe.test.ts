@@ -1,10 +1,9 @@
-import type { Address, Hex } from "viem";
-import { encodeAbiParameters, encodeEventTopics } from "viem";
+import { type Address, encodeAbiParameters, encodeEventTopics, type Hex } from "viem";
 import { describe, expect, it } from "vitest";
-import { argumentUnit, decimal, describeEvent, eventTitle } from "../../../protocol/audit/describe.ts";
-import { type AnyEvent, type ContractName, decodeLogs, EVENT_ABIS } from "../../../protocol/audit/event-log.ts";
-import { moneyFlow } from "../../../protocol/audit/money-flow.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { argumentUnit, decimal, describeEvent, eventTitle } from "../../../verify/describe.ts";
+import { type AnyEvent, type ContractName, decodeLogs, EVENT_ABIS } from "../../../verify/events.ts";
+import { moneyFlow } from "../../../verify/money-flow.ts";
 
 const at = (digit: number): Address => `0x${String(digit).repeat(40)}`;
 const addresses = {

@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type pg from "pg";
 import { decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
 import { Balances } from "../../../api/chain/balances.ts";
-import type { Operation } from "../../../api/chain/operations.ts";
-import { logPosition, type MinedBatch } from "../../../api/chain/outcome.ts";
+import { logPosition, type MinedBatch } from "../../../api/chain/operations.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 
@@ -67,7 +67,8 @@ export class ScriptedNode {
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const rpc = connectRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    return new Balances(rpc, { escrow, signer, head: this });
+    const pool = { query: async () => ({ rows: [] }) } as unknown as pg.Pool;
+    return new Balances({ rpc, pool, escrow, head: this, settleWithin: 150 });
   }
 
   close(): void {
@@ -117,5 +118,3 @@ export function batch(
     failures: new Map(),
   } as unknown as MinedBatch;
 }
-/** The operation that settles a job. */
-export const completes = (job: Hex): Operation[] => [{ kind: "complete", jobId: job, data: "0x", deadline: 0 }];

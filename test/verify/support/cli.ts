@@ -1,7 +1,6 @@
 /** The commands as a person runs them: a process, its output, its exit status. */
 import { once } from "node:events";
-import { readOptions } from "../../../scripts/verify/options.ts";
-import { verify } from "../../../scripts/verify/verify.ts";
+import { readOptions, verify } from "../../../verify/command.ts";
 import { start } from "../../worker/support/processes.ts";
 
 export type CommandResult = { code: number | null; output: string };

@@ -19,11 +19,7 @@ import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
   modelCatalogAbi,
-  protocolGovernorAbi,
-  protocolTimelockAbi,
-  serviceTokenAbi,
   testStablecoinAbi,
-  workerRegistryAbi,
 } from "../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import {
@@ -36,9 +32,10 @@ import {
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
+import { OPERATOR } from "../../../scripts/dev/wallets.ts";
 import { mined } from "../../support/mined.ts";
 import { testContract } from "../../support/test-contract.ts";
-import { client, gateway, OPERATOR, startChain } from "../../worker/support/chain.ts";
+import { client, gateway, newWorker, startChain } from "../../worker/support/chain.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
 const account = (addressIndex: number) => mnemonicToAccount(MNEMONIC, { addressIndex });
@@ -52,8 +49,10 @@ export const people = {
   guardian: account(6),
   arbiters: [account(7), account(8), account(9)] as const,
 };
-export const workerKey = privateKeyToAccount(keccak256(toBytes("a worker of the verifier's tests")));
-export const otherWorkerKey = privateKeyToAccount(keccak256(toBytes("another worker of the verifier's tests")));
+const WORKER_KEY = keccak256(toBytes("a worker of the verifier's tests"));
+const OTHER_WORKER_KEY = keccak256(toBytes("another worker of the verifier's tests"));
+export const workerKey = privateKeyToAccount(WORKER_KEY);
+export const otherWorkerKey = privateKeyToAccount(OTHER_WORKER_KEY);
 /** Numbers of `Ruling`. */
 export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
 /** Number of qwen3-8b (8 credits a request, 4 per 1,000 tokens). */
@@ -70,44 +69,26 @@ export async function startProtocol(windows: Record<string, number> = {}) {
   const chain = await startChain(windows);
   const { rpc } = chain;
   const { contracts } = chain.deployment;
-  await chain.register(
-    [workerKey, otherWorkerKey].map(({ address }, i) => ({
-      address,
-      privateKey: keccak256(
-        toBytes(i === 0 ? "a worker of the verifier's tests" : "another worker of the verifier's tests"),
-      ),
-      endpoint: "http://127.0.0.1:9",
-      models: ["qwen3-8b"],
-    })),
-  );
+  const registered = [WORKER_KEY, OTHER_WORKER_KEY].map((privateKey) => newWorker(privateKey, ["qwen3-8b"]));
+  await chain.register(await Promise.all(registered));
   const escrow = { address: contracts.InferenceEscrow, abi: inferenceEscrowAbi } as const;
   const at = {
     escrow,
-    registry: { address: contracts.WorkerRegistry, abi: workerRegistryAbi },
     catalog: { address: contracts.ModelCatalog, abi: modelCatalogAbi },
     panel: { address: contracts.ArbitrationPanel, abi: arbitrationPanelAbi },
-    governor: { address: contracts.ProtocolGovernor, abi: protocolGovernorAbi },
-    timelock: { address: contracts.ProtocolTimelock, abi: protocolTimelockAbi },
-    svc: { address: contracts.ServiceToken, abi: serviceTokenAbi },
     token: { address: contracts.Stablecoin, abi: testStablecoinAbi },
   } as const;
 
-  /** Sends raw calldata and waits; throws when it reverts. */
-  const sendData = async (from: Sender, to: Address, data: Hex): Promise<TransactionReceipt> => {
-    const hash = await rpc.sendTransaction({ account: from, to, data, chain: anvil });
-    return await mined(rpc, hash);
-  };
-  const send = <A extends Abi, N extends ContractFunctionName<A, "nonpayable" | "payable">>(
+  /** Sends a call and waits; throws when it reverts. */
+  const send = async <A extends Abi, N extends ContractFunctionName<A, "nonpayable" | "payable">>(
     from: Sender,
-    contract: { address: Address; abi: A },
+    { address, abi }: { address: Address; abi: A },
     functionName: N,
     args: ContractFunctionArgs<A, "nonpayable" | "payable", N>,
-  ) =>
-    sendData(
-      from,
-      contract.address,
-      encodeFunctionData({ abi: contract.abi, functionName, args } as EncodeFunctionDataParameters),
-    );
+  ): Promise<TransactionReceipt> => {
+    const data = encodeFunctionData({ abi, functionName, args } as EncodeFunctionDataParameters);
+    return await mined(rpc, await rpc.sendTransaction({ account: from, to: address, data, chain: anvil }));
+  };
   const read = rpc.readContract;
   const now = async () => Number((await rpc.getBlock()).timestamp);
   const domain = escrowDomain(chain.deployment.chainId, escrow.address);
@@ -246,7 +227,6 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     rpc,
     read,
     send,
-    sendData,
     batch,
     forwarder,
     now,

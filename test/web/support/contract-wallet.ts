@@ -10,8 +10,8 @@ import {
   http,
 } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import type { KnownStack } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
-import type { Stack } from "../../support/stack.ts";
 import { testContract } from "../../support/test-contract.ts";
 import { giveGas } from "./gas.ts";
 
@@ -22,7 +22,7 @@ export type ContractWallet = {
 };
 
 /** Deploys one, with an owner that has gas. */
-export async function deployContractWallet(stack: Stack): Promise<ContractWallet> {
+export async function deployContractWallet(stack: KnownStack): Promise<ContractWallet> {
   const owner = privateKeyToAccount(generatePrivateKey());
   await giveGas(stack, owner.address);
   const transport = http(stack.info.rpc_url);

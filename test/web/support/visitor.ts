@@ -2,24 +2,24 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
-import type { Stack } from "../../support/stack.ts";
+import type { KnownStack } from "../../support/api-client.ts";
 import { TestWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 60_000;
 
-export type Scheme = "light" | "dark";
+export type Look = { colorScheme: "light" | "dark"; width: number };
 
 /** A person with a browser and a wallet in it. */
 export class Visitor {
-  readonly stack: Stack;
+  readonly stack: KnownStack;
   readonly context: BrowserContext;
   readonly page: Page;
   readonly wallet: TestWallet;
   /** What the page complained about: a content security policy that bites shows up here. */
   readonly complaints: string[] = [];
 
-  private constructor(stack: Stack, context: BrowserContext, page: Page, wallet: TestWallet) {
+  private constructor(stack: KnownStack, context: BrowserContext, page: Page, wallet: TestWallet) {
     this.stack = stack;
     this.context = context;
     this.page = page;
@@ -32,9 +32,9 @@ export class Visitor {
 
   static async open(
     browser: Browser,
-    stack: Stack,
+    stack: KnownStack,
     account: PrivateKeyAccount,
-    { colorScheme = "light", width = 1280 }: { colorScheme?: Scheme; width?: number } = {},
+    { colorScheme, width }: Look = { colorScheme: "light", width: 1280 },
   ): Promise<Visitor> {
     const context = await browser.newContext({
       colorScheme,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { createWalletClient, type Hex, http, type PrivateKeyAccount, type RpcError } from "viem";
-import type { Stack } from "../../support/stack.ts";
+import type { KnownStack } from "../../support/api-client.ts";
 
 type Request = { method: string; params?: unknown[] };
 type Reply = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
@@ -35,7 +35,7 @@ export class TestWallet {
   /** Whether the person has let the application see the account. */
   #connected = false;
 
-  constructor(stack: Stack, account: PrivateKeyAccount) {
+  constructor(stack: KnownStack, account: PrivateKeyAccount) {
     this.account = account;
     this.chainId = stack.info.chain_id;
     this.#rpcUrl = stack.info.rpc_url;

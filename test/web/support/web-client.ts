@@ -1,6 +1,6 @@
 import type { PrivateKeyAccount } from "viem";
 import { createSiweMessage } from "viem/siwe";
-import type { Stack } from "../../support/stack.ts";
+import type { KnownStack } from "../../support/api-client.ts";
 
 export type SignInFields = {
   domain?: string;
@@ -16,11 +16,11 @@ export type Answer = { status: number; headers: Headers; body: any };
 
 /** The application's API as its own scripts use it in a browser: with a cookie jar, the Origin and the header. */
 export class WebClient {
-  readonly #stack: Stack;
+  readonly #stack: KnownStack;
   readonly origin: string;
   cookie: string | null = null;
 
-  constructor(stack: Stack) {
+  constructor(stack: KnownStack) {
     this.#stack = stack;
     this.origin = new URL(stack.info.app_url).origin;
   }

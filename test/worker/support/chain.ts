@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   createTestClient,
@@ -10,26 +9,27 @@ import {
   keccak256,
   publicActions,
   toBytes,
+  toHex,
   walletActions,
 } from "viem";
 import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
-import { inferenceEscrowAbi, modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
-import { provideOperator } from "../../../scripts/local-stack/funding.ts";
+import { inferenceEscrowAbi, modelCatalogAbi } from "../../../protocol/generated/abi.ts";
+import { DEPLOYER_KEY, provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
 import { mined } from "../../support/mined.ts";
-import { freePort, ROOT, runScript, start, until } from "./processes.ts";
+import { only, startTestStack } from "../../support/stack.ts";
+import { freePort, runScript } from "./processes.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
-/** Development accounts: 1 and 4 are gateways of the first operator, 2 one of another operator, 5 is a client's wallet. */
+/** Development accounts: 1 and 4 are gateways of the stack's operator, 2 one of another operator, 3 is a client's wallet. */
 export const gateway = mnemonicToAccount(MNEMONIC, { addressIndex: 1 });
-export const secondGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
 export const otherGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 2 });
-export const client = mnemonicToAccount(MNEMONIC, { addressIndex: 5 });
-/** Number of the operator that wallets choose, and its admin: the fourth development account. */
-export const OPERATOR = 1;
-export const operatorAdmin = mnemonicToAccount(MNEMONIC, { addressIndex: 3 });
-const otherAdmin = privateKeyToAccount(keccak256(toBytes("admin of the other operator")));
+export const client = mnemonicToAccount(MNEMONIC, { addressIndex: 3 });
+export const secondGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
+/** Admin of the stack's operator. */
+export const operatorAdmin = mnemonicToAccount(MNEMONIC, { addressIndex: 5 });
+const funder = privateKeyToAccount(DEPLOYER_KEY);
 
 export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
@@ -39,59 +39,22 @@ const createNode = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** A node of its own with the deployed contracts, two operators with a gateway each, and a wallet that holds 100,000 credits. */
+/** A stack's chain with the contracts and nothing else; a wallet that holds 100,000 credits. */
 export async function startChain(windows: Record<string, number> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), "worker-test-"));
-  const port = await freePort();
-  // The real binary: node_modules/.bin/anvil is a wrapper that leaves it running when killed.
-  const binary = join(
-    ROOT,
-    `node_modules/@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : "arm64"}/bin/anvil`,
-  );
-  const node = start(binary, ["--port", String(port), "--silent"]);
-  const rpcUrl = `http://127.0.0.1:${port}`;
-  const rpc = createNode(rpcUrl);
-  await until("the node answers", () =>
-    rpc.getBlockNumber().then(
-      () => true,
-      () => false,
-    ),
-  );
-
-  const deploymentFile = join(folder, "deployment.json");
-  const env = { RPC_URL: rpcUrl, DEPLOYMENT_FILE: deploymentFile };
-  await runScript("scripts/deploy.ts", {
-    ...env,
-    OPERATOR_ADMIN_ADDRESSES: `${operatorAdmin.address},${otherAdmin.address}`,
-    DEPLOY_WINDOWS: JSON.stringify(windows),
+  const stack = await startTestStack({
+    parts: only("chain", "contracts"),
+    workers: [],
+    windows,
+    gatewayKeys: [toHex(secondGateway.getHdKey().privateKey as Uint8Array)],
   });
-  const deployment: Deployment = parseDeployment(await readFile(deploymentFile, "utf8"), deploymentFile);
-  const { InferenceEscrow, Stablecoin, ModelCatalog } = deployment.contracts;
+  const { info, deploymentFile } = stack;
+  const folder = stack.options.dataDir;
+  const rpc = createNode(info.rpc_url);
+  const env = { RPC_URL: info.rpc_url, DEPLOYMENT_FILE: deploymentFile };
+  const deployment: Deployment = parseDeployment(readFileSync(deploymentFile, "utf8"), deploymentFile);
+  const { InferenceEscrow, ModelCatalog, ProtocolTimelock } = deployment.contracts;
   const escrow = { address: InferenceEscrow, abi: inferenceEscrowAbi } as const;
-  const token = { address: Stablecoin, abi: testStablecoinAbi } as const;
-  await rpc.setBalance({ address: otherAdmin.address, value: 10n ** 18n });
-  for (const [i, { admin, signers }] of [
-    { admin: operatorAdmin, signers: [gateway, secondGateway] },
-    { admin: otherAdmin, signers: [otherGateway] },
-  ].entries()) {
-    await provideOperator(
-      { rpc_url: rpcUrl, contracts: deployment.contracts },
-      { operator: i + 1, admin, signers, funder: client, reserve: 100_000 },
-    );
-  }
-  const units = 100_000n * 10_000n;
-  await mined(
-    rpc,
-    await rpc.writeContract({ ...token, account: client, functionName: "mint", args: [client.address, units] }),
-  );
-  await mined(
-    rpc,
-    await rpc.writeContract({ ...token, account: client, functionName: "approve", args: [InferenceEscrow, units] }),
-  );
-  await mined(
-    rpc,
-    await rpc.writeContract({ ...escrow, account: client, functionName: "deposit", args: [100_000, OPERATOR] }),
-  );
+  await provideCredits(info, { funder, owner: client, credits: 100_000 });
 
   let queue: Promise<unknown> = Promise.resolve();
   /** Sends a call of the escrow and waits for it; one at a time, so that concurrent tests do not fight over nonces. */
@@ -106,10 +69,24 @@ export async function startChain(windows: Record<string, number> = {}) {
     return sent;
   };
 
+  /** Admits a second operator, as governance does, with `otherGateway` as its gateway. */
+  const admitOtherOperator = async (): Promise<void> => {
+    const admin = privateKeyToAccount(keccak256(toBytes("admin of the other operator")));
+    const account = ProtocolTimelock;
+    for (const address of [account, admin.address]) await rpc.setBalance({ address, value: 10n ** 18n });
+    await rpc.impersonateAccount({ address: account });
+    await mined(
+      rpc,
+      await rpc.writeContract({ ...escrow, account, functionName: "admitOperator", args: [admin.address] }),
+    );
+    await provideOperator(info, { operator: 2, admin, signers: [otherGateway], funder, reserve: 100 });
+  };
+
   return {
     rpc,
     send,
-    rpcUrl,
+    admitOtherOperator,
+    rpcUrl: info.rpc_url,
     folder,
     deployment,
     escrow,
@@ -132,16 +109,13 @@ export async function startChain(windows: Record<string, number> = {}) {
     /** Registers workers by the script that operators use. */
     register: async (workers: TestWorker[]): Promise<string> => {
       const file = join(folder, "workers.json");
-      await writeFile(
+      writeFileSync(
         file,
         JSON.stringify(workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models }))),
       );
       return runScript("scripts/register-workers.ts", { ...env, WORKERS_FILE: file });
     },
-    stop: async () => {
-      await node.end("SIGTERM");
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: () => stack.remove(),
   };
 }
 

@@ -2,12 +2,15 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { Hex } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import type { CompletedEvent } from "../../../api/jobs/dispatch-stream.ts";
+import type { CompletedEvent } from "../../../api/jobs/worker-client.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
 import { type Completion, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
 import { eventually } from "../../support/api-client.ts";
 import type { TestStack } from "../../support/stack.ts";
+
+/** What a played worker needs of its stack. */
+type PlayedStack = Pick<TestStack, "info" | "workers">;
 
 /** What a played worker does with one offer. Its answer has begun as an event stream, unless the script is `raw`. */
 export type Script = (offer: Dispatch, response: ServerResponse) => void | Promise<void>;
@@ -19,7 +22,7 @@ export const event = (name: string, data: unknown): string => `event: ${name}\nd
 export class PlayedWorker {
   readonly account: PrivateKeyAccount;
   readonly offers: Dispatch[] = [];
-  readonly #stack: TestStack;
+  readonly #stack: PlayedStack;
   readonly #server = createServer((request, response) => {
     if (request.url === "/healthz") {
       response.end(JSON.stringify({ status: "ok", worker: this.account.address }));
@@ -39,13 +42,13 @@ export class PlayedWorker {
   #script: Script = (_offer, response) => void response.destroy();
   #raw = false;
 
-  private constructor(stack: TestStack, privateKey: Hex) {
+  private constructor(stack: PlayedStack, privateKey: Hex) {
     this.#stack = stack;
     this.account = privateKeyToAccount(privateKey);
   }
 
   /** Plays worker `number` (from 1) of a stack that registered it and did not start it. */
-  static async start(stack: TestStack, number: number): Promise<PlayedWorker> {
+  static async start(stack: PlayedStack, number: number): Promise<PlayedWorker> {
     const entry = stack.workers[number - 1];
     if (entry === undefined) throw new Error(`the stack has no worker ${number}`);
     const worker = new PlayedWorker(stack, entry.privateKey);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../../scripts/local-stack/ports.ts";
+import { freePort } from "../../../scripts/dev/ports.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ChatRequest } from "../../../protocol/dispatch.ts";
+import { tokenize } from "../../../worker/backends/backend.ts";
 import { BuiltinTextGenerator } from "../../../worker/backends/builtin.ts";
-import { tokenize } from "../../../worker/backends/tokens.ts";
 
 async function generate(
   prompt: string,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
@@ -6,8 +6,7 @@ import pino from "pino";
 import type { Hex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newJobId } from "../../../protocol/job-id.ts";
-import { countStored } from "../../../worker/completions/count.ts";
-import { CompletionStore } from "../../../worker/completions/store.ts";
+import { CompletionStore, countStored } from "../../../worker/store.ts";
 
 const log = pino({ level: "silent" });
 const jobId = (n: number): Hex => `0x${n.toString(16).padStart(32, "0")}`;
@@ -80,16 +79,11 @@ it("forgets what was taken long ago, and nothing else", async () => {
 });
 
 describe("the answers counted without a worker", () => {
-  it("are those that are stored, whoever had them before", async () => {
+  it("are those that are stored", async () => {
     await Promise.all([1, 2, 3].map((n) => store.save(record(n, "waits"))));
     await store.take(jobId(4));
     await store.erase(jobId(2));
     await store.close();
-    mkdirSync(join(folder, "completions"));
-    for (const n of [1, 5])
-      writeFileSync(join(folder, "completions", `${jobId(n)}.json`), JSON.stringify(record(n, "")));
-    expect(await countStored(folder)).toEqual({ count: 3, unknown: null });
-    rmSync(join(folder, "completions"), { recursive: true });
     expect(await countStored(folder)).toEqual({ count: 2, unknown: null });
     store = await CompletionStore.open(folder, log);
     expect((await store.heads()).length).toBe(2);
@@ -149,37 +143,6 @@ it("refuses a second Completion of a job, at once or after a restart, and takes 
   const both = await Promise.allSettled([store.save(record(2, "one")), store.save(second)]);
   expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   expect(await store.read(jobId(2))).toEqual(record(2, "one"));
-});
-
-describe("the files of an earlier version", () => {
-  const write = () => {
-    for (const name of ["taken", "completions"]) mkdirSync(join(folder, name));
-    for (const n of [1, 2, 3]) writeFileSync(join(folder, "taken", jobId(n)), "");
-    utimesSync(join(folder, "taken", jobId(3)), 1_000, 1_000);
-    writeFileSync(join(folder, "completions", `${jobId(1)}.json`), JSON.stringify(record(1, "answer 🎈")));
-    writeFileSync(join(folder, "completions", `${jobId(2)}.json`), '{"version":1,"pap');
-  };
-
-  it("are taken over once, with their times; one that was cut short is dropped and its job stays taken", async () => {
-    write();
-    await reopen();
-    expect(readdirSync(folder)).toEqual(["jobs"]);
-    expect(await Promise.all([1, 2, 3].map((n) => store.take(jobId(n))))).toEqual([false, false, false]);
-    await reopen();
-    expect(await Promise.all([1, 2, 4].map((n) => store.take(jobId(n))))).toEqual([false, false, true]);
-    expect((await store.heads()).map(({ completion }) => completion.jobId)).toEqual([jobId(1)]);
-    expect(await store.read(jobId(1))).toEqual(record(1, "answer 🎈"));
-    await store.sweep(3_600);
-    expect([1, 2, 3].map((n) => store.isTaken(jobId(n)))).toEqual([true, true, false]);
-  });
-
-  it("do not replace what is here already, when the first take-over was broken off", async () => {
-    await store.save({ ...record(1, "here"), completion: { ...record(1, "").completion, completedAt: 8 } });
-    write();
-    await reopen();
-    expect(existsSync(join(folder, "completions"))).toBe(false);
-    expect((await store.read(jobId(1)))?.text).toBe("here");
-  });
 });
 
 describe("a damaged store", () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ConfigError, demandBackend, parseConfig, readConfig } from "../../../worker/config/config.ts";
-import { readInvocation } from "../../../worker/config/sources.ts";
+import { demandBackend, readConfig, readInvocation } from "../../../worker/config.ts";
+import { ConfigError } from "../../../worker/console.ts";
 
 const env = {
   DEPLOYMENT_FILE: "d.json",
@@ -46,7 +46,6 @@ describe("configuration of a worker", () => {
     ["WORKER_CONCURRENCY", { WORKER_CONCURRENCY: "0" }],
     ["WORKER_PAYOUT", { WORKER_PAYOUT: "0x12" }],
     ["WORKER_ENDPOINT", { WORKER_ENDPOINT: "my-host" }],
-    ["WORKER_GGUF_THREADS", { WORKER_GGUF_THREADS: "many" }],
   ])("names %s when it is wrong, without its value", (name, change) => {
     const read = () => readConfig([], { ...env, ...change });
     expect(read).toThrow(ConfigError);
@@ -62,27 +61,14 @@ describe("configuration of a worker", () => {
   });
 
   it("serves no customers with the text generator unless that was asked for", () => {
-    const demand = (values: Record<string, string>, chainId: number) =>
-      demandBackend(values, parseConfig({ ...env, ...values }), chainId);
-    expect(() => demand({}, 1)).toThrow(/--backend .* is needed/);
-    demand({}, 31_337);
-    demand({ WORKER_BACKEND: "builtin" }, 1);
-    demand({ WORKER_GGUF: "model.gguf", WORKER_MODELS: "a" }, 1);
-    demand({ WORKER_BACKEND: "http://127.0.0.1:8000/v1" }, 1);
+    expect(() => demandBackend({}, 1)).toThrow(/--backend .* is needed/);
+    demandBackend({}, 31_337);
+    demandBackend({ WORKER_BACKEND: "builtin" }, 1);
+    demandBackend({ WORKER_BACKEND: "http://127.0.0.1:8000/v1" }, 1);
   });
 
   it("knows no other flags", () => {
     expect(() => readConfig(["--private-key", "0x1"], env)).toThrow(/private-key.*--help/s);
-  });
-
-  it("takes one GGUF file for one model, and names each file's model otherwise", () => {
-    const one = readConfig(["--gguf", "/m/a.gguf", "--models", "a"], { ...env, WORKER_BACKEND: "" });
-    expect(one).toMatchObject({ concurrency: 2, queue: 2, backend: { kind: "gguf", gpu: true, threads: null } });
-    expect(one.backend.kind === "gguf" && [...one.backend.files]).toEqual([["a", "/m/a.gguf"]]);
-    expect(() => readConfig(["--gguf", "/m/a.gguf"], env)).toThrow(/--gguf a=FILE,b=FILE/);
-    expect(() => readConfig(["--gguf", "/m/a.gguf", "--models", "a", "--backend", "http://x/v1"], env)).toThrow(
-      /exclude/,
-    );
   });
 });
 

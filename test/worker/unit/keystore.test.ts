@@ -1,7 +1,7 @@
 import { Wallet } from "ethers";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { addressOf, decryptKey, encryptKey, parseKeystore } from "../../../worker/keys/keystore.ts";
+import { addressOf, decryptKey, encryptKey, parseKeystore } from "../../../worker/keys.ts";
 
 const PASSPHRASE = "correct horse battery staple é";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ChainStatus } from "../../../protocol/job-status.ts";
-import type { ChainJob, Windows } from "../../../worker/chain/reader.ts";
-import { nextStep, type OpenJob } from "../../../worker/settlement/plan.ts";
+import type { ChainJob, Windows } from "../../../worker/chain.ts";
+import { nextStep, type OpenJob } from "../../../worker/settlement.ts";
 
 const ME = 7;
 const LOCKED_AT = 1_000;
@@ -54,8 +54,10 @@ const head = {
 const finished: OpenJob = { papers, head };
 const mine = { ...JOB, status: ChainStatus.Acknowledged, worker: ME, attempt: 2 };
 
-const step = (open: OpenJob, job: Partial<ChainJob>, after: number, selfSettleAfter: number | null = null) =>
-  nextStep(open, { ...JOB, ...job }, ME, LOCKED_AT + after, WINDOWS, { selfSettleAfter, acknowledgeMargin: 5 });
+const step = (open: OpenJob, job: Partial<ChainJob>, after: number, selfSettleAfter: number | null = null) => {
+  const seen = { job: { ...JOB, ...job }, worker: ME, now: LOCKED_AT + after, windows: WINDOWS };
+  return nextStep(open, seen, { selfSettleAfter, acknowledgeMargin: 5 });
+};
 
 describe("what a worker does about a job", () => {
   it("not yet acknowledged: relays its acknowledgement shortly before it is too late, and not after", () => {

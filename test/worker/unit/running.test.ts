@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { claimDataDir, runningWorker } from "../../../worker/cli/running.ts";
+import { claimDataDir, runningWorker } from "../../../worker/cli/commands.ts";
 
 const WORKER = "0x00000000000000000000000000000000000000Aa";
 const health = { status: "ok", models: ["m"], in_flight: 1, queued: 0, capacity: 2, unsettled: 3 };

@@ -1,5 +1,6 @@
 /** Everything that a chain of the protocol holds, and what an audit of one of its jobs, or of all of it, is given of that. */
 import { type Address, erc20Abi, type Hex, isAddressEqual, zeroAddress } from "viem";
+import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import {
   ACCOUNT_EVENTS,
   dayOf,
@@ -8,8 +9,8 @@ import {
   NO_ACCOUNT,
   statedAccount,
   walletOf,
-} from "../../../../protocol/audit/balances.ts";
-import type { AuditTransaction } from "../../../../protocol/audit/calls.ts";
+} from "../../../../verify/accounts.ts";
+import type { AuditTransaction } from "../../../../verify/calls.ts";
 import {
   type AnyEvent,
   type AuditAddresses,
@@ -18,9 +19,8 @@ import {
   isBefore,
   isEvent,
   jobOfEvent,
-} from "../../../../protocol/audit/event-log.ts";
-import { CONFIGURATION_EVENTS, type JobEvidence, type RangeEvidence } from "../../../../protocol/audit/evidence.ts";
-import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
+} from "../../../../verify/events.ts";
+import { CONFIGURATION_EVENTS, type JobEvidence, type RangeEvidence } from "../../../../verify/evidence.ts";
 import type { World } from "../../../indexer/support/world.ts";
 
 type Stored = Pick<JobEvidence, "stored" | "storedProof">;

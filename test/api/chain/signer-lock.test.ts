@@ -1,0 +1,76 @@
+/** One holder a signer, and a holder that learns of it when it is the holder no more. */
+import { once } from "node:events";
+import pg from "pg";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { type LockSpace, SignerLock, trySignerLock } from "../../../api/chain/signer-lock.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+
+const signer = `0x${"11".repeat(20)}` as const;
+const other = `0x${"22".repeat(20)}` as const;
+
+let stack: TestStack;
+let space: LockSpace;
+let admin: pg.Client;
+beforeAll(async () => {
+  stack = await startTestStack({ parts: ["database"], workers: [] });
+  space = { databaseUrl: stack.info.database_url, chainId: 1 };
+  admin = new pg.Client({ connectionString: stack.info.database_url });
+  // The database may be stopped before it has closed the connection.
+  admin.on("error", () => {});
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin?.end();
+  await stack?.remove();
+});
+
+/** Ends every connection of this database that holds a lock: other files have databases on the same server. */
+const breakConnections = () =>
+  admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()",
+  );
+
+it("a signer is one process's; another signer and the same one on another chain are free", async () => {
+  const held = await trySignerLock(space, signer);
+  expect(await trySignerLock(space, signer)).toBeNull();
+  const others = await Promise.all([trySignerLock(space, other), trySignerLock({ ...space, chainId: 2 }, signer)]);
+  expect(others).not.toContain(null);
+  await Promise.all([held, ...others].map((lock) => lock?.release()));
+});
+
+it("that is released is free at once, and its holder's work is over", async () => {
+  const first = await trySignerLock(space, signer);
+  expect(first?.lost.aborted).toBe(false);
+  await first?.release();
+  expect(first?.lost.aborted).toBe(true);
+  const second = await trySignerLock(space, signer);
+  expect(second).not.toBeNull();
+  await second?.release();
+});
+
+it("whose connection is lost is free for the next process, and the holder is told", async () => {
+  const first = await trySignerLock(space, signer);
+  if (first === null) throw new Error("not taken");
+  const lost = once(first.lost, "abort");
+  await breakConnections();
+  await lost;
+  expect(first.lost.reason).toBeInstanceOf(Error);
+  const second = await trySignerLock(space, signer);
+  expect(second).not.toBeNull();
+  await second?.release();
+});
+
+it("rejects while the database does not answer: whether it was taken is not known", async () => {
+  await expect(trySignerLock({ ...space, databaseUrl: "postgres://127.0.0.1:1/x" }, signer)).rejects.toThrow();
+});
+
+it("a gateway takes its own signer again when the connection was lost, and sends nothing meanwhile", async () => {
+  const lock = await SignerLock.keep(space, signer, pino({ level: "silent" }));
+  await expect(SignerLock.keep(space, signer, pino({ level: "silent" }))).rejects.toThrow("Another process sends");
+  await breakConnections();
+  await vi.waitFor(() => expect(lock.held).toBe(false), { timeout: 10_000, interval: 5 });
+  await vi.waitFor(() => expect(lock.held).toBe(true), { timeout: 30_000, interval: 50 });
+  await lock.release();
+  expect(lock.held).toBe(false);
+});

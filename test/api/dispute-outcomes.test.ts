@@ -1,0 +1,333 @@
+/** What becomes of a dispute: one that comes early, rulings by the arbiters, silence, a proof without an answer, a gateway that dies. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Abi, createWalletClient, type Hex, http, parseEther, toHex } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  testStablecoinAbi,
+  workerRegistryAbi,
+} from "../../protocol/generated/abi.ts";
+import { ChainStatus, Ruling } from "../../protocol/job-status.ts";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
+import { chat, eventually } from "../support/api-client.ts";
+import { hashOf, OTHER, Scene } from "../support/dispute-scene.ts";
+import { mined } from "../support/mined.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+const MODEL = "qwen3-8b";
+const SLOW = "mistral-7b-instruct-v0.3";
+const DAY = 86_400;
+/** Arbiters of a development deployment: accounts eight and nine of the mnemonic that every development chain funds. */
+const ARBITERS = [
+  "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
+  "0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
+] as const;
+/** Somebody without a role of its own. */
+const ANYONE = privateKeyToAccount(generatePrivateKey());
+/** How long the gateway waits for a settlement. */
+const DISPUTE_WAIT_MS = 8_000;
+
+let stack: TestStack;
+let scene: Scene;
+
+beforeAll(async () => {
+  stack = await startTestStack({
+    windows: { completion: 20, inclusion: 12 },
+    env: {
+      api: { DISPUTE_WAIT_SECONDS: String(DISPUTE_WAIT_MS / 1_000) },
+      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
+    },
+    workers: [{ models: [MODEL] }, { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
+  });
+  scene = await Scene.open(stack);
+  await scene.rpc("anvil_setBalance", [ANYONE.address, toHex(parseEther("10"))]);
+  // What the treasury has earned before.
+  const treasury = scene.contract("ProtocolTreasury");
+  await scene.send(ANYONE, scene.contract("Stablecoin"), testStablecoinAbi as Abi, "mint", [treasury, 10_000_000n]);
+});
+afterAll(async () => {
+  await scene?.close();
+  await stack?.remove();
+});
+
+/** The wallet adds its own hash first: without that, the arbiters of a dispute that its operator opened wait for the end of the window. */
+const vote = async (jobId: string, ruling: number) => {
+  const joined = [scene.chainId(jobId), `0x${OTHER.slice(7)}`];
+  await scene.client.escrow("joinDispute", joined);
+  for (const key of ARBITERS) {
+    const args = [scene.chainId(jobId), ruling];
+    await scene.send(
+      privateKeyToAccount(key),
+      scene.contract("ArbitrationPanel"),
+      arbitrationPanelAbi as Abi,
+      "vote",
+      args,
+    );
+  }
+};
+const becomes = (jobId: string, status: string) =>
+  eventually(
+    () => scene.job(jobId),
+    ({ body }) => body.status === status,
+  );
+const credits = async () => (await scene.api.get("/v1/account")).body.credits_remaining;
+
+type Answer = Awaited<ReturnType<Scene["dispute"]>>;
+
+/** Where the machine stands still for seconds, a test begins again; not for ever. */
+const ROUNDS = 5;
+/** Time for two looks at the chain. */
+const LOOKS_MS = 500;
+
+const mining = async (on: boolean) => {
+  await scene.rpc("evm_setAutomine", [on]);
+  if (on) await scene.rpc("evm_mine");
+};
+
+const isUnsettled = async (id: string) => {
+  const { status } = await scene.chain.job(id);
+  return status === ChainStatus.Locked || status === ChainStatus.Acknowledged;
+};
+const isRecorded = async (id: string) =>
+  (await scene.pool.query("SELECT 1 FROM dispute_request WHERE job_id = $1", [id])).rowCount === 1;
+
+/** Begins an answer of three seconds, and stops the mining of blocks before its end: it is not settled until that goes on. */
+async function unsettledJob(): Promise<{ id: string; text: Promise<string> }> {
+  for (let round = 1; round <= ROUNDS; round++) {
+    const body = chat(SLOW, "Write. [[tokens:60]]", { stream: true });
+    const response = await scene.api.request("POST", "/v1/chat/completions", body);
+    const id = response.headers.get("x-service-job-id") as string;
+    await mining(false);
+    if (await isUnsettled(id)) return { id, text: response.text() };
+    // The machine stood still for as long as the answer took.
+    await mining(true);
+    await response.text();
+  }
+  throw new Error(`settled before mining could be stopped, ${ROUNDS} times`);
+}
+
+/** Asks for a dispute; `waitedMs`: how long the answer took, once it is there. */
+function ask(id: string) {
+  const began = Date.now();
+  const request = { answer: null as Answer | null, waitedMs: 0, over: Promise.resolve() };
+  request.over = scene.dispute(id).then((answer) => {
+    request.answer = answer;
+    request.waitedMs = Date.now() - began;
+  });
+  return request;
+}
+
+/** A request that came before the settlement, with its answer; null where the test stood still for as long as a request waits. */
+async function askedEarly() {
+  const { id, text } = await unsettledJob();
+  const request = ask(id);
+  await text;
+  await eventually(() => isRecorded(id), Boolean);
+  await sleep(LOOKS_MS);
+  expect(await isUnsettled(id)).toBe(true);
+  const isOver = () => request.answer?.status === 409 && request.waitedMs >= DISPUTE_WAIT_MS;
+  if (!isOver()) expect(request.answer).toBeNull();
+  await mining(true);
+  await request.over;
+  return isOver() ? null : { id, answer: request.answer };
+}
+
+describe("before the settlement", () => {
+  afterEach(() => mining(true));
+
+  it("a request waits for it and then opens the dispute", async () => {
+    let asked = await askedEarly();
+    for (let round = 1; asked === null && round < ROUNDS; round++) asked = await askedEarly();
+    expect(asked?.answer?.body).toMatchObject({ job_id: asked?.id, dispute_opened: true });
+  });
+
+  it("it is answered with 409 job_not_settled when that takes long; repeated, it counts from its first arrival", async () => {
+    const { id, text } = await unsettledJob();
+    const request = ask(id);
+    await request.over;
+    const early = request.answer as Answer;
+    expect(request.waitedMs).toBeGreaterThanOrEqual(DISPUTE_WAIT_MS);
+    expect(early.status).toBe(409);
+    expect(early.body.error).toMatchObject({ code: "job_not_settled", type: "conflict_error" });
+    expect(early.headers.get("retry-after")).toBe("5");
+    await mining(true);
+    await text;
+    await eventually(
+      () => scene.status(id),
+      (status) => status === "settled",
+    );
+    await scene.answeredAgo(id, 100);
+    await scene.pool.query(
+      "UPDATE dispute_request d SET arrived_at = final_token_at + interval '59 s' FROM job j WHERE j.job_id = $1 AND d.job_id = $1",
+      [id],
+    );
+    expect((await scene.dispute(id)).body).toMatchObject({ job_id: id, dispute_opened: true });
+  });
+
+  it("an early one is counted for the operator", async () => {
+    const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+    expect(text).toMatch(/gateway_disputes_total\{outcome="not_settled"\} [1-9]/);
+  });
+});
+
+describe("a ruling", () => {
+  it("against the worker: refunded, the charge is back, the stake is slashed", async () => {
+    const before = await credits();
+    const { id } = await scene.settledJob(MODEL);
+    expect((await scene.dispute(id)).body.dispute_opened).toBe(true);
+    expect(await credits()).toBe(before - 8);
+    await vote(id, Ruling.WorkerAtFault);
+    const { body } = await becomes(id, "refunded");
+    expect(body).toMatchObject({ credits_charged: 0, usdg_value: 0 });
+    expect(body.on_chain.settlement_tx).not.toBeNull();
+    expect(await credits()).toBe(before);
+    expect((await scene.api.get("/v1/jobs?status=refunded")).body.data[0]).toEqual(body);
+    const disputed = (await scene.api.get("/v1/jobs?status=disputed")).body.data;
+    expect(disputed.map((job: { id: string }) => job.id)).not.toContain(id);
+    const slashed = await scene.chain.client.readContract({
+      address: scene.contract("WorkerRegistry") as Hex,
+      abi: workerRegistryAbi,
+      functionName: "slashOf",
+      args: [scene.chainId(id)],
+    });
+    expect(slashed).toEqual([1, true]);
+    const again = await scene.dispute(id);
+    expect([again.status, again.body.error.code]).toEqual([409, "dispute_already_open"]);
+  });
+
+  it("that rejects it: settled, and charged as before", async () => {
+    const before = await credits();
+    const { id } = await settledElsewhere();
+    await scene.dispute(id);
+    await vote(id, Ruling.Rejected);
+    expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
+    expect(await credits()).toBe(before - 8);
+  });
+});
+
+describe("an answer that the worker proved and the client never got", () => {
+  it("is disputed before its charge, and the escrow comes back", async () => {
+    await giveGas(privateKeyToAccount(stack.workers[1]?.privateKey as Hex).address);
+    const before = await credits();
+    // Eight seconds of text: it is cut off before its end.
+    const id = await cutOff("Write. [[tokens:160]]");
+    await eventually(
+      () => scene.chain.job(id),
+      ({ status }) => status === ChainStatus.Proven,
+    );
+    await stack.restart("api");
+    await becomes(id, "settling");
+    const reserve = await operator();
+    const answer = await scene.dispute(id, hashOf(""));
+    expect(answer.body).toMatchObject({
+      job_id: id,
+      dispute_opened: true,
+      your_hash: hashOf(""),
+      worker_hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    });
+    expect((await scene.job(id)).body).toMatchObject({
+      status: "disputed",
+      credits_charged: 0,
+      completed_at: null,
+      on_chain: { settlement_tx: null, block_number: null, proof_hash: answer.body.worker_hash },
+    });
+    // The operator puts up the charge in dispute.
+    expect(await operator()).toEqual({ reserve: reserve.reserve - 8, held: reserve.held + 8 });
+    await vote(id, Ruling.GatewayAtFault);
+    expect((await becomes(id, "refunded")).body).toMatchObject({ credits_charged: 0, completed_at: null });
+    expect(await credits()).toBe(before);
+    // It has its bond back, and pays the worker, who did its work.
+    expect(await operator()).toEqual({ reserve: reserve.reserve - 8, held: reserve.held });
+  });
+});
+
+describe("a gateway that dies with a recorded dispute", () => {
+  it("opens it after its restart: the client's time has not run out", async () => {
+    const { id } = await settledElsewhere();
+    await scene.rpc("evm_setAutomine", [false]);
+    const asked = scene.dispute(id).catch(() => "cut");
+    await eventually(
+      async () => (await scene.pool.query("SELECT 1 FROM dispute_request WHERE job_id = $1", [id])).rows.length,
+      (rows) => rows === 1,
+    );
+    await stack.kill("api");
+    await asked;
+    await scene.rpc("evm_setAutomine", [true]);
+    await scene.rpc("evm_mine");
+    await stack.restart("api");
+    await becomes(id, "disputed");
+    expect((await scene.chain.job(id)).status).toBe(ChainStatus.Disputed);
+  });
+});
+
+describe("a recorded dispute that its process never came to", () => {
+  it("is found and opened by the one that runs the job's gateway now", async () => {
+    const { id } = await settledElsewhere();
+    await stack.kill("api");
+    await scene.arrivedAfter(id, 20);
+    await scene.pool.query("UPDATE dispute_request SET outcome = NULL WHERE job_id = $1", [id]);
+    await stack.restart("api");
+    await becomes(id, "disputed");
+    const { rows } = await scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]);
+    expect(rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
+  });
+});
+
+describe("silence of the arbiters", () => {
+  it("leaves the charge, and the client gets the protocol fee back", async () => {
+    const { id } = await settledElsewhere();
+    await scene.dispute(id);
+    await scene.rpc("evm_increaseTime", [DAY]);
+    const escrow = scene.contract("InferenceEscrow");
+    const before = await claimable();
+    await scene.send(ANYONE, escrow, inferenceEscrowAbi as Abi, "expire", [scene.chainId(id)]);
+    expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
+    // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
+    expect((await claimable()) - before).toBe(8_000n);
+  });
+});
+
+/** What the stack's operator has put aside. */
+const operator = async () => {
+  const { reserve, held } = await scene.chain.client.readContract({
+    address: scene.contract("InferenceEscrow") as Hex,
+    abi: inferenceEscrowAbi,
+    functionName: "operatorOf",
+    args: [OPERATOR],
+  });
+  return { reserve, held };
+};
+
+/** Token units that wait for the client's wallet. */
+const claimable = () =>
+  scene.chain.client.readContract({
+    address: scene.contract("InferenceEscrow") as Hex,
+    abi: inferenceEscrowAbi,
+    functionName: "claimableOf",
+    args: [scene.client.account.address],
+  });
+
+/** A job of the worker that no ruling has slashed. */
+const settledElsewhere = () => scene.settledJob(SLOW);
+
+/** Kills the gateway in the middle of an answer; returns the job's id. */
+async function cutOff(prompt: string): Promise<string> {
+  const response = await scene.api.request("POST", "/v1/chat/completions", chat(SLOW, prompt, { stream: true }));
+  const id = response.headers.get("x-service-job-id") as string;
+  const reading = response.text().catch(() => "cut");
+  await eventually(
+    () => scene.chain.job(id),
+    ({ status }) => status === ChainStatus.Acknowledged,
+  );
+  await stack.kill("api");
+  await reading;
+  return id;
+}
+
+async function giveGas(to: Hex): Promise<void> {
+  const wallet = createWalletClient({ account: ANYONE, transport: http(stack.info.rpc_url) });
+  const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
+  await mined(scene.chain.client, hash);
+}

@@ -1,0 +1,32 @@
+import { MASTER_KEY, SECOND_KEY } from "../support/second-gateway.ts";
+import { shareStacks } from "../support/shared-stack.ts";
+
+/** Answered at once, by one worker. */
+export const MODEL = "qwen3-8b";
+export const LARGE_MODEL = "llama-3.3-70b-instruct";
+/** Answered at 50 tokens a second: a test can act in the middle of an answer. */
+export const SLOW_MODEL = "qwen3-14b";
+/** Only the test of its latency asks for it. */
+export const QUIET_MODEL = "gemma-3-27b-it";
+/** Its worker is registered and does not run: a test plays it (number 3), or starts it. */
+export const ABSENT_MODEL = "mistral-7b-instruct-v0.3";
+/** No worker has it. */
+export const UNHOSTED_MODEL = "qwen3-1.7b";
+
+/**
+ * `service`: everything, for a second gateway too. `database`: PostgreSQL alone. Tests that stop the mining or reorganise the chain have a
+ * stack of their own: files run side by side.
+ */
+export default shareStacks({
+  service: {
+    workers: [
+      { models: [MODEL, LARGE_MODEL, QUIET_MODEL] },
+      { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
+      { models: [ABSENT_MODEL], start: false },
+    ],
+    gatewayKeys: [SECOND_KEY],
+    // The burst limit has a file of its own; here it would only be in the way.
+    env: { api: { MASTER_KEY, BURST_PER_SECOND: "1000000" } },
+  },
+  database: { parts: ["database"], workers: [] },
+});

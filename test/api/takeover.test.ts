@@ -1,0 +1,125 @@
+/**
+ * Gateways of one operator share the recovery of jobs: what a gateway left that is gone, or that lost its database, another one ends. Whatever the
+ * old one still writes must fail, and each job is charged once at most.
+ */
+import type pg from "pg";
+import { createPublicClient, createWalletClient, http, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { DEPLOYER_KEY } from "../../scripts/dev/wallets.ts";
+import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { openStore } from "../support/client.ts";
+import { mined } from "../support/mined.ts";
+import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { Wire } from "../support/wire.ts";
+
+const MODEL = "qwen3-8b";
+/** About ten seconds of text: the database is away before the last token. */
+const PROMPT = "Write. [[tokens:200]]";
+
+let stack: TestStack;
+/** The stack's own gateway stays; this one is lost. */
+let other: SecondGateway;
+/** Its way to the database. */
+let wire: Wire;
+let api: ApiClient;
+let lost: ApiClient;
+let chain: ChainReader;
+let store: pg.Pool;
+
+beforeAll(async () => {
+  stack = await startTestStack({
+    workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
+    gatewayKeys: [SECOND_KEY],
+  });
+  const funder = createWalletClient({
+    account: privateKeyToAccount(DEPLOYER_KEY),
+    transport: http(stack.info.rpc_url),
+  });
+  const gas = await funder.sendTransaction({ to: SECOND_ADDRESS, value: parseEther("10"), chain: null });
+  await mined(createPublicClient({ transport: http(stack.info.rpc_url) }), gas);
+  const database = new URL(stack.info.database_url);
+  wire = await Wire.open(Number(database.port));
+  database.port = String(wire.port);
+  other = new SecondGateway(stack, { DATABASE_URL: database.href });
+  await other.start();
+  api = apiClient(stack);
+  lost = apiClient({ ...stack, info: { ...stack.info, base_url: other.url } });
+  chain = chainReader(stack);
+  store = openStore(stack);
+});
+afterAll(async () => {
+  await store?.end();
+  await other?.kill();
+  wire?.close();
+  await stack?.remove();
+});
+
+/** Begins a streamed job at the gateway that is lost; resolves at its first token. */
+async function begin(): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
+  await eventually(
+    () => lost.get("/v1/models"),
+    ({ body }) => body.data.length > 0,
+  );
+  const response = await lost.request("POST", "/v1/chat/completions", chat(MODEL, PROMPT, { stream: true }));
+  expect(response.status).toBe(200);
+  return {
+    jobId: response.headers.get("x-service-job-id") as string,
+    events: readStream(response).catch(() => "cut" as const),
+  };
+}
+
+const gatewayOf = async (jobId: string): Promise<string> =>
+  (await store.query("SELECT gateway FROM job WHERE job_id = $1", [jobId])).rows[0]?.gateway;
+
+/** Waits until the chain has the job's end, and asks what its client was charged. */
+async function ended(jobId: string) {
+  const over: number[] = [ChainStatus.Settled, ChainStatus.Failed];
+  const { status } = await eventually(
+    () => chain.job(jobId),
+    (job) => over.includes(job.status),
+    120_000,
+  );
+  const wanted = status === ChainStatus.Settled ? "settled" : "failed";
+  const job = await eventually(
+    () => api.get(`/v1/jobs/${jobId}`),
+    ({ body }) => body.status === wanted,
+  );
+  return job.body;
+}
+
+describe("a job of another gateway of the operator", { timeout: 240_000 }, () => {
+  it("that lost its database in the middle of the stream is taken over, and the old one's client hears so", async () => {
+    const { jobId, events } = await begin();
+    wire.weather = { kind: "cut" };
+    await eventually(
+      () => gatewayOf(jobId),
+      (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
+    );
+    // The old gateway's database is back: it would store the answer and settle it.
+    wire.weather = { kind: "fair" };
+    const told = (await events) as string[];
+    expect(told.at(-1)).not.toBe("[DONE]");
+    const { error } = JSON.parse(told.at(-1) as string);
+    expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: jobId } });
+    expect(error.message).toContain("another one took the job over");
+    // The one that took over settles the worker's answer, once.
+    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    expect((await api.get(`/v1/jobs/${jobId}/output`)).status).toBe(200);
+    await eventually(
+      async () => (await fetch(`${other.url}/readyz`)).status,
+      (status) => status === 200,
+    );
+  });
+
+  it("that was killed is ended by the one that stays, without a restart", async () => {
+    const { jobId, events } = await begin();
+    await other.kill("SIGKILL");
+    await events;
+    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    expect(await gatewayOf(jobId)).not.toBe(SECOND_ADDRESS.toLowerCase());
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { LOCK_FILE, type Lock, missingFrom, readLock } from "../../scripts/build/complete-lock.ts";
+
+describe("package-lock.json", () => {
+  it("has every package that another one names, for all platforms", () => {
+    expect([...missingFrom(readLock()).keys()], "run `node scripts/build/complete-lock.ts`").toEqual([]);
+  });
+
+  it("names no registry", () => {
+    expect(readFileSync(LOCK_FILE, "utf8")).not.toMatch(/"resolved"|registry\./);
+  });
+
+  it("has a hash of every package but those that are for other platforms", () => {
+    const { packages } = JSON.parse(readFileSync(LOCK_FILE, "utf8")) as {
+      packages: Record<string, { integrity?: string; optional?: boolean; os?: string[] }>;
+    };
+    const without = Object.entries(packages).filter(([place, { integrity }]) => place !== "" && !integrity);
+    expect(without.filter(([, { optional, os }]) => !optional || !os).map(([place]) => place)).toEqual([]);
+  });
+});
+
+describe("a lock file that npm wrote without packages for other platforms", () => {
+  const lock: Lock = {
+    packages: {
+      "": { dependencies: { tool: "1.0.0" } },
+      "node_modules/tool": {
+        version: "1.0.0",
+        dev: true,
+        optionalDependencies: {
+          "tool-linux-x64": "1.0.0",
+          "tool-darwin-arm64": "1.0.0",
+          "tool-linux-arm64-musl": "1.0.0",
+        },
+      },
+      "node_modules/tool-linux-x64": { version: "1.0.0" },
+    },
+  };
+
+  it("gets them, each for the platform of its name", () => {
+    const common = { version: "1.0.0", dev: true, optional: true, cpu: ["arm64"] };
+    expect(Object.fromEntries(missingFrom(lock))).toEqual({
+      "node_modules/tool-darwin-arm64": { ...common, os: ["darwin"] },
+      "node_modules/tool-linux-arm64-musl": { ...common, os: ["linux"], libc: ["musl"] },
+    });
+  });
+
+  it("is refused where a package is missing that every platform needs", () => {
+    const packages = { ...lock.packages, "node_modules/other": { dependencies: { gone: "1.0.0" } } };
+    expect(() => missingFrom({ packages })).toThrow("node_modules/other needs gone, which no entry has");
+  });
+});

