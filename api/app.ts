@@ -1,19 +1,15 @@
 import { randomUUID } from "node:crypto";
 import express, { type Express, type RequestHandler } from "express";
 import type { Gateway } from "./gateway.ts";
-import { authenticate } from "./http/authenticate.ts";
-import { readBody } from "./http/body.ts";
-import { burstLimit } from "./http/burst-limit.ts";
-import { cors } from "./http/cors.ts";
-import { errorHandler, notFound } from "./http/errors.ts";
-import { tellIndexLag } from "./http/index-lag.ts";
-import { patternOf } from "./http/methods.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
 import { docsRoutes } from "./routes/docs.ts";
+import { errorHandler, notFound, patternOf } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { burstLimit, cors, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { authenticate, readBody } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 

@@ -2,11 +2,11 @@
 import type { Server } from "node:http";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
+import { migrate, openDatabase } from "./db/pool.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
-import { answerMalformed } from "./http/malformed.ts";
-import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./observe/log.ts";
-import { migrate, openDatabase } from "./store/database.ts";
+import { answerMalformed } from "./routes/errors.ts";
+import { createHttpServer } from "./routes/limits.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
 const STOP_MS = 20_000;

@@ -54,8 +54,6 @@ export const job = onchainTable("job", (t) => ({
   returnTx: t.hex(),
   lockBlock: t.int8({ mode: "number" }).notNull(),
   settlementBlock: t.int8({ mode: "number" }),
-  /** Chain position of the lock; the order of all lists. */
-  position: t.int8({ mode: "number" }).notNull(),
   proofHash: t.hex(),
   promptTokens: t.int8({ mode: "number" }),
   completionTokens: t.int8({ mode: "number" }),

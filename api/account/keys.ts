@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import type pg from "pg";
-import { transaction } from "../store/database.ts";
+import { transaction } from "../db/pool.ts";
 
 /** Key format: `svc_live_` and 32 alphanumeric characters (specification, "Authentication" 2). */
 const PREFIX = "svc_live_";

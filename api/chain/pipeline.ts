@@ -17,7 +17,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
-import type { NewJob } from "../store/jobs.ts";
+import type { NewJob } from "../db/jobs.ts";
 import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, VOID } from "./outbox.ts";
 import { AT_ONCE, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";

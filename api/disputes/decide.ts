@@ -9,10 +9,10 @@ import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
-import type { JobRow } from "../index/index.ts";
+import type { DisputeRequest } from "../db/disputes.ts";
+import type { JobRow } from "../db/index-reads.ts";
+import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
 import type { JobContext } from "../jobs/context.ts";
-import type { DisputeRequest } from "../store/disputes.ts";
-import type { SignedCompletion, StoredJob } from "../store/jobs.ts";
 
 /** Why a dispute was not opened; stored with the request, so that every gateway gives the same answer. */
 export const REFUSALS = [

@@ -1,10 +1,10 @@
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
+import type { JobRow } from "../db/index-reads.ts";
+import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import type { JobRow } from "../index/index.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../store/disputes.ts";
-import type { StoredJob } from "../store/jobs.ts";
 import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } from "./decide.ts";
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */

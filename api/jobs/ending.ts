@@ -17,8 +17,8 @@ import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation, failOperation, type Outcome, refundOperation } from "../chain/operations.ts";
 import { NotSent, type Submission } from "../chain/pipeline.ts";
+import { JobLost, type SignedCompletion } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { JobLost, type SignedCompletion } from "../store/jobs.ts";
 import type { JobContext } from "./context.ts";
 
 // ---------------------------------------------------------------- answered

@@ -7,10 +7,10 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import type { Cipher } from "../db/cipher.ts";
+import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
+import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../index/index.ts";
-import type { Cipher } from "../store/cipher.ts";
-import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../store/jobs.ts";
 
 /** The Job resource of the specification. Every key is always there; null where it is not known yet. */
 export type JobObject = {

@@ -4,7 +4,7 @@ import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { PlacedEvent } from "../chain/operations.ts";
 import type { BatchObserver } from "../chain/pipeline.ts";
-import { JobLost, type JobStore } from "../store/jobs.ts";
+import { JobLost, type JobStore } from "../db/jobs.ts";
 
 /** A write is made again for so long; a sweep then asks the chain. */
 const INSIST_MS = 60_000;

@@ -3,7 +3,7 @@ import { jobDigests } from "../../protocol/digests.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
-import type { IncidentCode } from "../store/incidents.ts";
+import type { IncidentCode } from "../db/incidents.ts";
 import type { JobContext } from "./context.ts";
 import { estimateTokens } from "./tokens.ts";
 import type { CompletedEvent } from "./worker-client.ts";

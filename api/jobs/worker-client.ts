@@ -26,7 +26,7 @@ import {
 import { MAX_ANSWER_BYTES } from "./answer.ts";
 
 /**
- * Why a worker gave no completion. `code`: the gateway's own (api/store/incidents.ts) or the worker's word. `offered`: whether
+ * Why a worker gave no completion. `code`: the gateway's own (api/db/incidents.ts) or the worker's word. `offered`: whether
  * the signed assignment may have reached it.
  */
 export class WorkerFailure extends Error {

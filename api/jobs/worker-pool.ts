@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, RegisteredWorker } from "../chain/directory.ts";
+import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../store/incidents.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
 

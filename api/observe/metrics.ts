@@ -76,7 +76,7 @@ export class Metrics {
   });
   readonly workerFailures = new Counter({
     name: "gateway_worker_failures_total",
-    help: "Incidents by worker and code (api/store/incidents.ts)",
+    help: "Incidents by worker and code (api/db/incidents.ts)",
     labelNames: ["worker", "code"] as const,
     registers: this.#registers,
   });

@@ -3,10 +3,10 @@ import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
+import { type AccountRow, getAccount, IndexUnavailable } from "../db/index-reads.ts";
 import { ApiError } from "../errors.ts";
-import { clientOf, setServiceHeaders } from "../http/request.ts";
-import { type AccountRow, getAccount, IndexUnavailable } from "../index/index.ts";
 import { isoTime } from "../jobs/job-reader.ts";
+import { clientOf, setServiceHeaders } from "./request.ts";
 
 /** `GET /v1/account`. The balance comes from the chain, or from the index while the node is out of reach. */
 export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {

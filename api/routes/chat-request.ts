@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { firstBad } from "../../shared/json-shape.ts";
 import { ApiError } from "../errors.ts";
-import { validate } from "../http/validate.ts";
+import { validate } from "./request.ts";
 
 /** Text of a message: a string, or the text parts of newer clients, joined. */
 const textPart = z.object({

@@ -2,16 +2,15 @@ import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Directory } from "../chain/directory.ts";
+import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
+import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { clientOf, setServiceHeaders } from "../http/request.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { type CompletedJob, JobRun, type Runs, Stages } from "../jobs/job.ts";
 import { readAnswer } from "../jobs/job-reader.ts";
-import type { EarlierClaim, IdempotencyStore } from "../store/idempotency.ts";
-import type { StoredJob } from "../store/jobs.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
 import {
   ChunkWriter,
@@ -21,6 +20,7 @@ import {
   streamAnswer,
   usageOf,
 } from "./completion.ts";
+import { clientOf, setServiceHeaders } from "./request.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;

@@ -3,10 +3,9 @@ import type { Hex } from "viem";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
-import { clientOf, setServiceHeaders } from "../http/request.ts";
-import { validate } from "../http/validate.ts";
 import type { JobReader } from "../jobs/job-reader.ts";
 import { disputeBodySchema } from "../schemas/dispute.ts";
+import { clientOf, setServiceHeaders, validate } from "./request.ts";
 
 /** `POST /v1/jobs/{job_id}/dispute`. The request counts from its arrival, however long its body or the settlement take. */
 export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSeconds: number): RequestHandler {

@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
-import { operatorsOnly } from "../http/operators-only.ts";
+import { operatorsOnly } from "./limits.ts";
 
 /** A head older than this means that the chain node does not answer. */
 const HEAD_SILENT_MS = 5_000;

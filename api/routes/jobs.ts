@@ -3,13 +3,12 @@ import { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
+import type { Cipher } from "../db/cipher.ts";
+import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { clientOf, setServiceHeaders } from "../http/request.ts";
-import { validate } from "../http/validate.ts";
 import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
-import type { Cipher } from "../store/cipher.ts";
-import type { JobStore } from "../store/jobs.ts";
 import { statementOf } from "./completion.ts";
+import { clientOf, setServiceHeaders, validate } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z

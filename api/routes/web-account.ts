@@ -9,11 +9,10 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
+import { type Reader, read, view } from "../db/index-reads.ts";
 import { ApiError } from "../errors.ts";
-import { clientOf } from "../http/request.ts";
-import { validate } from "../http/validate.ts";
-import { type Reader, read, view } from "../index/index.ts";
 import type { JobObject, JobReader } from "../jobs/job-reader.ts";
+import { clientOf, validate } from "./request.ts";
 
 const DAY_SECONDS = 86_400;
 

@@ -2,9 +2,9 @@ import { type RequestHandler, Router } from "express";
 import type { Hex } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { RawReceipt, Rpc } from "../chain/rpc.ts";
+import { getJob, IndexUnavailable, type JobRow, listJobEvents, type Reader } from "../db/index-reads.ts";
+import { findJob, type StoredJob } from "../db/jobs.ts";
 import { ApiError, WebError } from "../errors.ts";
-import { getJob, IndexUnavailable, type JobRow, listJobEvents, type Reader } from "../index/index.ts";
-import { findJob, type StoredJob } from "../store/jobs.ts";
 
 /** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
 type ShownTransaction = {

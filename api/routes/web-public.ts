@@ -3,10 +3,10 @@ import { type RequestHandler, Router } from "express";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
 import type { Config } from "../config.ts";
-import { showAddress } from "../http/request.ts";
-import { listModels, listSlashes, listWorkers, type Reader } from "../index/index.ts";
+import { listWorkerIncidents } from "../db/incidents.ts";
+import { listModels, listSlashes, listWorkers, type Reader } from "../db/index-reads.ts";
 import { isoTime } from "../jobs/job-reader.ts";
-import { listWorkerIncidents } from "../store/incidents.ts";
+import { showAddress } from "./request.ts";
 
 const DEV_CHAIN_ID = 31_337;
 

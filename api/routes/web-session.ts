@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Session, Sessions } from "../account/sessions.ts";
 import { type Audience, type Nonces, verifySignIn } from "../account/sign-in.ts";
 import type { Rpc } from "../chain/rpc.ts";
-import { validate } from "../http/validate.ts";
+import { validate } from "./request.ts";
 
 const signInSchema = z.object({
   message: z.string().max(4_000),

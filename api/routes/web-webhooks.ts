@@ -1,7 +1,5 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { clientOf } from "../http/request.ts";
-import { validate } from "../http/validate.ts";
 import {
   deliveriesQuerySchema,
   getDelivery,
@@ -16,6 +14,7 @@ import {
   setLowCreditThreshold,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
+import { clientOf, validate } from "./request.ts";
 
 const settingsSchema = z.object({ low_credit_threshold: z.int().min(0).max(1_000_000_000) });
 

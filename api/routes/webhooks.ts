@@ -1,6 +1,4 @@
 import { type RequestHandler, Router } from "express";
-import { clientOf } from "../http/request.ts";
-import { validate } from "../http/validate.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -8,6 +6,7 @@ import {
   newWebhookSchema,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
+import { clientOf, validate } from "./request.ts";
 
 /** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
 export function webhookRoutes(context: WebhookContext): Router {

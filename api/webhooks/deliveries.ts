@@ -6,10 +6,10 @@ import { createHmac } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Dispatcher as HttpDispatcher, request } from "undici";
+import type { Cipher } from "../db/cipher.ts";
+import { transaction } from "../db/pool.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
 import { EndpointRefused } from "../outbound/endpoint.ts";
-import type { Cipher } from "../store/cipher.ts";
-import { transaction } from "../store/database.ts";
 
 export type DispatchSettings = {
   /** Attempts of this process at once. */

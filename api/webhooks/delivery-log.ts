@@ -5,8 +5,8 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
-import { transaction } from "../store/database.ts";
 import { EVENT_NAMES, type EventName } from "./events.ts";
 import { unknownWebhook, type WebhookContext } from "./receivers.ts";
 

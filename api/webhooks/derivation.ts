@@ -2,9 +2,9 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
-import { getHead, read, view } from "../index/index.ts";
+import { getHead, read, view } from "../db/index-reads.ts";
+import { transaction } from "../db/pool.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
-import { transaction } from "../store/database.ts";
 import {
   EVENT_NAMES,
   EVENTS,

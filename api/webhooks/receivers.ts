@@ -6,11 +6,11 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
+import type { Cipher } from "../db/cipher.ts";
+import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { EndpointRefused, parseEndpoint } from "../outbound/endpoint.ts";
-import type { Cipher } from "../store/cipher.ts";
-import { transaction } from "../store/database.ts";
 import { EVENT_NAMES, type EventName } from "./events.ts";
 
 type Block = { number: number; timestamp: number };

@@ -35,7 +35,7 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
   const listing = await context.db.find(model, { number: modelNumber });
   if (listing === null) throw new Error(`job ${jobId} uses model ${modelNumber}, which no ModelListed announced`);
   const tier = tierName(event.args.tier);
-  const { blockNumber, blockTime, position, txHash } = place(event);
+  const { blockNumber, blockTime, txHash } = place(event);
   await context.db.insert(job).values({
     ...UNTOUCHED,
     id: jobId,
@@ -51,7 +51,6 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     createdAt: blockTime,
     escrowTx: txHash,
     lockBlock: blockNumber,
-    position,
   });
   await context.db.update(account, { wallet }).set({ free, escrowed });
   await record(context, event, {

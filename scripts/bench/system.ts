@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { createNonceManager, generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { jsonRpc } from "viem/nonce";
 import { Keys } from "../../api/account/keys.ts";
-import { openDatabase } from "../../api/store/database.ts";
+import { openDatabase } from "../../api/db/pool.ts";
 import { freePorts } from "../dev/ports.ts";
 import { removeDataDir } from "../dev/postgres.ts";
 import { PARTS, type Stack, startStack } from "../dev/stack.ts";

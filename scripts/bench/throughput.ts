@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Address, createPublicClient, http } from "viem";
-import { getHead } from "../../api/index/index.ts";
+import { getHead } from "../../api/db/index-reads.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { Stack } from "../dev/stack.ts";
 import { load } from "./load.ts";

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { createPublicClient, createWalletClient, defineChain, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/account/keys.ts";
-import { openDatabase } from "../../api/store/database.ts";
+import { openDatabase } from "../../api/db/pool.ts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../shared/node-url.ts";

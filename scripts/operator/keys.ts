@@ -1,7 +1,7 @@
 /** API keys of clients, in the gateway's own tables. Keys themselves are not stored, only their last four characters. */
 import { pino } from "pino";
 import { Keys } from "../../api/account/keys.ts";
-import { GATEWAY_SCHEMA, openDatabase } from "../../api/store/database.ts";
+import { GATEWAY_SCHEMA, openDatabase } from "../../api/db/pool.ts";
 import { type Command, type Operator, OperatorError, type Output, readAddress } from "./operator.ts";
 
 type Pool = ReturnType<typeof openDatabase>;

@@ -1,6 +1,6 @@
 /** How disputes and equivocations end in the index, and what they cost whom. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getDispute, getJob, listDisputes, listJobEvents, listJobs, listSlashes } from "../../api/index/index.ts";
+import { getDispute, getJob, listDisputes, listJobEvents, listJobs, listSlashes } from "../../api/db/index-reads.ts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type DisputeStory, disputes, OTHER_HASH, OWN_HASH } from "./support/disputes.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/index/index.ts";
+import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/db/index-reads.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { Ruling } from "../../protocol/job-status.ts";
 import type { Indexer } from "./support/indexer.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getAccount, getHead, getJob, listEvents } from "../../api/index/index.ts";
+import { getAccount, getHead, getJob, listEvents } from "../../api/db/index-reads.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";

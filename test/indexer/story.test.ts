@@ -13,7 +13,7 @@ import {
   listJobs,
   listModels,
   listWalletEvents,
-} from "../../api/index/index.ts";
+} from "../../api/db/index-reads.ts";
 import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainEvents } from "./support/chain-events.ts";

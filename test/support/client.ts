@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { type Address, createPublicClient, createWalletClient, type Hex, http, type PrivateKeyAccount } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/account/keys.ts";
-import { openDatabase } from "../../api/store/database.ts";
+import { openDatabase } from "../../api/db/pool.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import type { WebhookObject } from "../../api/webhooks/receivers.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { pino } from "pino";
-import { migrate, openDatabase } from "../../api/store/database.ts";
+import { migrate, openDatabase } from "../../api/db/pool.ts";
 import { sharedStack } from "./shared-stack.ts";
 
 export type OwnDatabase = { url: string; pool: pg.Pool };

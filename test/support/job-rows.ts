@@ -1,6 +1,7 @@
 /** Rows of jobs in memory, for tests of what a gateway does around them. */
+
+import type { JobStore } from "../../api/db/jobs.ts";
 import type { JobRecord } from "../../api/jobs/job-record.ts";
-import type { JobStore } from "../../api/store/jobs.ts";
 
 /** What a running job asks of `store` and `record`; `write` is told every step by its name. */
 export function rowsInMemory(write: (step: string, change: object) => Promise<void> = async () => {}) {

@@ -6,10 +6,10 @@ import { completeOperation, lockOperation, type Operation, type Outcome } from "
 import { Outbox } from "../../api/chain/outbox.ts";
 import { Pipeline } from "../../api/chain/pipeline.ts";
 import { connectRpc, Head } from "../../api/chain/rpc.ts";
+import { JobStore } from "../../api/db/jobs.ts";
+import { migrate, openDatabase } from "../../api/db/pool.ts";
 import { JobRecord } from "../../api/jobs/job-record.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
-import { migrate, openDatabase } from "../../api/store/database.ts";
-import { JobStore } from "../../api/store/jobs.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { serviceTokenAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";

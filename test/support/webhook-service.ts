@@ -1,10 +1,9 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { type Address, createPublicClient, http } from "viem";
+import { Cipher } from "../../api/db/cipher.ts";
+import { incarnationName, migrate, openDatabase } from "../../api/db/pool.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
-import { Cipher } from "../../api/store/cipher.ts";
-import { migrate, openDatabase } from "../../api/store/database.ts";
-import { incarnationName } from "../../api/store/incarnation.ts";
 import { Deriver } from "../../api/webhooks/derivation.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import { createWebhook, type WebhookContext, type WebhookObject } from "../../api/webhooks/receivers.ts";

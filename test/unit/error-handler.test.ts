@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RpcUnreachable } from "../../api/chain/rpc.ts";
 import { ApiError, ERROR_CODES } from "../../api/errors.ts";
-import { errorHandler, notFound } from "../../api/http/errors.ts";
+import { errorHandler, notFound } from "../../api/routes/errors.ts";
 
 const THROWN: Record<string, unknown> = {
   bug: new TypeError("cannot read 'x' of undefined at /srv/api/secret.ts:12"),

@@ -4,8 +4,7 @@ import type { RequestListener, Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
-import { operatorsOnly } from "../../api/http/operators-only.ts";
-import { createHttpServer } from "../../api/http/server.ts";
+import { createHttpServer, operatorsOnly } from "../../api/routes/limits.ts";
 
 let server: Server | undefined;
 afterEach(() => {

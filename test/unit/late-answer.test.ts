@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
+import type { StoredJob } from "../../api/db/jobs.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { askWorker } from "../../api/jobs/recovery.ts";
-import type { StoredJob } from "../../api/store/jobs.ts";
 import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";

@@ -1,7 +1,7 @@
 /** Workers that cheat or break, seen from the gateway's side: named, refused, the client unharmed, the incident on record. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type IncidentCode, listWorkerIncidents } from "../../api/db/incidents.ts";
 import type { CompletedEvent } from "../../api/jobs/worker-client.ts";
-import { type IncidentCode, listWorkerIncidents } from "../../api/store/incidents.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { sendRate } from "../../../api/chain/index-watch.ts";
 import { Pacer } from "../../../api/chain/queue.ts";
-import { sendRate } from "../../../api/index/watch.ts";
 
 test("a burst goes out at once, the rest at the rate", () => {
   const pacer = new Pacer(125, 2, 0);

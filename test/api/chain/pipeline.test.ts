@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventOf, failOperation, type Operation } from "../../../api/chain/operations.ts";
 import { MAX_IN_FLIGHT } from "../../../api/chain/queue.ts";
-import type { NewJob } from "../../../api/store/jobs.ts";
+import type { NewJob } from "../../../api/db/jobs.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { eventually } from "../../support/api-client.ts";

@@ -2,10 +2,10 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JobQuery } from "../../../api/index/index.ts";
+import type { JobQuery } from "../../../api/db/index-reads.ts";
+import type { StoredState } from "../../../api/db/jobs.ts";
+import { migrate, openDatabase } from "../../../api/db/pool.ts";
 import { JobReader } from "../../../api/jobs/job-reader.ts";
-import { migrate, openDatabase } from "../../../api/store/database.ts";
-import type { StoredState } from "../../../api/store/jobs.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import type { Hex } from "viem";
-import { getHead, IndexUnavailable, listEvents } from "../../../api/index/index.ts";
+import { getHead, IndexUnavailable, listEvents } from "../../../api/db/index-reads.ts";
 import { codeOf } from "../../../scripts/dev/files.ts";
 import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";

@@ -13,9 +13,9 @@ import type {
   ProtocolEventRow,
   SlashRow,
   WorkerRow,
-} from "./rows.ts";
+} from "./index-rows.ts";
 
-export type * from "./rows.ts";
+export type * from "./index-rows.ts";
 
 /** Any pool or client. */
 export type Reader = Pick<pg.Pool, "query">;

@@ -1,9 +1,11 @@
-import { STATUS_CODES } from "node:http";
+import { randomUUID } from "node:crypto";
+import { type Server, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
-import { methodsOf } from "./methods.ts";
+import { PATHS } from "../openapi/document.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {
@@ -89,4 +91,55 @@ function isDatabaseOutage(error: unknown, code: string | undefined): boolean {
     error instanceof Error &&
     /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
   );
+}
+
+// ---------------------------------------------------------------- what is no HTTP
+
+const WHAT: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: "The request's headers are larger than 16 KiB.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
+};
+
+/** What never becomes a request, because it is no HTTP, gets the error body as well (specification, "Errors"). */
+export function answerMalformed(server: Server, docsUrl: string, logger: Logger): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex & { bytesWritten?: number }) => {
+    // With an answer under way on this connection, another one in the midst of it would be worse than none.
+    if (error.code === "ECONNRESET" || !socket.writable || (socket.bytesWritten ?? 0) > 0) {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    logger.info({ requestId, code: error.code }, "not a request");
+    const message = WHAT[error.code ?? ""] ?? "This is not a well-formed HTTP request.";
+    const body = JSON.stringify(new ApiError("invalid_request", message).body(docsUrl));
+    const head = [
+      "HTTP/1.1 400 Bad Request",
+      "content-type: application/json; charset=utf-8",
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      "connection: close",
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  });
+}
+
+// ---------------------------------------------------------------- methods of each path
+
+const ROUTES = Object.entries(PATHS).map(([path, operations]) => ({
+  path,
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`, "i"),
+  // Express answers HEAD where there is a GET.
+  methods: [
+    ...Object.keys(operations).flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
+  ],
+}));
+
+/** Methods of a path of the API; null for a path that does not exist. */
+export function methodsOf(path: string): string[] | null {
+  return ROUTES.find(({ pattern }) => pattern.test(path))?.methods ?? null;
+}
+
+/** The path's pattern, such as `/v1/jobs/{job_id}`: a label that does not grow with the ids. Null for no path of the API. */
+export function patternOf(path: string): string | null {
+  return ROUTES.find(({ pattern }) => pattern.test(path))?.path ?? null;
 }

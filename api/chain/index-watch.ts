@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Head } from "../chain/rpc.ts";
-import { getHead } from "./index.ts";
-import type { IndexHead } from "./rows.ts";
+import { getHead } from "../db/index-reads.ts";
+import type { IndexHead } from "../db/index-rows.ts";
+import type { Head } from "./rpc.ts";
 
 const LOOK_MS = 250;
 /** While the index is close behind, nothing is held back. */

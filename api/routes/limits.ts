@@ -1,0 +1,156 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { RequestHandler } from "express";
+import { ipKeyGenerator, rateLimit } from "express-rate-limit";
+import type { IndexWatch } from "../chain/index-watch.ts";
+import { ApiError } from "../errors.ts";
+import { methodsOf } from "./errors.ts";
+
+const WINDOW_MS = 1_000;
+
+/**
+ * Per-IP burst limit of this process (specification, "Limits"): protects the machine, not capacity. `perSecond` requests a
+ * second; beyond that 429 with `Retry-After` and the RateLimit headers of the IETF draft. Behind a proxy, TRUST_PROXY says how
+ * many hops of X-Forwarded-For are ours.
+ */
+export function burstLimit(perSecond: number): RequestHandler {
+  return rateLimit({
+    windowMs: WINDOW_MS,
+    limit: perSecond,
+    standardHeaders: "draft-8",
+    legacyHeaders: false,
+    // An IPv6 client owns a whole /56: one address of it is not one client.
+    keyGenerator: (request) => ipKeyGenerator(request.ip ?? "unknown", 56),
+    // Both only print a warning, for a header that any client can send; TRUST_PROXY says what is believed.
+    validate: { xForwardedForHeader: false, forwardedHeader: false },
+    handler: (_request, _response, next) => {
+      next(
+        new ApiError("rate_limited", `More than ${perSecond} requests a second from one address; slow down.`, {
+          details: { retry_after: 1 },
+        }),
+      );
+    },
+  });
+}
+
+// ---------------------------------------------------------------- the socket
+
+/** A request's headers must be there within this time, all of it within the next. */
+const HEADERS_MS = 20_000;
+const REQUEST_MS = 60_000;
+/** How often Node looks for requests beyond their time. */
+const CHECK_MS = 5_000;
+/** Longer than the idle time of usual load balancers: a connection is never closed under a request on its way. */
+const KEEP_ALIVE_MS = 75_000;
+/** Longer than any answer is silent (a plain one comes after at most 172 s): who reads nothing for so long has gone. */
+const SILENT_MS = 300_000;
+
+/**
+ * The HTTP server with its limits against clients that are slow on purpose: headers and bodies that trickle in, answers that nobody
+ * reads, connections that do nothing.
+ */
+export function createHttpServer(app: RequestListener, maxConnections: number): Server {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    app,
+  );
+  server.timeout = SILENT_MS;
+  server.maxConnections = maxConnections;
+  return server;
+}
+
+// ---------------------------------------------------------------- operators only
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+/** Added by a proxy: a request that has one comes from somewhere else, however near its last hop is. */
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"];
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/**
+ * For what clients must not see: workers, balances, load. With a `token` the request needs it as `Authorization: Bearer`; without
+ * one it must come from this very machine. Everybody else is answered 403.
+ */
+export function operatorsOnly(token: string | undefined): RequestHandler {
+  return (request, response, next) => {
+    if (token === undefined ? isLocal(request) : hasToken(request.headers.authorization, token)) return next();
+    const message =
+      token === undefined
+        ? "Open to this machine only; set METRICS_TOKEN to read it from another one (docs/operations/watch.md)."
+        : "Needs 'Authorization: Bearer <METRICS_TOKEN>'.";
+    response.status(403).json({ error: { code: "forbidden", message } });
+  };
+}
+
+function isLocal(request: Parameters<RequestHandler>[0]): boolean {
+  if (FORWARDED.some((name) => request.headers[name] !== undefined)) return false;
+  return LOOPBACK.test(request.socket.remoteAddress ?? "");
+}
+
+/** Digests have one length, so the comparison says nothing of the token's. */
+function hasToken(header: string | undefined, token: string): boolean {
+  return timingSafeEqual(digest(header ?? ""), digest(`Bearer ${token}`));
+}
+
+// ---------------------------------------------------------------- other origins
+
+/** What scripts in a browser may read of an answer. */
+const EXPOSED = [
+  "x-request-id",
+  "x-service-job-id",
+  "x-service-tx-hash",
+  "x-service-settlement-tx",
+  "x-service-worker",
+  "x-service-credits-remaining",
+  "indexed-until",
+  "idempotent-replayed",
+  "retry-after",
+  "ratelimit",
+  "ratelimit-policy",
+].join(", ");
+const PREFLIGHT_SECONDS = "7200";
+
+/**
+ * Any origin may call the API: a key in the Authorization header is the only authority there is, and no browser adds it by
+ * itself, as it would a cookie. OPTIONS is answered here, before authentication: a preflight carries no key.
+ */
+export const cors: RequestHandler = (request, response, next) => {
+  response.setHeader("access-control-allow-origin", "*");
+  response.setHeader("access-control-expose-headers", EXPOSED);
+  if (request.method !== "OPTIONS") {
+    next();
+    return;
+  }
+  const methods = methodsOf(`${request.baseUrl}${request.path}`)?.join(", ");
+  if (methods === undefined) {
+    next();
+    return;
+  }
+  response.setHeader("allow", methods);
+  response.setHeader("access-control-allow-methods", methods);
+  // SDKs send headers of their own (x-stainless-…): a list of names would never be complete.
+  const asked = request.headers["access-control-request-headers"];
+  response.setHeader("access-control-allow-headers", asked ?? "authorization, content-type, idempotency-key");
+  response.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
+  response.setHeader("vary", "access-control-request-headers");
+  response.status(204).end();
+};
+
+// ---------------------------------------------------------------- the index's lag
+
+/**
+ * Says on answers that come from the index what they lack: `indexed-until` is there while the index is behind, with the time
+ * up to which the chain is in it. Of what came later such an answer has only what this service did itself.
+ */
+export function tellIndexLag(index: Pick<IndexWatch, "indexedUntil">): RequestHandler {
+  return (_request, response, next) => {
+    const { indexedUntil } = index;
+    if (indexedUntil !== null) response.setHeader("indexed-until", indexedUntil);
+    next();
+  };
+}

@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, { type Request, type RequestHandler, type Response } from "express";
+import { getAddress } from "viem";
+import type { z } from "zod";
+import { whyUnreasonable } from "../../shared/json-shape.ts";
+import type { Keys } from "../account/keys.ts";
+import type { Balances } from "../chain/balances.ts";
+import { ApiError, type ErrorCode } from "../errors.ts";
+import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
+
+/** What a request carries once it is authenticated. */
+export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** Set by the request-id middleware. */
+      requestId: string;
+      /** When it arrived, `performance.now()`. */
+      receivedAt: number;
+      /** The same as a time. */
+      arrivedAt: Date;
+      /** Set by authentication; absent before it. */
+      client?: Client;
+      /** The body's bytes, kept for requests with an Idempotency-Key or an authorization. */
+      rawBody?: Buffer;
+    }
+  }
+}
+
+/** The authenticated client of a request; a route that asks without authentication is a programming error. */
+export function clientOf(request: Request): Client {
+  if (request.client === undefined) throw new Error(`${request.path} is not behind authentication`);
+  return request.client;
+}
+
+/** Addresses are shown with their EIP-55 checksum, everywhere. */
+export function showAddress(address: string): `0x${string}` {
+  return getAddress(address);
+}
+
+/** The response headers of the specification; undefined ones are left out. */
+export type ServiceHeaders = {
+  jobId?: string;
+  escrowTx?: string | null;
+  settlementTx?: string | null;
+  worker?: string | null;
+  creditsRemaining?: number | undefined;
+};
+
+/** Sets the service's response headers. */
+export function setServiceHeaders(response: Response, headers: ServiceHeaders): void {
+  const { jobId, escrowTx, settlementTx, worker, creditsRemaining } = headers;
+  if (jobId) response.setHeader("x-service-job-id", jobId);
+  if (escrowTx) response.setHeader("x-service-tx-hash", escrowTx);
+  if (settlementTx) response.setHeader("x-service-settlement-tx", settlementTx);
+  if (worker) response.setHeader("x-service-worker", showAddress(worker));
+  if (creditsRemaining !== undefined) response.setHeader("x-service-credits-remaining", String(creditsRemaining));
+}
+
+// ---------------------------------------------------------------- parameters
+
+/** `["messages", 2, "role"]` → `messages[2].role`. */
+function paramName(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, part) => {
+    if (typeof part === "number") return `${name}[${part}]`;
+    return name === "" ? String(part) : `${name}.${String(part)}`;
+  }, "");
+}
+
+/** Parses `value` or throws an `invalid_request` that names the first offending field. */
+export function validate<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  code: ErrorCode = "invalid_request",
+): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = deepest(result.error.issues[0] as z.core.$ZodIssue);
+  const param = paramName(issue.path);
+  throw new ApiError(code, param === "" ? issue.message : `${param}: ${issue.message}`, param === "" ? {} : { param });
+}
+
+/** In a union the branch that came furthest tells more than "no branch matched". */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const inner = issue.errors.flat().toSorted((a, b) => b.path.length - a.path.length)[0];
+  if (inner === undefined || inner.path.length === 0) return issue;
+  return { ...deepest(inner), path: [...issue.path, ...inner.path] };
+}
+
+// ---------------------------------------------------------------- the body
+
+/** Largest request body. */
+export const BODY_LIMIT = 4 * 1024 * 1024;
+
+/** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
+const onlyJson: RequestHandler = (request, _response, next) => {
+  const { "content-length": length } = request.headers;
+  if (request.method === "POST" && length !== "0" && request.is("application/json") === false) {
+    const type = request.headers["content-type"]?.slice(0, 100) ?? "none";
+    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type}'`, {
+      param: "Content-Type",
+    });
+  }
+  next();
+};
+
+/** An Idempotency-Key and an authorization stand for the bytes that were sent with them, as they were before any compression. */
+function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+  const { headers } = request;
+  const isKept = headers["idempotency-key"] !== undefined || headers[AUTHORIZATION_HEADER] !== undefined;
+  if (isKept) (request as Request).rawBody = body;
+}
+
+/** Refuses bodies whose parts are so many or so deep that looking at them would hold up everybody else. */
+export const plainShape: RequestHandler = (request, _response, next) => {
+  const reason = whyUnreasonable(request.body);
+  if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
+  next();
+};
+
+/** Reads request bodies: JSON of at most 4 MiB, also compressed. Whatever cannot be read is `invalid_request`. */
+export const readBody: RequestHandler[] = [
+  onlyJson,
+  express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }),
+  plainShape,
+];
+
+// ---------------------------------------------------------------- the key
+
+/**
+ * `Authorization: Bearer <API_KEY>` on every request below it (specification, "Authentication"). The key is looked up each
+ * time, so that a revocation holds for the very next request on every gateway.
+ */
+export function authenticate(keys: Keys, balances: Balances): RequestHandler {
+  return async (request, response, next) => {
+    const header = request.headers.authorization;
+    if (header === undefined || header.trim() === "") {
+      throw new ApiError("missing_api_key", "No API key: send 'Authorization: Bearer <API_KEY>'.");
+    }
+    const [scheme, key, ...rest] = header.trim().split(/\s+/);
+    if (scheme?.toLowerCase() !== "bearer" || key === undefined || rest.length > 0) {
+      throw new ApiError("invalid_api_key", "The Authorization header must be 'Bearer <API_KEY>'.");
+    }
+    const owner = await keys.owner(key);
+    if (owner === null) {
+      throw new ApiError(
+        "invalid_api_key",
+        "The API key does not exist or was revoked; create one in the web application's Settings.",
+      );
+    }
+    if (owner.suspended) throw new ApiError("key_suspended", "The API key is suspended for a policy violation.");
+    request.client = { wallet: getAddress(owner.wallet), keyCreatedAt: owner.createdAt };
+    // A first value for every answer, errors included; routes that change the balance set it again.
+    setServiceHeaders(response, { creditsRemaining: await remaining(balances, owner.wallet) });
+    next();
+  };
+}
+
+/** A header is not worth a longer wait. */
+const BALANCE_WAIT_MS = 500;
+
+/** The balance, or nothing while the chain cannot be read: the routes that need it say so themselves. */
+async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
+  try {
+    const tooLate = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), BALANCE_WAIT_MS).unref());
+    const balance = await Promise.race([balances.current(wallet), tooLate]);
+    return (balance ?? balances.known(wallet))?.free;
+  } catch {
+    // The head's own watch logs the outage, once an interval and not once a request.
+    return balances.known(wallet)?.free;
+  }
+}
