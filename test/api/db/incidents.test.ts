@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listWorkerIncidents } from "../../../api/store/incidents.ts";
+import { listWorkerIncidents } from "../../../api/db/incidents.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const [first, second, other] = ["a", "b", "c"].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openDatabase, transaction } from "../../../api/store/database.ts";
+import { openDatabase, transaction } from "../../../api/db/pool.ts";
 import { eventually } from "../../support/api-client.ts";
 import { ownDatabase } from "../../support/database.ts";
 

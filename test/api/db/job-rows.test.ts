@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { type Address, type Hex, zeroAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signerLockKey } from "../../../api/chain/signer-lock.ts";
-import { migrate, openDatabase } from "../../../api/store/database.ts";
-import { insertJobs, JobLost, JobStore, newJobsJson, type SignedCompletion } from "../../../api/store/jobs.ts";
+import { insertJobs, JobLost, JobStore, newJobsJson, type SignedCompletion } from "../../../api/db/jobs.ts";
+import { migrate, openDatabase } from "../../../api/db/pool.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 
