@@ -1,6 +1,7 @@
 /** What becomes of a dispute: one that comes early, rulings by the arbiters, silence, a proof without an answer, a gateway that dies. */
+
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Abi, createWalletClient, type Hex, http, parseEther, toHex } from "viem";
+import { type Abi, type Hex, parseEther, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -13,7 +14,7 @@ import { ChainStatus, Ruling } from "../../protocol/job-status.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { chat, eventually } from "../support/api-client.ts";
 import { hashOf, OTHER, Scene } from "../support/dispute-scene.ts";
-import { mined } from "../support/mined.ts";
+import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const MODEL = "qwen3-8b";
@@ -209,7 +210,7 @@ describe("a ruling", () => {
 
 describe("an answer that the worker proved and the client never got", () => {
   it("is disputed before its charge, and the escrow comes back", async () => {
-    await giveGas(privateKeyToAccount(stack.workers[1]?.privateKey as Hex).address);
+    await giveGas(stack, privateKeyToAccount(stack.workers[1]?.privateKey as Hex).address);
     const before = await credits();
     // Eight seconds of text: it is cut off before its end.
     const id = await cutOff("Write. [[tokens:160]]");
@@ -324,10 +325,4 @@ async function cutOff(prompt: string): Promise<string> {
   await stack.kill("api");
   await reading;
   return id;
-}
-
-async function giveGas(to: Hex): Promise<void> {
-  const wallet = createWalletClient({ account: ANYONE, transport: http(stack.info.rpc_url) });
-  const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
-  await mined(scene.chain.client, hash);
 }

@@ -2,16 +2,14 @@
  * Gateways of one operator share the recovery of jobs: what a gateway left that is gone, or that lost its database, another one ends. Whatever the
  * old one still writes must fail, and each job is charged once at most.
  */
+
 import type pg from "pg";
-import { createPublicClient, createWalletClient, http, parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { DEPLOYER_KEY } from "../../scripts/dev/wallets.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
-import { mined } from "../support/mined.ts";
+import { giveGas } from "../support/gas.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { Wire } from "../support/wire.ts";
@@ -35,12 +33,7 @@ beforeAll(async () => {
     workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     gatewayKeys: [SECOND_KEY],
   });
-  const funder = createWalletClient({
-    account: privateKeyToAccount(DEPLOYER_KEY),
-    transport: http(stack.info.rpc_url),
-  });
-  const gas = await funder.sendTransaction({ to: SECOND_ADDRESS, value: parseEther("10"), chain: null });
-  await mined(createPublicClient({ transport: http(stack.info.rpc_url) }), gas);
+  await giveGas(stack, SECOND_ADDRESS, "10");
   const database = new URL(stack.info.database_url);
   wire = await Wire.open(Number(database.port));
   database.port = String(wire.port);

@@ -7,8 +7,9 @@ import { openDatabase } from "../../api/db/pool.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import type { WebhookObject } from "../../api/webhooks/receivers.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import { OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
 import { type ApiClient, apiClient, type KnownStack } from "./api-client.ts";
+import { richAccount } from "./gas.ts";
 import { mined } from "./mined.ts";
 
 /** The gateway's database as a test looks into it. */
@@ -44,7 +45,7 @@ export class Client {
   static async create(stack: KnownStack, pool: pg.Pool, credits: number): Promise<Client> {
     const account = privateKeyToAccount(generatePrivateKey());
     const client = new Client(stack, account, await new Keys(pool).regenerate(account.address));
-    await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits });
+    await provideTokens(stack.info, { funder: await richAccount(stack), owner: account, credits });
     return client;
   }
 

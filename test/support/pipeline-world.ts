@@ -15,8 +15,9 @@ import { jobDigests } from "../../protocol/digests.ts";
 import { serviceTokenAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
-import { DEPLOYER_KEY, GATEWAY, provideCredits } from "../../scripts/dev/wallets.ts";
+import { GATEWAY, provideCredits } from "../../scripts/dev/wallets.ts";
 import { eventually } from "./api-client.ts";
+import { richAccount } from "./gas.ts";
 import { mined } from "./mined.ts";
 import { startTestStack, type TestStack } from "./stack.ts";
 
@@ -49,7 +50,7 @@ export class World {
     this.store = new JobStore(this.pool, { gateway: account.address, operator: 1 });
     this.record = new JobRecord(this.store, new Map(), logger);
     this.node = testClient(this.stack.info.rpc_url);
-    const funder = privateKeyToAccount(DEPLOYER_KEY);
+    const funder = await richAccount(this.stack);
     await provideCredits(this.stack.info, { funder, owner, credits: 10_000 });
   }
 

@@ -42,7 +42,7 @@ export class Part {
   }
 
   /** Waits for `look` to be true; a process that ends instead fails with what it said. */
-  async until(look: () => Promise<boolean>, timeoutMs = 100_000): Promise<void> {
+  async until(look: () => Promise<boolean>, timeoutMs = 170_000): Promise<void> {
     const end = Date.now() + timeoutMs;
     for (;;) {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {

@@ -3,8 +3,9 @@ import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import { OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -17,7 +18,7 @@ describeInBrowser("the settings of an account", () => {
 
   it.beforeAll(async ({ stack, open }) => {
     chain = chainReader(stack);
-    await provideTokens(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 300 });
+    await provideTokens(stack.info, { funder: await richAccount(stack), owner: account, credits: 300 });
     // Bought elsewhere, for no operator.
     const transport = http(stack.info.rpc_url);
     const hash = await createWalletClient({ account, transport }).writeContract({

@@ -6,10 +6,10 @@ import type { SignedStatement } from "../../api/routes/completion.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
-import { DEPLOYER_KEY } from "../../scripts/dev/wallets.ts";
 import { chat, eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
+import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { GUILTY_MODEL } from "./global-setup.ts";
 import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
@@ -76,7 +76,7 @@ async function punish(stack: WebStack, { completion, signature }: SignedStatemen
     message: second,
   });
   const transport = http(stack.info.rpc_url);
-  const hash = await createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport }).writeContract({
+  const hash = await createWalletClient({ account: await richAccount(stack), transport }).writeContract({
     address: escrow,
     abi: inferenceEscrowAbi,
     functionName: "proveEquivocation",

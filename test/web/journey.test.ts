@@ -7,10 +7,10 @@ import { afterAll, beforeEach, expect } from "vitest";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
+import { giveGas } from "../support/gas.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
-import { giveGas } from "./support/gas.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** What one short request to the model costs. */

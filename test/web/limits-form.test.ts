@@ -1,8 +1,9 @@
 /** The form of the spending limits while the account is read anew, as it is every few seconds and after each transaction. */
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
-import { DEPLOYER_KEY, provideCredits } from "../../scripts/dev/wallets.ts";
+import { provideCredits } from "../../scripts/dev/wallets.ts";
 import { chainReader } from "../support/chain-reader.ts";
+import { richAccount } from "../support/gas.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 
 /** An operator that only an account has which was read after the gate opened. */
@@ -11,7 +12,7 @@ const READ_LATER = 77;
 describeInBrowser("the form of the limits", () => {
   const account = privateKeyToAccount(generatePrivateKey());
   it.beforeAll(async ({ stack }) => {
-    await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 100 });
+    await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 100 });
   });
 
   it("keeps what is entered after a save until that is saved too", async ({ stack, open }) => {

@@ -3,9 +3,10 @@ import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY, provideCredits } from "../../scripts/dev/wallets.ts";
+import { provideCredits } from "../../scripts/dev/wallets.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
+import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -20,7 +21,7 @@ const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
 
 describeInBrowser("what goes wrong with", () => {
   it.beforeAll(async ({ stack }) => {
-    await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 500 });
+    await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 500 });
   });
 
   const withdraw = async (visitor: Visitor, credits: number) => {

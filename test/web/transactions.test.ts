@@ -3,13 +3,13 @@ import { type Address, createTestClient, createWalletClient, type Hex, http, pub
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterEach, expect } from "vitest";
 import { rpc } from "../../scripts/dev/chain.ts";
-import { DEPLOYER_KEY, OPERATOR, provideCredits } from "../../scripts/dev/wallets.ts";
+import { OPERATOR, provideCredits } from "../../scripts/dev/wallets.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { giveGas, richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { startTestStack } from "../support/stack.ts";
 import { testContract } from "../support/test-contract.ts";
 import { it as base, describeInBrowser, type WebStack } from "./support/browser.ts";
-import { giveGas } from "./support/gas.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
@@ -28,7 +28,7 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
   it.beforeAll(async ({ stack: own }) => {
     stack = own;
     chain = chainReader(stack);
-    await provideCredits(stack.info, { funder: privateKeyToAccount(DEPLOYER_KEY), owner: account, credits: 500 });
+    await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 500 });
   });
   it.beforeEach(async ({ open }) => {
     visitor = await open(account);
@@ -120,7 +120,7 @@ describeInBrowser("a stablecoin without permits", () => {
 async function putPlainToken(stack: WebStack): Promise<void> {
   const transport = http(stack.info.rpc_url);
   const chain = createTestClient({ mode: "anvil", transport }).extend(publicActions);
-  const deployer = createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport });
+  const deployer = createWalletClient({ account: await richAccount(stack), transport });
   const compiled = testContract("PermitlessStablecoin");
   const { contractAddress } = await mined(chain as never, await deployer.deployContract({ ...compiled, chain: null }));
   const bytecode = (await chain.getCode({ address: contractAddress as Address })) ?? "0x";

@@ -2,18 +2,9 @@
  * A worker that takes a job on chain and stays silent towards its gateway waits for its replacement's hash, to prove it first and be
  * paid for it. It never gets to: the gateway gives the job to the replacement on chain before it shows anybody that hash.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Abi,
-  createWalletClient,
-  decodeFunctionData,
-  encodeFunctionData,
-  type Hex,
-  http,
-  parseEther,
-  parseGwei,
-} from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { type Abi, createWalletClient, decodeFunctionData, encodeFunctionData, type Hex, http, parseGwei } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
@@ -22,9 +13,10 @@ import { toApiJobId } from "../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { receiptOf } from "../../../protocol/receipt.ts";
-import { DEPLOYER_KEY, GATEWAY } from "../../../scripts/dev/wallets.ts";
+import { GATEWAY } from "../../../scripts/dev/wallets.ts";
 import { apiClient, chat, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
+import { giveGas } from "../../support/gas.ts";
 import { mined } from "../../support/mined.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 import { event, PlayedWorker } from "../../worker/support/played-worker.ts";
@@ -46,21 +38,13 @@ beforeAll(async () => {
   });
   chain = chainReader(stack);
   workers = [await PlayedWorker.start(stack, 1), await PlayedWorker.start(stack, 2)];
-  for (const { address } of workers) await giveGas(address);
+  for (const { address } of workers) await giveGas(stack, address);
   await workers[0].isOffered(MODEL, 2);
 });
 afterAll(async () => {
   for (const worker of workers ?? []) await worker.stop();
   await stack?.remove();
 });
-
-async function giveGas(to: Hex): Promise<void> {
-  const funder = createWalletClient({
-    account: privateKeyToAccount(DEPLOYER_KEY),
-    transport: http(stack.info.rpc_url),
-  });
-  await mined(chain.client, await funder.sendTransaction({ to, value: parseEther("1"), chain: null }));
-}
 
 const rpc = (method: string, params: unknown[] = []) =>
   chain.client.request({ method: method as never, params: params as never });

@@ -11,9 +11,9 @@ import {
 } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { KnownStack } from "../../support/api-client.ts";
+import { giveGas } from "../../support/gas.ts";
 import { mined } from "../../support/mined.ts";
 import { testContract } from "../../support/test-contract.ts";
-import { giveGas } from "./gas.ts";
 
 /** A wallet that is a contract. `account` signs as it does, `send` has it make a call; the owner pays the gas. */
 export type ContractWallet = {
