@@ -7,6 +7,9 @@
  *   event: completed      {completion, signature, finish_reason} once, last
  *   event: error          {code, message}                        instead of `completed`; nothing is owed
  *
+ * An answer may be empty: no `delta`, and a `completed` whose hash is that of nothing. A worker whose answer would not be finished in time ends it
+ * `finishMargin` seconds before its deadline with `length`.
+ *
  * Silence is filled with comments. After a lost connection, POST `{endpoint}/jobs/output` with the same assignment and
  * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason, acknowledgement}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
@@ -69,7 +72,8 @@ export const completionSchema = z.object({
     .max(2 ** 40 - 1),
 });
 
-const FINISH_REASONS = ["stop", "length"] as const;
+/** `content_filter`: the model server ended the answer; what was delivered until then is the answer. */
+const FINISH_REASONS = ["stop", "length", "content_filter"] as const;
 export const finishReasonSchema = z.enum(FINISH_REASONS);
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
@@ -93,6 +97,11 @@ export const outputAccessTypes = {
   ],
 } as const;
 export const OUTPUT_ACCESS_SECONDS = 300;
+
+/** Seconds before a job's deadline at which a worker ends an answer that is not finished: enough to sign it and have it seen. */
+export const finishMargin = (completionSeconds: number): number => Math.min(8, completionSeconds / 8);
+/** In these last seconds before its deadline an answer may end with `length` below `max_tokens`. */
+export const lengthGrace = (completionSeconds: number): number => Math.min(15, completionSeconds / 4);
 
 /** Body of an output request. */
 export const outputRequestSchema = dispatchSchema
@@ -120,6 +129,7 @@ export const RefusalCode = {
   NotFinished: "not_finished", // 409: the output was asked for while the job runs
   NoOutput: "no_output", // 404: never run here, ended without an answer, or erased after settlement
   BackendFailed: "backend_failed", // 502: the model server failed before anything was signed
+  RequestRefused: "request_refused", // 400: the model server does not take this client's request
   ChainUnavailable: "chain_unavailable", // 503: the worker cannot check the lock now
 } as const;
 
@@ -127,6 +137,7 @@ export const RefusalCode = {
 export const JobErrorCode = {
   BackendFailed: "backend_failed", // the model server failed or broke off without a finish reason
   Timeout: "job_timeout", // the completion window closed first
+  RequestRefused: "request_refused", // the model server does not take this client's request, and said so late
   TooLong: "answer_too_long", // more text than max_tokens can be
   Superseded: "superseded", // the chain shows that the job ended or went to another worker
   Stopping: "stopping", // the worker was stopped

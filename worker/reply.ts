@@ -14,6 +14,7 @@ const STATUS: Record<Code, number> = {
   [RefusalCode.NotLocked]: 409,
   [RefusalCode.AlreadyTaken]: 409,
   [RefusalCode.NotFinished]: 409,
+  [RefusalCode.RequestRefused]: 400,
   [RefusalCode.BackendFailed]: 502,
   [RefusalCode.Busy]: 503,
   [RefusalCode.Draining]: 503,

@@ -65,6 +65,7 @@ async function follow(
   const { jobId, worker, answer } = input;
   const { acknowledgeBy } = assignment;
   const startedAt = performance.now();
+  let firstTokenAt = startedAt;
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
@@ -83,6 +84,7 @@ async function follow(
         delta: (content) => {
           if (answer.pieces === 0) {
             clearTimeout(timer);
+            firstTokenAt = performance.now();
             firstToken();
             relay.firstToken();
             input.onFirstToken();
@@ -92,8 +94,9 @@ async function follow(
       },
       AbortSignal.any([input.signal, patience.signal]),
     );
-    // Nothing is no answer: nobody pays for it, and another worker may have one.
-    if (answer.pieces === 0) throw new WorkerFailure("empty", "the worker completed the job without any text", true);
+    const { completionTokens } = completed.completion;
+    const tokens = Math.min(completionTokens, answer.bytes, input.request.max_tokens);
+    context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - firstTokenAt);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const failure = explain(error, patience.signal, input.signal);

@@ -1,7 +1,7 @@
 /** A job from its lock to its settlement, run by the process that took its request. */
 import { once } from "node:events";
 import type { Address, Hex } from "viem";
-import { type ChatRequest, JobErrorCode } from "../../protocol/dispatch.ts";
+import { type ChatRequest, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
@@ -105,10 +105,14 @@ export class JobRun {
     const { times, head, workers, record, logger } = this.#context;
     const { jobId, model } = this.input;
     const excluded = new Set<string>();
+    /** Workers whose model server did not take the request. */
+    let refusals = 0;
     for (let attempt = 1; !signal.aborted; attempt++) {
       const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, excluded);
       if (worker === undefined) {
-        throw await this.#refuse(FailureReason.RoutingFailed, "no worker took the job", noWorkers(model));
+        const all = refusals > 0 && refusals === excluded.size;
+        const error = all ? requestRefused() : noWorkers(model);
+        throw await this.#refuse(FailureReason.RoutingFailed, "no worker took the job", error);
       }
       excluded.add(worker.signer);
       this.#worker = worker.signer;
@@ -129,6 +133,7 @@ export class JobRun {
       if (signal.aborted) break;
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
       log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
+      if (result.failure.code === RefusalCode.RequestRefused) refusals += 1;
       if (this.answer.pieces > 0) {
         throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
       }
@@ -165,7 +170,8 @@ export class JobRun {
     const { bytes, text } = this.answer;
     await knowsTime(this.#context, completion.completedAt);
     const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
-    const verdict = judge(this.#context, { ...seen, maxTokens: request.max_tokens }, completed);
+    const limits = { maxTokens: request.max_tokens, contextWindow: model.contextWindow };
+    const verdict = judge(this.#context, { ...seen, limits }, completed);
     const incident = verdict.fault ?? verdict.excess;
     if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
     if (verdict.fault !== null) {
@@ -281,6 +287,13 @@ const workerBrokeOff = (): ApiError =>
   new ApiError(
     "service_unavailable",
     "The worker broke off before the answer was complete; nothing is charged. Retry.",
+  );
+
+/** 400: a model server knows best what it takes. */
+const requestRefused = (): ApiError =>
+  new ApiError(
+    "invalid_request",
+    "The model server did not take the request; nothing is charged. Shorten it, or leave out optional parameters.",
   );
 
 /** 503: this process lost its database for so long that another one runs its jobs. */

@@ -257,7 +257,7 @@ export async function askWorker(
     hash: answerHash(text),
     text,
     bytes: Buffer.byteLength(text),
-    maxTokens: null,
+    limits: null,
   };
   const verdict = judge(context, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;

@@ -1,5 +1,6 @@
 import type { Address, Hex } from "viem";
 import { jobDigests } from "../../protocol/digests.ts";
+import { lengthGrace } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
@@ -8,7 +9,7 @@ import type { JobContext } from "./context.ts";
 import { estimateTokens } from "./tokens.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
-/** What the gateway itself knows of an answer, whatever its worker says. `maxTokens` is unknown after a restart. */
+/** What the gateway itself knows of an answer, whatever its worker says. `limits` are unknown after a restart. */
 export type Observed = {
   jobId: Hex;
   worker: Address;
@@ -16,7 +17,7 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  maxTokens: number | null;
+  limits: { maxTokens: number; contextWindow: number } | null;
 };
 
 export type Fault = { code: IncidentCode; detail: string };
@@ -42,9 +43,10 @@ export function judge(context: JobContext, seen: Observed, signed: CompletedEven
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
   const claimed = signed.completion.completionTokens;
-  const most = Math.min(seen.bytes, seen.maxTokens ?? seen.bytes);
+  const { maxTokens } = seen.limits ?? {};
+  const most = Math.min(seen.bytes, maxTokens ?? seen.bytes);
   if (claimed > most) {
-    const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${seen.maxTokens ?? "unknown"}`;
+    const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${maxTokens ?? "unknown"}`;
     return { fault: null, countedTokens: most, excess: { code: "tokens_over_reported", detail } };
   }
   // Up to there the price is flat, and counting again would cost every answer time.
@@ -56,7 +58,8 @@ export function judge(context: JobContext, seen: Observed, signed: CompletedEven
   return { fault: null, countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
 
-function findFault(context: JobContext, seen: Observed, { completion, signature }: CompletedEvent): Fault | null {
+function findFault(context: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
+  const { completion, signature } = signed;
   const { jobId, proofHash, completedAt } = completion;
   if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
   if (proofHash !== seen.hash) return { code: "hash_mismatch", detail: `sent ${seen.hash}, signed ${proofHash}` };
@@ -69,7 +72,22 @@ function findFault(context: JobContext, seen: Observed, { completion, signature 
   }
   const now = context.head.time;
   if (completedAt > now) return { code: "wrong_time", detail: `completedAt ${completedAt} is later than now, ${now}` };
-  return null;
+  return cutShort(context, seen, signed);
+}
+
+/** `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. */
+function cutShort({ times, head }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
+  const { completion, finish_reason } = signed;
+  const { limits, bytes, lockedAt } = seen;
+  if (finish_reason !== "length" || limits === null) return null;
+  const { promptTokens, completionTokens } = completion;
+  const isLong = completionTokens >= Math.min(limits.maxTokens, bytes);
+  const isFull = promptTokens + completionTokens >= limits.contextWindow;
+  // By our own clock: a quiet chain's newest block, which the worker dates its Completion by, can be old.
+  const isLate = head.time >= lockedAt + times.completion - lengthGrace(times.completion);
+  if (isLong || isFull || isLate) return null;
+  const detail = `${completionTokens} of ${limits.maxTokens} tokens, ${head.time - lockedAt} s after the lock`;
+  return { code: "cut_short", detail };
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */

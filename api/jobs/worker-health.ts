@@ -6,7 +6,9 @@ const LONGEST_SUSPENSION_MS = 3_600_000;
 const FULL_MS = 1_000;
 /** A model that the worker said it does not host is not asked of it for this long. */
 const UNHOSTED_MS = 60_000;
-/** Weight of the newest observation in the running time to first token. */
+/** Output tokens from which on an answer tells its worker's speed. */
+const SPEED_TOKENS = 100;
+/** Weight of the newest observation in running means. */
 const SMOOTHING = 0.2;
 /** What was observed counts half after this long without a new observation: a slow worker gets another chance. */
 const HALF_LIFE_MS = 60_000;
@@ -33,6 +35,8 @@ export class WorkerHealth {
   #fullUntil = 0;
   readonly #unhosted = new Map<number, number>();
   readonly #jobs = new Set<Outstanding>();
+  /** Output tokens a second, by model number. */
+  readonly #speeds = new Map<number, number>();
   #firstTokenMs: number | null = null;
   #lastMs: number | null = null;
   #observedAt = 0;
@@ -89,6 +93,19 @@ export class WorkerHealth {
     const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
     this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
     this.#observedAt = at;
+  }
+
+  /** Output tokens a second of the model's answers; null before a long one. */
+  speedOf(model: number): number | null {
+    return this.#speeds.get(model) ?? null;
+  }
+
+  /** An answer of the model took `ms` from its first token on. Short ones say little of the speed. */
+  observeSpeed(model: number, tokens: number, ms: number): void {
+    if (tokens < SPEED_TOKENS) return;
+    const speed = (tokens * 1000) / Math.max(1, ms);
+    const before = this.#speeds.get(model) ?? speed;
+    this.#speeds.set(model, before + (speed - before) * SMOOTHING);
   }
 
   succeeded(): void {

@@ -103,6 +103,21 @@ export class WorkerPool {
     });
   }
 
+  /**
+   * Output tokens that the fastest host of the model would need `seconds` for, at twice its observed speed; null while one of them is unknown.
+   * Credits for more than that need not be locked.
+   */
+  mostTokens(model: number, seconds: number): number | null {
+    const speeds = this.hosts(model).map(({ signer }) => this.#of(signer).speedOf(model));
+    if (speeds.length === 0 || speeds.includes(null)) return null;
+    return Math.ceil(Math.max(...(speeds as number[])) * seconds * 2);
+  }
+
+  /** A worker finished an answer of so many tokens, `ms` after its first one. */
+  reportSpeed(worker: string, model: number, tokens: number, ms: number): void {
+    this.#of(worker).observeSpeed(model, tokens, ms);
+  }
+
   /** Median of the latest times to first token of a model, whole milliseconds; 0 before the first. */
   medianFirstToken(model: number): number {
     return Math.round(median(this.#firstTokens.get(model) ?? []) ?? 0);

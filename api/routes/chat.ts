@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { quote } from "../../protocol/pricing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -45,7 +46,8 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = parseChatBody(request.body);
     const authorization = authorizationOf(request);
-    const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
+    const planned = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
+    const plan = withinTime(dependencies.jobs, planned);
     if (dependencies.phase.stopping) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
@@ -70,6 +72,14 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     } else if (key !== null) await answerOnce(dependencies, asked, { key, jobId: null });
     else await answer(dependencies, asked);
   };
+}
+
+/** Clamps the answer to what the model's workers can do in a job's time, so that no credits are locked for more. */
+function withinTime({ workers, times }: JobContext, plan: PlannedJob): PlannedJob {
+  const most = workers.mostTokens(plan.model.number, times.completion);
+  if (most === null || plan.request.max_tokens <= most) return plan;
+  const request = { ...plan.request, max_tokens: most };
+  return { ...plan, request, credits: plan.authorization === null ? quote(most, plan.model) : plan.credits };
 }
 
 /** The request's authorization, null without one. */

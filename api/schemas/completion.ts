@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { finishReasonSchema } from "../../protocol/dispatch.ts";
 import { count, modelId } from "./primitives.ts";
 import { usageSchema } from "./resources.ts";
 import { statementSchema } from "./statement.ts";
@@ -8,9 +9,10 @@ const completionId = z
   .regex(/^chatcmpl-job_[0-9a-f]{32}$/)
   .meta({ description: "`chatcmpl-` and the job id.", examples: ["chatcmpl-job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e"] });
 const created = count("Unix seconds of the escrow.", 1_767_225_600);
-const finishReason = z
-  .enum(["stop", "length"])
-  .meta({ description: "`stop`: the answer is complete. `length`: `max_tokens` cut it." });
+const finishReason = finishReasonSchema.meta({
+  description:
+    "`stop`: the answer is complete. `length`: `max_tokens` or the job's time cut it. `content_filter`: the model server did.",
+});
 
 /** Body of a plain reply. */
 export const completionSchema = z

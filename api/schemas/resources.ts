@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { finishReasonSchema } from "../../protocol/dispatch.ts";
 import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
 import { statementSchema } from "./statement.ts";
 
@@ -49,7 +50,7 @@ export const jobOutputSchema = z
     object: z.literal("job.output"),
     job_id: jobId,
     content: z.string(),
-    finish_reason: z.enum(["stop", "length"]),
+    finish_reason: finishReasonSchema,
     proof_hash: contentHash,
     service: statementSchema,
   })

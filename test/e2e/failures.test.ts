@@ -1,6 +1,7 @@
 /** What workers and gateways do in the wild: whoever is silent pays for it, never the client. Windows are shortened. */
+
 import pg from "pg";
-import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
+import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Dispatch } from "../../protocol/dispatch.ts";
@@ -11,7 +12,7 @@ import { compactSignature } from "../../protocol/messages.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Contract } from "../support/contract.ts";
-import { mined } from "../support/mined.ts";
+import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PlayedWorker } from "../worker/support/played-worker.ts";
 
@@ -84,6 +85,33 @@ describe("a worker that never answers", () => {
     expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet: wallet, credits: 18 } }]);
     expect(await account()).toEqual(before);
     expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });
+  });
+});
+
+describe("an answer that cannot be finished in time", () => {
+  it("ends with `length` before the deadline, and its worker is paid for what it delivered", async () => {
+    await isListed(SLOW);
+    const before = await account();
+    // At 20 tokens a second, 250 s of text.
+    const asked = { max_tokens: 5_000 };
+    const reply = await api.request("POST", "/v1/chat/completions", chat(SLOW, "Write. [[tokens:5000]]", asked));
+    expect(reply.status).toBe(200);
+    const body = JSON.parse(await reply.text());
+    expect(body.choices[0].finish_reason).toBe("length");
+    expect(body.usage.completion_tokens).toBeGreaterThan(100);
+    expect(body.usage.completion_tokens).toBeLessThan(20 * COMPLETION_SECONDS);
+    const jobId = reply.headers.get("x-service-job-id") as string;
+    await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled",
+    );
+    expect(await account()).toEqual({ free: before.free - 8, escrowed: 0 });
+    // Nobody locks credits for what cannot be done in the time: twice the seen speed is the most.
+    const again = await api.request("POST", "/v1/chat/completions", chat(SLOW, "Write.", asked));
+    const [lockTx, id] = ["x-service-tx-hash", "x-service-job-id"].map((name) => again.headers.get(name) as string);
+    const { events } = await chain.transaction(lockTx as Hex, id as string);
+    // 5,000 tokens would be 20 credits.
+    expect(events).toMatchObject([{ eventName: "JobLocked", args: { credits: 8 } }]);
   });
 });
 
@@ -178,7 +206,7 @@ describe("a gateway that goes silent after the acknowledgement", () => {
   it("does not cost the worker its pay: it proves and finalizes the job itself", async () => {
     const worker = stack.workers[2] as (typeof stack.workers)[number];
     const payee = privateKeyToAccount(worker.privateKey).address;
-    await giveGas(payee);
+    await giveGas(stack, payee);
     await isListed(SLOW);
     const before = await account();
     const response = await api.request(
@@ -280,11 +308,4 @@ async function forgetOffer(jobId: string): Promise<void> {
     [jobId],
   );
   await client.end();
-}
-
-async function giveGas(to: Address): Promise<void> {
-  const [funder] = (await chain.client.request({ method: "eth_accounts" as never })) as Address[];
-  const wallet = createWalletClient({ transport: http(stack.info.rpc_url), account: funder as Address });
-  const hash = await wallet.sendTransaction({ to, value: parseEther("1"), chain: null });
-  await mined(chain.client, hash);
 }

@@ -127,12 +127,11 @@ describe("a completion is refused, and its worker named, when it", () => {
     });
   });
 
-  it("is of an answer without text", async () => {
-    await incident("empty", async () => {
-      evil.play(async (offer, response) => {
-        response.write(await evil.acknowledgement(offer));
-        response.end(event("completed", await evil.completion(offer, "")));
-      });
+  it("is of an answer that ends at its length before any limit is reached", async () => {
+    await incident("cut_short", async () => {
+      evil.play(
+        answering(async (offer, text) => ({ ...(await evil.completion(offer, text)), finish_reason: "length" })),
+      );
       return spoiled();
     });
   });
@@ -145,18 +144,64 @@ describe("a completion is refused, and its worker named, when it", () => {
   });
 });
 
-describe("tokens that are over-reported are not charged when they", () => {
-  const charged = async (reply: Reply) => {
-    expect(reply.status).toBe(200);
-    const jobId = reply.headers.get("x-service-job-id") as string;
-    const job = await eventually(
-      () => api.get(`/v1/jobs/${jobId}`),
-      ({ body }) => body.status === "settled",
-      60_000,
-    );
-    return { jobId, credits: job.body.credits_charged, tokens: reply.body.usage.completion_tokens };
-  };
+/** The job of an answer, once it is settled, and what it cost. */
+async function charged(reply: Reply) {
+  expect(reply.status).toBe(200);
+  const jobId = reply.headers.get("x-service-job-id") as string;
+  const job = await eventually(
+    () => api.get(`/v1/jobs/${jobId}`),
+    ({ body }) => body.status === "settled",
+    60_000,
+  );
+  return { jobId, credits: job.body.credits_charged, tokens: reply.body.usage.completion_tokens };
+}
 
+describe("what a client can bring about counts against no worker:", () => {
+  /** What is counted against the evil worker; refusals are noted and let it be. */
+  const noted = async () =>
+    (await (await fetch(`${stack.info.base_url}/metrics`)).text())
+      .split("\n")
+      .filter((line) => line.includes("worker_failures") && line.includes(evil.address))
+      .filter((line) => !line.includes("request_refused"));
+
+  it("an answer without text is one, at the flat price", async () => {
+    await evil.isOffered(EVIL);
+    const before = await noted();
+    evil.play(async (offer, response) => {
+      response.write(await evil.acknowledgement(offer));
+      response.end(event("completed", await evil.completion(offer, "", { completionTokens: 0 })));
+    });
+    for (let i = 0; i < 3; i++) {
+      const reply = await ask(EVIL);
+      expect(reply.body.choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "stop" });
+      expect(await charged(reply)).toMatchObject({ credits: 18, tokens: 0 });
+    }
+    expect(await noted()).toEqual(before);
+  });
+
+  it.each(["request_refused", "content_filter"])("%s", async (what) => {
+    await evil.isOffered(EVIL);
+    const before = await noted();
+    evil.play(
+      what === "request_refused"
+        ? (_offer, response) => {
+            response.writeHead(400, { "content-type": "application/json" });
+            response.end(JSON.stringify({ error: { code: what, message: "the model server does not take this" } }));
+          }
+        : answering(async (offer, text) => ({ ...(await evil.completion(offer, text)), finish_reason: what })),
+      { raw: what === "request_refused" },
+    );
+    for (let i = 0; i < 3; i++) {
+      const reply = await ask(EVIL);
+      expect(reply.status).toBe(what === "request_refused" ? 400 : 200);
+    }
+    // It stays on offer: it never rested.
+    expect(await noted()).toEqual(before);
+    expect((await api.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toContain(EVIL);
+  });
+});
+
+describe("tokens that are over-reported are not charged when they", () => {
   it("are more than the bytes that were sent", async () => {
     await incident("tokens_over_reported", async () => {
       evil.play(answering((offer, text) => evil.completion(offer, text, { completionTokens: 1_000_000 })));

@@ -123,10 +123,6 @@ describe("an OpenAI-compatible backend", () => {
       stream(chunk({ content: "half" }), 'data: {"error":{"message":"CUDA out of memory"}}\n\n'),
     ],
     ["sends what is not JSON", stream(chunk({ content: "half" }), "data: swordfish\n\n")],
-    [
-      "refuses to go on for its content",
-      stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1)),
-    ],
   ])("that %s ends the job with an error and no completion", async (name, script) => {
     peer.play(script);
     const streamed = await run();
@@ -143,6 +139,34 @@ describe("an OpenAI-compatible backend", () => {
     expect([streamed.error?.code, streamed.completed]).toEqual(["backend_failed", null]);
     expect(streamed.names).toEqual(["acknowledged", "delta", "error"]);
   });
+
+  it("whose answer is empty has one: the hash is that of nothing", async () => {
+    peer.play(stream(chunk({ role: "assistant" }), chunk({}, "stop"), usageAndDone(1, 3)));
+    const { names, completed } = await run();
+    expect(names).toEqual(["acknowledged", "completed"]);
+    expect(completed).toMatchObject({
+      finish_reason: "stop",
+      completion: { proofHash: answerHash(""), completionTokens: 0 },
+    });
+  });
+
+  it("that stops for its content has answered until there", async () => {
+    peer.play(stream(chunk({ content: "half" }), chunk({}, "content_filter"), usageAndDone(1, 1)));
+    const { text, completed } = await run();
+    expect([text, completed?.finish_reason]).toEqual(["half", "content_filter"]);
+  });
+
+  it.each([400, 413, 422])(
+    "that refuses the request with %i is well: the job is free, and nothing was signed",
+    async (status) => {
+      peer.play((res) => void res.writeHead(status).end("too long"));
+      expect(await dispatch(worker, await lockJob(chain, worker))).toMatchObject({
+        status: 400,
+        refusal: "request_refused",
+        names: [],
+      });
+    },
+  );
 
   it.each([
     ["answers 500", (res) => void res.writeHead(500).end("boom")],

@@ -2,11 +2,13 @@ import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 
 export type Usage = { promptTokens: number; completionTokens: number };
 
-/** What a backend yields: text as it comes, then exactly one end. A sequence without an end is a failed generation. */
+/**
+ * What a backend yields: text as it comes, with its number of tokens, then exactly one end. A sequence without an end is a failed generation.
+ * `usage` is null where the model server counts nothing.
+ */
 export type BackendPiece =
-  | { kind: "text"; text: string }
-  | { kind: "reasoning"; text: string }
-  | { kind: "end"; finishReason: FinishReason; usage: Usage };
+  | { kind: "text" | "reasoning"; text: string; tokens: number }
+  | { kind: "end"; finishReason: FinishReason; usage: Usage | null };
 export type Pieces = AsyncGenerator<BackendPiece, void, undefined>;
 
 /** Something that generates text. */
@@ -27,6 +29,11 @@ export interface Backend {
 /** The model server failed. The message goes to the gateway, so it says what happened and quotes nothing. */
 export class BackendError extends Error {
   override name = "BackendError";
+}
+
+/** The model server does not take this request: too long for it, or a parameter it does not have. It is well otherwise. */
+export class RequestRefused extends BackendError {
+  override name = "RequestRefused";
 }
 
 /** Why the backend cannot serve all of these models now, and what to do; null if it can. `where` names it for the operator. */

@@ -38,7 +38,8 @@ export class BuiltinTextGenerator implements Backend {
         const due = tokensPerSecond > 0 ? started + (at * 1000) / tokensPerSecond - performance.now() : 0;
         await (due > 1 ? setTimeout(due, undefined, { signal }) : setImmediate(undefined, { signal }));
       }
-      yield { kind: "text", text: tokens.slice(at, at + batch).join("") };
+      const piece = tokens.slice(at, at + batch);
+      yield { kind: "text", text: piece.join(""), tokens: piece.length };
     }
     const usage = { promptTokens: countPromptTokens(request.messages), completionTokens: tokens.length };
     yield { kind: "end", finishReason, usage };

@@ -2,14 +2,7 @@ import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
 import { z } from "zod";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
-import {
-  type Backend,
-  BackendError,
-  type BackendPiece,
-  countPromptTokens,
-  type Pieces,
-  type Usage,
-} from "./backend.ts";
+import { type Backend, BackendError, type BackendPiece, type Pieces, RequestRefused, type Usage } from "./backend.ts";
 
 export type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
 
@@ -47,7 +40,7 @@ export class OpenAiBackend implements Backend {
         `the model server answered ${type || "without a content type"} instead of an event stream`,
       );
     }
-    const reader = new ChunkReader(request);
+    const reader = new ChunkReader();
     // Collected here, because the parser reports through callbacks.
     const pending: string[] = [];
     const parser = createParser({
@@ -111,6 +104,10 @@ export class OpenAiBackend implements Backend {
     // Whoever reads the body gets its errors; destroying one that nobody reads must not bring the process down.
     response.body.on("error", () => undefined);
     if (response.statusCode === 200) return response;
+    if ([400, 413, 422].includes(response.statusCode)) {
+      response.body.destroy();
+      throw new RequestRefused(`the model server refused the request (${response.statusCode})`);
+    }
     await response.body.dump({ limit: 16_384 }).catch((error: unknown) => {
       throw new BackendError(`the model server answered ${response.statusCode}`, { cause: error });
     });
@@ -134,7 +131,7 @@ const chunkSchema = z.object({
   error: z.unknown().optional(),
 });
 
-/** Finish reasons as servers spell them. What is not here (content_filter, tool_calls, …) is no answer to sell. */
+/** Finish reasons as servers spell them. What is not here (tool_calls, error, …) is no answer to sell. */
 const FINISH: Record<string, FinishReason> = {
   stop: "stop",
   eos: "stop",
@@ -144,19 +141,14 @@ const FINISH: Record<string, FinishReason> = {
   length: "length",
   max_tokens: "length",
   model_length: "length",
+  content_filter: "content_filter",
 };
 
 /** Reads the data of one streamed answer, event by event. */
 class ChunkReader {
-  readonly #request: ChatRequest;
   #finish: FinishReason | null = null;
   #usage: Usage | null = null;
-  #deltas = 0;
   #done = false;
-
-  constructor(request: ChatRequest) {
-    this.#request = request;
-  }
 
   /** Whether `[DONE]` was read. */
   get done(): boolean {
@@ -179,8 +171,9 @@ class ChunkReader {
     if (choice === undefined) return;
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";
     const content = choice.delta?.content ?? "";
-    if (reasoning !== "") yield this.#counted({ kind: "reasoning", text: reasoning });
-    if (content !== "") yield this.#counted({ kind: "text", text: content });
+    // One delta is taken for one token: what most servers send, and never more than there were.
+    if (reasoning !== "") yield { kind: "reasoning", text: reasoning, tokens: 1 };
+    if (content !== "") yield { kind: "text", text: content, tokens: 1 };
     if (choice.finish_reason) {
       const finish = FINISH[choice.finish_reason];
       if (finish === undefined)
@@ -192,17 +185,7 @@ class ChunkReader {
   /** The end of the answer. Throws when the stream ended without a finish reason: half an answer is none. */
   end(): BackendPiece {
     if (this.#finish === null) throw new BackendError("the model server broke off without a finish reason");
-    // Without usage, one delta is taken for one token: what most servers send, and never more than there were.
-    const usage = this.#usage ?? {
-      promptTokens: countPromptTokens(this.#request.messages),
-      completionTokens: this.#deltas,
-    };
-    return { kind: "end", finishReason: this.#finish, usage };
-  }
-
-  #counted(piece: BackendPiece): BackendPiece {
-    this.#deltas++;
-    return piece;
+    return { kind: "end", finishReason: this.#finish, usage: this.#usage };
   }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Hex } from "viem";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
-import { BackendError, type Pieces, type Usage } from "../backends/backend.ts";
+import { BackendError, countPromptTokens, type Pieces, type Usage } from "../backends/backend.ts";
 
 /**
  * The text of an answer as it is delivered, hashed as it grows.
@@ -141,22 +141,42 @@ export class Generation {
     }
   }
 
-  /** Hands out the text piece by piece until the end. Throws what the backend throws, and a JobError for an endless answer. */
-  async drain(send: (text: string) => void): Promise<Generated> {
+  /**
+   * Hands out the text piece by piece until the end. When `cut` fires, what was delivered is the answer, and its reason `length`; without any text
+   * it goes on. Throws what the backend throws, and a JobError for an endless answer.
+   */
+  async drain(send: (text: string) => void, cut: AbortSignal): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
     const deliver = (text: string): void => {
       if (text !== "") send(text);
     };
-    for (let next = await this.#first; ; next = await this.#pieces.next()) {
+    const finish = (finishReason: FinishReason, usage: Usage): Generated => {
+      deliver(answer.end());
+      // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
+      void this.cancel();
+      return { answer, usage: this.#bounded(usage, answer), finishReason };
+    };
+    const isCut = new Promise<"cut">((resolve) => {
+      if (cut.aborted) resolve("cut");
+      else cut.addEventListener("abort", () => resolve("cut"), { once: true });
+    });
+    let tokens = 0;
+    for (let coming = this.#first; ; coming = this.#pieces.next()) {
+      const next = tokens === 0 ? await coming : await Promise.race([coming, isCut]);
+      if (next === "cut") {
+        // The caller aborts the model server now, and nobody waits for its next piece any more.
+        coming.catch(() => undefined);
+        return finish("length", this.#counted(tokens));
+      }
       if (next.done) throw brokenOff();
       const piece = next.value;
       if (piece.kind === "end") {
-        deliver(answer.end());
-        // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
-        void this.cancel();
-        return { answer, usage: this.#bounded(piece.usage, answer), finishReason: piece.finishReason };
+        const { finishReason } = piece;
+        const counted = this.#counted(finishReason === "length" ? this.#request.max_tokens : tokens);
+        return finish(finishReason, piece.usage ?? counted);
       }
+      tokens += piece.tokens;
       deliver(piece.kind === "reasoning" ? answer.think(piece.text) : answer.write(piece.text));
       if (answer.characters > limit) {
         throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
@@ -168,6 +188,11 @@ export class Generation {
   async cancel(): Promise<void> {
     // The abort itself comes back as an error here; it was asked for.
     await this.#pieces.return().catch(() => undefined);
+  }
+
+  /** An own count, for a model server that gives none. */
+  #counted(completionTokens: number): Usage {
+    return { promptTokens: countPromptTokens(this.#request.messages), completionTokens };
   }
 
   /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered. */

@@ -2,13 +2,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Dispatch,
+  finishMargin,
   type Health,
   JobErrorCode,
   type OutputRequest,
   RefusalCode,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
-import { type Backend, BackendError } from "../backends/backend.ts";
+import { type Backend, BackendError, RequestRefused } from "../backends/backend.ts";
 import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";
@@ -128,7 +129,10 @@ export class JobRunner {
       seen = await this.#checks.locked(dispatch, gateway);
       // A model server that fails at once is a refusal: the gateway can turn to another worker without waiting.
       const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
-      if (failure !== null) throw new Refusal(RefusalCode.BackendFailed, failure.message, { cause: failure });
+      if (failure !== null) {
+        const code = failure instanceof RequestRefused ? RefusalCode.RequestRefused : RefusalCode.BackendFailed;
+        throw new Refusal(code, failure.message, { cause: failure });
+      }
       if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
       papers = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
@@ -166,16 +170,23 @@ export class JobRunner {
     const { jobId } = papers.assignment;
     const started = performance.now();
     const clock = new ChainClock(seen);
-    const closes = seen.job.lockedAt + (await reader.windows()).completion;
+    const { completion: seconds } = await reader.windows();
+    const closes = seen.job.lockedAt + seconds;
     // When the chain shows that nobody will pay for the job, the work stops.
     watcher.track(papers, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
-    const timer = setTimeout(() => abort.abort(tooLate()), Math.max(0, (closes - clock.now()) * 1000));
+    const after = (time: number, act: () => void) => setTimeout(act, Math.max(0, (time - clock.now()) * 1000));
+    const cut = new AbortController();
+    const timers = [
+      after(closes - finishMargin(seconds), () => cut.abort()),
+      after(closes, () => abort.abort(tooLate())),
+    ];
     let firstTokenMs: number | null = null;
     try {
       const { answer, usage, finishReason } = await generation.drain((text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
         stream.delta(text);
-      });
+      }, cut.signal);
+      if (cut.signal.aborted) abort.abort();
       const finishedAt = clock.now();
       // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
       const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
@@ -188,13 +199,14 @@ export class JobRunner {
       stream.completed({ completion, signature, finish_reason: finishReason });
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
     }
   }
 }
 
 function asJobError(error: unknown): JobError {
   if (error instanceof JobError) return error;
+  if (error instanceof RequestRefused) return new JobError(JobErrorCode.RequestRefused, error.message, { cause: error });
   if (error instanceof BackendError) return new JobError(JobErrorCode.BackendFailed, error.message, { cause: error });
   return new JobError(JobErrorCode.Internal, "the worker failed; its log tells why", { cause: error });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { Answer } from "../../../worker/jobs/answer.ts";
+import type { Pieces } from "../../../worker/backends/backend.ts";
+import { Answer, Generation } from "../../../worker/jobs/answer.ts";
 
 /** Feeds pieces; returns what was sent, piece by piece. */
 function deliver(...pieces: string[]): { sent: string[]; text: string; hash: string } {
@@ -62,5 +63,50 @@ describe("answer", () => {
     for (let i = 0; i < 200_000; i++) answer.write("\n");
     expect(answer.end()).toBe("");
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+  });
+});
+
+describe("an answer whose time is over", () => {
+  const request = { messages: [{ role: "user" as const, content: "Write" }], max_tokens: 100 };
+
+  /** Yields the texts, then waits for ever. */
+  async function* stuck(...texts: string[]): Pieces {
+    for (const text of texts) yield { kind: "text", text, tokens: 3 };
+    await new Promise(() => {});
+  }
+
+  it("ends with `length`: what was delivered until then, by its own count", async () => {
+    const cut = new AbortController();
+    const sent: string[] = [];
+    const drained = new Generation(stuck("a few words", ", and more\n"), request).drain((text) => {
+      sent.push(text);
+      if (sent.length === 2) cut.abort();
+    }, cut.signal);
+    const { answer, usage, finishReason } = await drained;
+    expect(finishReason).toBe("length");
+    expect(usage.completionTokens).toBe(6);
+    expect(answer.text()).toBe("a few words, and more");
+    expect(sent.join("")).toBe(answer.text());
+    expect(answer.digest()).toBe(answerHash(answer.text()));
+  });
+
+  it("goes on while there is no text: nothing is sold for nothing", async () => {
+    const cut = AbortSignal.abort();
+    const drained = new Generation(stuck(), request).drain(() => {}, cut);
+    await expect(Promise.race([drained, new Promise((resolve) => setTimeout(resolve, 50, "open"))])).resolves.toBe(
+      "open",
+    );
+  });
+
+  it("is its own where the model server had ended it before", async () => {
+    async function* whole(): Pieces {
+      yield { kind: "text", text: "done", tokens: 1 };
+      yield { kind: "end", finishReason: "stop", usage: null };
+    }
+    const { finishReason, usage } = await new Generation(whole(), request).drain(
+      () => {},
+      new AbortController().signal,
+    );
+    expect([finishReason, usage.completionTokens]).toEqual(["stop", 1]);
   });
 });
