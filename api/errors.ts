@@ -24,6 +24,7 @@ const TABLE = {
   dispute_window_expired: [422, "invalid_request_error"],
   rate_limited: [429, "rate_limit_error"],
   internal_error: [500, "api_error"],
+  answer_withheld: [500, "api_error"],
   no_workers_available: [503, "capacity_error"],
   service_unavailable: [503, "capacity_error"],
   job_timeout: [504, "timeout_error"],

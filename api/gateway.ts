@@ -174,14 +174,6 @@ export async function startGateway(
   };
   const runs = new Runs();
   const jobReader = new JobReader(pool, escrow);
-  const recovery = new Recovery(jobs, {
-    rpc,
-    registry: contracts.WorkerRegistry,
-    index: pool,
-    indexIsWhole: () => index.indexedUntil === null,
-    isRunning: (jobId) => runs.has(jobId),
-    ownsSigner: () => signerLock.held,
-  });
   const disputes = new DisputeStore(pool);
   const desk = new DisputeDesk({
     jobs,
@@ -191,6 +183,15 @@ export async function startGateway(
     waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
     registry: contracts.WorkerRegistry,
     indexed: (jobId) => jobReader.indexed(jobId),
+  });
+  const recovery = new Recovery(jobs, {
+    rpc,
+    registry: contracts.WorkerRegistry,
+    index: pool,
+    indexIsWhole: () => index.indexedUntil === null,
+    isRunning: (jobId) => runs.has(jobId),
+    dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
+    ownsSigner: () => signerLock.held,
   });
   const idempotency = new IdempotencyStore(pool);
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhookSecrets));
@@ -274,7 +275,7 @@ async function checkChain(rpc: Rpc, { chainId }: Deployment): Promise<void> {
 
 /** The deployment's windows, which nobody can change, and this gateway's own. */
 async function readTimes({ client }: Rpc, config: Config): Promise<JobTimes> {
-  const { completion, inclusion, dispute, arbitration } = await client.readContract({
+  const { completion, inclusion, finalization, dispute, arbitration } = await client.readContract({
     address: config.deployment.contracts.InferenceEscrow,
     abi: inferenceEscrowAbi,
     functionName: "windows",
@@ -282,6 +283,7 @@ async function readTimes({ client }: Rpc, config: Config): Promise<JobTimes> {
   return {
     completion,
     inclusion,
+    finalization,
     dispute,
     arbitration,
     acknowledge: config.ACKNOWLEDGE_SECONDS,

@@ -32,6 +32,7 @@ export const INCIDENTS = {
   malformed: misconduct("broke the protocol"),
   oversized: misconduct("sent more than an answer can be"),
   cut_short: { severity: "note", title: "ended an answer at its length before max_tokens and before the job's time" },
+  withheld: failure("proved an answer on chain that it did not deliver"),
   endpoint_refused: failure("registered an endpoint that must not be asked"),
   unreachable: failure("could not be reached"),
   broken_stream: failure("broke off its answer"),

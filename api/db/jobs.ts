@@ -6,12 +6,15 @@
  *   insert    none                                  locking     in the statement that records the lock's transaction (outbox)
  *   locked    locking                               pending     the lock is mined; a later state stays
  *   taken     locking, pending                      processing  a worker acknowledged; a later attempt is noted before its offer leaves
+ *   left      any                                   the same    the client's connection ended; the job is charged all the same
  *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
  *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
  *   ended     any                                   settled, failed, refunded, unlocked (never locked)
  *   reopen    settled, failed, refunded, unlocked   the one before: a reorganisation took the end back
  *
  * A row belongs to one process (`owner`), and only that one writes its steps: after another process claimed the row they fail with JobLost.
+ * A claim also refuses each job whose client waited for the process that is gone: that client cannot have its answer, so nobody charges it. A job
+ * is kept if its request can be repeated (an Idempotency-Key, a job id of the client's), or if its client had left before.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
@@ -24,6 +27,9 @@ import { WriteLane } from "../../shared/write-lane.ts";
 
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
+/** What a claim sets: the client that waited for the process before has no answer. */
+const CLIENT_LOST = `failure = CASE WHEN repeatable OR client_left THEN failure
+                                    ELSE COALESCE(failure, 'the gateway ended while its client waited') END`;
 const UNFINISHED = "('locking', 'pending', 'processing', 'settling')";
 
 export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
@@ -107,6 +113,8 @@ export type NewJob = {
   tier: Tier;
   validUntil: number;
   creditsLocked: number;
+  /** Whether its request can be sent again and gets this job's answer. */
+  repeatable: boolean;
 };
 
 /**
@@ -114,10 +122,10 @@ export type NewJob = {
  * second time, in another transaction.
  */
 export const insertJobs = (parameter: `$${number}`): string =>
-  `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked)
-   SELECT job_id, wallet, gateway, operator, owner, model, tier, 'locking', valid_until, credits_locked
+  `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, repeatable)
+   SELECT job_id, wallet, gateway, operator, owner, model, tier, 'locking', valid_until, credits_locked, repeatable
    FROM jsonb_to_recordset(${parameter}::jsonb) AS new (job_id text, wallet text, gateway text, operator integer, owner uuid,
-     model text, tier text, valid_until bigint, credits_locked integer)
+     model text, tier text, valid_until bigint, credits_locked integer, repeatable boolean)
    ON CONFLICT (job_id) DO NOTHING`;
 
 /** The parameter of `insertJobs`. */
@@ -133,6 +141,7 @@ export const newJobsJson = (jobs: readonly NewJob[]): string =>
       tier: job.tier,
       valid_until: job.validUntil,
       credits_locked: job.creditsLocked,
+      repeatable: job.repeatable,
     })),
   );
 
@@ -187,6 +196,8 @@ const TAKEN: Step<TakenStep> = {
         worker = CASE WHEN completion IS NULL THEN new.worker ELSE job.worker END,
         attempt = CASE WHEN completion IS NULL THEN new.attempt ELSE job.attempt END`,
 };
+
+const LEFT: Step<{ jobId: Hex }> = { name: "left", columns: {}, values: () => [], set: "client_left = true" };
 
 const REFUSED: Step<{ jobId: Hex; why: string }> = {
   name: "refused",
@@ -273,6 +284,7 @@ export class JobStore {
   readonly #lanes: {
     locked: WriteLane<LockedStep>;
     taken: WriteLane<TakenStep>;
+    left: WriteLane<{ jobId: Hex }>;
     refused: WriteLane<{ jobId: Hex; why: string }>;
     answered: WriteLane<AnsweredStep>;
     ended: WriteLane<EndedStep>;
@@ -291,6 +303,7 @@ export class JobStore {
     this.#lanes = {
       locked: lane(LOCKED),
       taken: lane(TAKEN),
+      left: lane(LEFT),
       refused: lane(REFUSED),
       answered: lane(ANSWERED),
       ended: lane(ENDED),
@@ -310,6 +323,10 @@ export class JobStore {
   async taken(step: TakenStep): Promise<void> {
     await this.#lanes.taken.add(step);
     if (step.acknowledged) this.#onState("processing");
+  }
+
+  async left(jobId: Hex): Promise<void> {
+    await this.#lanes.left.add({ jobId });
   }
 
   async refused(jobId: Hex, why: string): Promise<void> {
@@ -369,7 +386,7 @@ export class JobStore {
    */
   async claimOwn(): Promise<number> {
     const { rowCount } = await this.#pool.query(
-      `UPDATE job SET owner = $1 WHERE gateway = $2 AND state IN ${UNFINISHED} AND owner <> $1`,
+      `UPDATE job SET owner = $1, ${CLIENT_LOST} WHERE gateway = $2 AND state IN ${UNFINISHED} AND owner <> $1`,
       [this.#owner, this.#self.gateway.toLowerCase()],
     );
     return rowCount ?? 0;
@@ -391,7 +408,7 @@ export class JobStore {
   async claimFrom(gateway: Address, lockKey: bigint): Promise<number> {
     const { rowCount } = await this.#pool.query(
       `WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($4) AS is_free)
-       UPDATE job SET owner = $1, gateway = $2 FROM free
+       UPDATE job SET owner = $1, gateway = $2, ${CLIENT_LOST} FROM free
        WHERE is_free AND gateway = $3 AND operator = $5 AND state IN ${UNFINISHED}`,
       [this.#owner, this.#self.gateway.toLowerCase(), gateway.toLowerCase(), lockKey, this.#self.operator],
     );

@@ -1,4 +1,5 @@
 import type { Address, Hex } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
@@ -11,6 +12,8 @@ import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } 
 const OPEN_WAIT_MS = 60_000;
 /** How often requests are looked for that another process recorded, or an earlier one left behind. */
 const SWEEP_MS = 1_000;
+
+const HASH_OF_NOTHING = answerHash("");
 
 export type DisputeContext = DecisionContext & { disputes: DisputeStore; metrics: Metrics };
 export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
@@ -57,6 +60,14 @@ export class DisputeDesk {
     const decision = await Promise.race([decided, this.#patience()]);
     if (decision.kind === "refused") throw refuse(decision.reason);
     return decision;
+  }
+
+  /** Disputes, for its wallet, the charge of an answer that its worker proved and withholds: what was received is nothing. */
+  async withheld(jobId: Hex, wallet: Address): Promise<string> {
+    const gateway = this.#context.jobs.account.address;
+    const arrivedAt = new Date();
+    const decision = await this.#decider.decide({ jobId, receivedHash: HASH_OF_NOTHING, wallet, gateway, arrivedAt });
+    return decision.kind === "refused" ? decision.reason : decision.kind;
   }
 
   /**

@@ -140,6 +140,12 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     fix: "Retry.",
     retry: "Yes, after `Retry-After` seconds where given.",
   },
+  answer_withheld: {
+    cause:
+      "The worker proved an answer on chain that it did not deliver, so the job can neither fail nor be refunded at once.",
+    fix: "Follow the job. The service asks the worker for the answer: then it is at `GET /v1/jobs/{job_id}/output`, and is charged. Without it the service disputes the charge before `details.held_until`.",
+    retry: "Yes. The credits of the first job stay in escrow until then.",
+  },
   job_timeout: {
     cause: "No worker completed the job within 120 seconds.",
     fix: "Retry, or ask for fewer tokens. `details.refund_tx` is the refund's transaction.",

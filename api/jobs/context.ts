@@ -19,6 +19,8 @@ export type JobTimes = {
   completion: number;
   /** 30: how much later its proof may be mined. */
   inclusion: number;
+  /** 3,600: what a worker proved without delivering it can be disputed until its proof + this, and is charged then. */
+  finalization: number;
   /** 60: a client may dispute until its final token + this. */
   dispute: number;
   /** 86,400: a dispute must be ruled before it was opened + this. */

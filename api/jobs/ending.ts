@@ -6,13 +6,16 @@
  *   refused     failure, then failed        fail         the error of its cause; nothing is charged
  *   timed out   failure, then refunded      refund       504 job_timeout; nothing is charged
  *   broken off  failure, then failed        fail         500; nothing is charged
+ *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
+ *                                           proved it    asks it for the answer, and disputes the charge where there is none
  *
  * A chain that refuses a settlement ends the job as failed. What the row says of the chain (`settled`, `failed`, `refunded`, and before them the
  * lock) is written from the events of our own mined transactions, whoever waits for them: job-record.ts.
  */
 import type { Address, Hex } from "viem";
+import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { FailureReason } from "../../protocol/job-status.ts";
+import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
 import { completeOperation, failOperation, type Outcome, refundOperation } from "../chain/operations.ts";
@@ -36,7 +39,8 @@ export type Finished = {
    * worker that acknowledged the job could prove the same hash first. Null where no other worker can have the job.
    */
   acknowledged: Promise<Outcome> | null;
-  lockedAt: number;
+  /** Chain time before which it can be settled. */
+  settleBefore: number;
   creditsLocked: number;
   model: Pick<Model, "creditsPerRequest" | "creditsPer1kTokens">;
   text: string;
@@ -66,18 +70,13 @@ export async function settle(context: JobContext, job: Finished): Promise<Settli
     retentionHours: outputRetentionHours,
   };
   // The client waits for this write: as long as the proof can still be mined in time, a failed one is made again.
-  const until = (job.lockedAt + times.completion + times.inclusion / 2) * 1000;
+  const until = (job.settleBefore - times.inclusion / 2) * 1000;
   await store.insist(
     until,
     () => store.answered(row),
     (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again"),
   );
-  balances.expectReturn(
-    job.wallet,
-    jobId,
-    job.creditsLocked - credits,
-    job.lockedAt + times.completion + times.inclusion,
-  );
+  balances.expectReturn(job.wallet, jobId, job.creditsLocked - credits, job.settleBefore);
   return submitSettlement(context, job, credits);
 }
 
@@ -87,12 +86,11 @@ export function submitSettlement(
   job: Omit<Finished, "text" | "model" | "worker" | "attempt" | "acknowledgement">,
   credits: number,
 ): Settling {
-  const { pipeline, logger, times } = context;
+  const { pipeline, logger } = context;
   const { jobId, wallet, signed, countedTokens } = job;
-  const until = job.lockedAt + times.completion + times.inclusion;
   const { completion, signature } = signed;
   const settlement = { completion, signature, countedTokens, wallet };
-  const send = () => pipeline.submit(completeOperation(settlement, until * 1000));
+  const send = () => pipeline.submit(completeOperation(settlement, job.settleBefore * 1000));
   const submission = job.acknowledged === null ? send() : sendAfter(job.acknowledged, send);
   const done = submission.mined.then(async (outcome) => {
     if (outcome.status === "mined") return true;
@@ -128,8 +126,8 @@ const END_WAIT_MS = 10_000;
 /** The `failure` of a job whose time was over. */
 export const JOB_TIMEOUT = "job_timeout";
 
-/** The job, and the worker that has it now. */
-type Refused = { jobId: Hex; worker: Address | undefined };
+/** The job, the worker that has it now, and the credits that were locked. */
+type Refused = { jobId: Hex; worker: Address | undefined; credits: number };
 
 /** Fails the job, then gives the client's error back: no 5xx leaves a live job. */
 export async function refuse(
@@ -141,22 +139,27 @@ export async function refuse(
   failing.catch((failure) => context.logger.warn({ err: failure }, "a job could not be failed yet"));
   // The operation is on its way; a chain that stands still must not hold the client.
   const outcome = await Promise.race([failing, sleep(END_WAIT_MS).then(() => null)]);
-  return outcome?.status === "reverted" ? claimedByWorker(context, job) : error;
+  return outcome?.status === "reverted" ? endedOtherwise(context, job, outcome.revert, error) : error;
 }
 
-/** Refunds a job whose time is over, and gives its client's error back. `credits`: what was locked. */
-export async function timeOut(context: JobContext, job: Refused, credits: number): Promise<ApiError> {
+/** Refunds a job whose time is over, and gives its client's error back. */
+export async function timeOut(context: JobContext, job: Refused): Promise<ApiError> {
   const jobId = toApiJobId(job.jobId);
   const refunding = refund(context, job.jobId);
   refunding.catch((error) => context.logger.error({ err: error, jobId }, "a refund is open; the next sweep sends it"));
-  const refundTx = await Promise.race([refunding, sleep(END_WAIT_MS).then(() => "pending" as const)]);
-  // The refund was refused: the job ended in another way, which only a proof of its worker can have been.
-  if (refundTx === null) return claimedByWorker(context, job);
-  return new ApiError(
+  const outcome = await Promise.race([refunding, sleep(END_WAIT_MS).then(() => null)]);
+  const error = new ApiError(
     "job_timeout",
     `No worker completed the job within ${context.times.completion} seconds; the credits are refunded.`,
-    { details: { job_id: jobId, credits_refunded: credits, refund_tx: refundTx === "pending" ? null : refundTx } },
+    {
+      details: {
+        job_id: jobId,
+        credits_refunded: job.credits,
+        refund_tx: outcome?.status === "mined" ? outcome.hash : null,
+      },
+    },
   );
+  return outcome?.status === "reverted" ? endedOtherwise(context, job, outcome.revert, error) : error;
 }
 
 /** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. A lost job is its new owner's to end. */
@@ -185,19 +188,19 @@ export async function fail(context: JobContext, jobId: Hex, reason: FailureReaso
 const REFUND_RETRY_MS = 500;
 const REFUND_TRIES = 60;
 
-/** Returns the escrow of a job whose time is over; resolves when that is mined. Null if the job ended in another way. */
-export async function refund(context: JobContext, jobId: Hex): Promise<Hex | null> {
+/** Returns the escrow of a job whose time is over; resolves when that is mined or refused. Null where the chain's time stays behind. */
+export async function refund(context: JobContext, jobId: Hex): Promise<Outcome | null> {
   const log = context.logger.child({ jobId: toApiJobId(jobId) });
   void noteRefusal(context, jobId, JOB_TIMEOUT);
   for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
     const outcome = await context.pipeline.submit(refundOperation(jobId)).mined;
     if (outcome.status === "mined") {
       await context.record.written(jobId);
-      return outcome.hash;
+      return outcome;
     }
     if (outcome.revert.name !== "Job_TooEarly") {
       log.warn({ revert: outcome.revert.name }, "a job could not be refunded");
-      return null;
+      return outcome;
     }
     await sleep(REFUND_RETRY_MS);
   }
@@ -221,14 +224,35 @@ async function noteRefusal({ refused, store, logger }: JobContext, jobId: Hex, w
   }
 }
 
-/** The worker proved a completion on chain that it never delivered: the escrow is held until that is decided. */
-function claimedByWorker(context: JobContext, job: Refused): ApiError {
-  const jobId = toApiJobId(job.jobId);
-  context.logger.error({ jobId, worker: job.worker }, "a worker proved an answer that it did not deliver");
+/** The client's error where the chain refused the end: the job ended in another way. `error`: what the client would have got. */
+function endedOtherwise(context: JobContext, job: Refused, { name, args }: DecodedRevert, error: ApiError): ApiError {
+  const status = name === "Job_WrongState" ? args[1] : undefined;
+  if (status === ChainStatus.Proven || status === ChainStatus.Disputed) return withheld(context, job);
+  if (status === ChainStatus.Failed || status === ChainStatus.Refunded) return takenOver(job.jobId);
+  return error;
+}
+
+/** 500: the worker proved an answer that it did not deliver. The credits stay in escrow until that is decided. */
+function withheld(context: JobContext, { jobId, worker, credits }: Refused): ApiError {
+  const id = toApiJobId(jobId);
+  // At most: the proof is older than this error.
+  const until = new Date((context.head.time + context.times.finalization) * 1000);
+  if (worker !== undefined) context.workers.withholds(worker, jobId, until.getTime());
   return new ApiError(
-    "job_timeout",
-    "The worker claims an answer on chain that it did not deliver; the charge can be disputed.",
-    { details: { job_id: jobId, credits_refunded: 0, refund_tx: null } },
+    "answer_withheld",
+    `The worker proved an answer on chain that it did not deliver. ${credits} credits stay in escrow until ${until.toISOString()} at most: ` +
+      `the service asks the worker for the answer, and disputes the charge if it gets none. Follow it at GET /v1/jobs/${id}.`,
+    { details: { job_id: id, credits_held: credits, held_until: until.toISOString() } },
+  );
+}
+
+/** 503: this process lost its database or its chain for so long that another gateway ended its job. */
+export function takenOver(jobId: Hex, cause?: JobLost): ApiError {
+  const id = toApiJobId(jobId);
+  return new ApiError(
+    "service_unavailable",
+    `This gateway lost its database, and another one took the job over; ask for ${id} at GET /v1/jobs/${id}.`,
+    { details: { job_id: id }, cause },
   );
 }
 

@@ -15,7 +15,7 @@ import { Answer } from "./answer.ts";
 import { type Answered, runAttempt } from "./attempt.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
-import { breakOff, fail, refuse, type Settling, settle, timeOut } from "./ending.ts";
+import { breakOff, fail, refuse, type Settling, settle, takenOver, timeOut } from "./ending.ts";
 import { judge, knowsTime } from "./verdict.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
@@ -31,6 +31,8 @@ export type JobInput = {
   request: ChatRequest;
   /** To be locked. */
   credits: number;
+  /** Whether the client can send the request again and gets this job's answer. */
+  repeatable: boolean;
   /** Of a wallet with an authorization key: what that key signed. */
   authorization: SignedAuthorization | null;
   /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
@@ -56,6 +58,7 @@ export class JobRun {
   readonly #context: JobContext;
   readonly #first = Promise.withResolvers<Address>();
   #worker: Address | undefined;
+  #settlementSent = false;
 
   constructor(context: JobContext, input: JobInput) {
     this.#context = context;
@@ -82,6 +85,29 @@ export class JobRun {
     return this.#worker;
   }
 
+  /**
+   * The client's connection ended, with or without its answer: from now on the job is charged also after a crash. Once its settlement is
+   * recorded it is so without a note. Never rejects.
+   */
+  async clientLeft(): Promise<void> {
+    const { store, times, logger } = this.#context;
+    const { jobId, repeatable } = this.input;
+    if (repeatable || this.#settlementSent) return;
+    try {
+      const { lockedAt } = await this.locked;
+      const until = (lockedAt + times.completion + times.inclusion) * 1000;
+      await store.insist(
+        until,
+        () => store.left(jobId),
+        (error) =>
+          logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted; trying again"),
+      );
+    } catch (error) {
+      // Without a lock there is nothing to charge; a lost job is its new owner's.
+      logger.debug({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted");
+    }
+  }
+
   async #run(lock: Lock): Promise<CompletedJob> {
     const { times, head, record, logger } = this.#context;
     const { jobId } = this.input;
@@ -97,7 +123,7 @@ export class JobRun {
       await record.written(jobId);
     }
     head.refresh().catch((error) => logger.warn({ err: error }, "head not refreshed"));
-    throw await timeOut(this.#context, { jobId, worker: this.#worker }, lock.credits);
+    throw await timeOut(this.#context, { jobId, worker: this.#worker, credits: lock.credits });
   }
 
   /** Worker after worker until one answers; from the first token on there is no other. */
@@ -123,7 +149,7 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
-        settleBefore: lock.lockedAt + times.completion + times.inclusion,
+        settleBefore: this.#settleBefore(lock),
         onFirstToken: () => {
           this.input.stages.end("first-token");
           void record.written(jobId).then(() => this.#first.resolve(worker.signer));
@@ -188,7 +214,7 @@ export class JobRun {
       attempt,
       acknowledgement,
       acknowledged,
-      lockedAt: lock.lockedAt,
+      settleBefore: this.#settleBefore(lock),
       creditsLocked: lock.credits,
       model,
       text,
@@ -196,11 +222,24 @@ export class JobRun {
       countedTokens: verdict.countedTokens,
     });
     stages.end("record");
+    settling.sent.then(
+      () => {
+        this.#settlementSent = true;
+      },
+      () => {}, // `settling.done` tells what became of it
+    );
     return { worker: worker.signer, completed, settling };
   }
 
+  /** Chain time before which the job can be settled. */
+  #settleBefore({ lockedAt }: Lock): number {
+    const { completion, inclusion } = this.#context.times;
+    return lockedAt + completion + inclusion;
+  }
+
   #refuse(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
-    return refuse(this.#context, { jobId: this.input.jobId, worker: this.#worker }, { reason, why, error });
+    const { jobId, credits } = this.input;
+    return refuse(this.#context, { jobId, worker: this.#worker, credits }, { reason, why, error });
   }
 }
 
@@ -212,7 +251,7 @@ export class JobRun {
  */
 async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
   const { pipeline, head, times, store, operator, logger } = context;
-  const { jobId, wallet, model, request, credits, authorization } = input;
+  const { jobId, wallet, model, request, credits, authorization, repeatable } = input;
   if (pipeline.congested) {
     throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", { retry_after: 5 });
   }
@@ -223,7 +262,7 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     authorization === null
       ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
       : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
-  const row = { jobId, wallet, model: model.id, tier: model.tier, validUntil, creditsLocked: credits };
+  const row = { jobId, wallet, model: model.id, tier: model.tier, validUntil, creditsLocked: credits, repeatable };
   const { mined } = pipeline.submit(operation, store.newJob(row));
   input.stages.end("prepare");
   let outcome: Outcome | "late";
@@ -295,16 +334,6 @@ const requestRefused = (): ApiError =>
     "invalid_request",
     "The model server did not take the request; nothing is charged. Shorten it, or leave out optional parameters.",
   );
-
-/** 503: this process lost its database for so long that another one runs its jobs. */
-function takenOver(jobId: Hex, cause: JobLost): ApiError {
-  const id = toApiJobId(jobId);
-  return new ApiError(
-    "service_unavailable",
-    `This gateway lost its database, and another one took the job over; ask for ${id} at GET /v1/jobs/${id}.`,
-    { details: { job_id: id }, cause },
-  );
-}
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 

@@ -20,6 +20,8 @@ import { fail, JOB_TIMEOUT, refund, settle, submitSettlement } from "./ending.ts
 import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 
 const SWEEP_MS = 10_000;
+/** Seconds before a proof can be finalized at which a withheld answer is disputed, or half the time to finalization. */
+const DISPUTE_MARGIN = 900;
 
 type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 
@@ -31,6 +33,8 @@ type Parts = {
   indexIsWhole: () => boolean;
   /** Whether a request of this process runs the job. */
   isRunning: (jobId: Hex) => boolean;
+  /** Disputes the charge of an answer that its worker withholds; says what came of it. */
+  dispute: (jobId: Hex, wallet: Address) => Promise<string>;
   /** Whether this process has its signer to itself: without it, its jobs may be another's by now. */
   ownsSigner: () => boolean;
 };
@@ -97,13 +101,15 @@ export class Recovery {
   }
 
   async #end(jobId: Hex): Promise<void> {
-    const { store, head, times, refused } = this.#context;
+    const { store, head, times, refused, workers } = this.#context;
     // Taken before the job is read: a lock mined after it would be in a later block, when it is void.
     const seen = { block: head.block.timestamp, time: head.time };
     const chain = await this.#parts.rpc.client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] });
     // Read after the chain: what this process itself wrote or sent meanwhile is in it.
     const job = await store.find(jobId);
     if (job === null || this.#parts.isRunning(jobId)) return;
+    const isOver = ([ChainStatus.Settled, ChainStatus.Failed, ChainStatus.Refunded] as number[]).includes(chain.status);
+    if (isOver) workers.released(jobId);
     switch (chain.status) {
       case ChainStatus.None:
         // Until then the lock may still be mined, from a batch that an earlier process sent.
@@ -118,24 +124,42 @@ export class Recovery {
       case ChainStatus.Refunded:
         refused.delete(jobId);
         return store.ended({ jobId, state: chain.status === ChainStatus.Failed ? "failed" : "refunded" });
-      case ChainStatus.Proven:
       case ChainStatus.Disputed:
-        // The chain ends it, after its own times; clients see what the index has.
+        // The arbiters end it; clients see what the index has.
         return;
-      default:
-        return this.#endOpen(job, chain);
+      default: {
+        const open = await this.#openJob(chain);
+        // Ids can be made elsewhere, too: another wallet's or operator's job of this id is none of this row's business.
+        if (!isAddressEqual(open.wallet, job.wallet) || open.operator !== this.#context.operator.id) {
+          return store.ended({ jobId, state: "unlocked", failure: "the id is another job's" });
+        }
+        return chain.status === ChainStatus.Proven ? this.#endProven(job, open) : this.#endOpen(job, open);
+      }
     }
   }
 
-  /** A job that holds credits: settle it, or give them back. */
-  async #endOpen(job: StoredJob, onChain: ChainJob): Promise<void> {
-    const { head, times, store, refused } = this.#context;
+  /**
+   * A job whose worker proved an answer on chain before us. The answer is fetched, kept and settled, also where our client got an error: it is
+   * charged for what it can have. Shortly before the proof can be finalized, the charge of an answer that nobody can have is disputed.
+   */
+  async #endProven(job: StoredJob, chain: OpenJob): Promise<void> {
+    const { head, times, workers, logger } = this.#context;
     const { jobId } = job;
-    const [wallet, chain] = await Promise.all([this.#walletOf(onChain), this.#openJob(onChain)]);
-    // Ids can be made elsewhere, too: another wallet's or operator's job of this id is none of this row's business.
-    if (!isAddressEqual(wallet, job.wallet) || onChain.operator !== this.#context.operator.id) {
-      return store.ended({ jobId, state: "unlocked", failure: "the id is another job's" });
+    if (await this.#settleStored(job, chain)) return;
+    const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
+    if (host !== undefined && (await askWorker(this.#context, job, chain, host)) === "settled") {
+      return workers.released(jobId);
     }
+    if (chain.worker !== null) workers.withholds(chain.worker, jobId, chain.settleBefore * 1000);
+    if (head.time < chain.settleBefore - Math.min(DISPUTE_MARGIN, times.finalization / 2)) return;
+    const disputed = await this.#parts.dispute(jobId, job.wallet);
+    logger.warn({ jobId: toApiJobId(jobId), worker: chain.worker, disputed }, "a withheld answer is disputed");
+  }
+
+  /** A job that holds credits: settle it, or give them back. */
+  async #endOpen(job: StoredJob, chain: OpenJob): Promise<void> {
+    const { head, times, refused } = this.#context;
+    const { jobId } = job;
     const failure = job.failure ?? refused.get(jobId);
     if (failure === JOB_TIMEOUT) return void (await refund(this.#context, jobId));
     if (failure !== undefined) return void (await fail(this.#context, jobId, FailureReason.AnswerLost, failure));
@@ -162,8 +186,8 @@ export class Recovery {
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
     if (acknowledged === "replaced") return false;
     const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
-    const { lockedAt, credits: creditsLocked } = chain;
-    const finished = { jobId, wallet, acknowledged, lockedAt, creditsLocked, signed, countedTokens };
+    const { settleBefore, credits: creditsLocked } = chain;
+    const finished = { jobId, wallet, acknowledged, settleBefore, creditsLocked, signed, countedTokens };
     await submitSettlement(this.#context, finished, job.creditsCharged ?? chain.credits).done;
     return true;
   }
@@ -192,22 +216,22 @@ export class Recovery {
     const overdue = await listOverdueJobs(this.#parts.index, operator.id, lockedBefore);
     const refundOne = async (jobId: Hex): Promise<void> => {
       logger.warn({ jobId: toApiJobId(jobId) }, "no gateway ended this job: its credits are returned");
-      if ((await refund(this.#context, jobId)) === null) this.#notRefundable.add(jobId);
+      if ((await refund(this.#context, jobId))?.status !== "mined") this.#notRefundable.add(jobId);
     };
     const open = overdue.filter((jobId) => !this.#notRefundable.has(jobId));
     await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));
   }
 
   async #openJob(job: ChainJob): Promise<OpenJob> {
-    if (job.worker === 0) return { ...job, worker: null };
+    const { client } = this.#parts.rpc;
+    const { completion, inclusion } = this.#context.times;
     const registry = { address: this.#parts.registry, abi: workerRegistryAbi } as const;
-    const args = [job.worker] as const;
-    const worker = await this.#parts.rpc.client.readContract({ ...registry, functionName: "signerOf", args });
-    return { ...job, worker };
-  }
-
-  #walletOf({ account }: ChainJob): Promise<Address> {
-    return this.#parts.rpc.client.readContract({ ...this.#escrow, functionName: "walletOf", args: [account] });
+    const [wallet, worker] = await Promise.all([
+      client.readContract({ ...this.#escrow, functionName: "walletOf", args: [job.account] }),
+      job.worker === 0 ? null : client.readContract({ ...registry, functionName: "signerOf", args: [job.worker] }),
+    ]);
+    const seconds = job.status === ChainStatus.Proven ? job.deadline : completion + inclusion;
+    return { ...job, wallet, worker, settleBefore: job.lockedAt + seconds };
   }
 
   get #escrow() {
@@ -217,11 +241,15 @@ export class Recovery {
 
 /** What the chain says of a job that holds credits. */
 export type OpenJob = {
+  wallet: Address;
+  operator: number;
   model: number;
   /** Who acknowledged it last, in which attempt; null and 0 while nobody did. */
   worker: Address | null;
   attempt: number;
   lockedAt: number;
+  /** Chain time before which it can be settled; of a proven job, from which it can be finalized. */
+  settleBefore: number;
   credits: number;
   creditsPerRequest: number;
   creditsPer1kTokens: number;
@@ -248,7 +276,7 @@ export async function askWorker(
   if (output === null) return "none";
   const { text, completion, signature, finish_reason, acknowledgement } = output;
   const papers = { jobId, worker, attempt: acknowledgement.attempt, acknowledgement: acknowledgement.signature };
-  const { lockedAt, credits: creditsLocked } = chain;
+  const { lockedAt, settleBefore, credits: creditsLocked } = chain;
   await knowsTime(context, completion.completedAt);
   const seen = {
     jobId,
@@ -269,7 +297,7 @@ export async function askWorker(
   const { countedTokens } = verdict;
   const signed = { completion, signature, finish_reason };
   const answer = { text, signed, countedTokens, model: chain };
-  const settling = await settle(context, { ...papers, ...answer, acknowledged, wallet, lockedAt, creditsLocked });
+  const settling = await settle(context, { ...papers, ...answer, acknowledged, wallet, settleBefore, creditsLocked });
   await settling.done;
   return "settled";
 }

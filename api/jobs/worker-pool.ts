@@ -42,6 +42,8 @@ export class WorkerPool {
   readonly #settings: PoolSettings;
   readonly #health = new Map<string, WorkerHealth>();
   readonly #firstTokens = new Map<number, number[]>();
+  /** Jobs whose proven answer their worker has not handed out. */
+  readonly #withheld = new Map<Hex, { worker: string; until: number }>();
   #timer: NodeJS.Timeout | undefined;
   #probes = 0;
 
@@ -67,7 +69,12 @@ export class WorkerPool {
   /** Workers that host the model and answer, whether or not they have room. */
   hosts(model: number): RegisteredWorker[] {
     const now = Date.now();
-    return this.#parts.directory.workersOf(model).filter((worker) => this.#of(worker.signer).isOffered(model, now));
+    const withholding = new Set(
+      [...this.#withheld.values()].filter(({ until }) => now < until).map(({ worker }) => worker),
+    );
+    const offered = ({ signer }: RegisteredWorker) =>
+      !withholding.has(signer) && this.#of(signer).isOffered(model, now);
+    return this.#parts.directory.workersOf(model).filter(offered);
   }
 
   /** Every worker that hosts the model by the chain, whatever this gateway thinks of it. */
@@ -126,6 +133,18 @@ export class WorkerPool {
   /** The worker finished a job as it should. */
   reportSuccess(worker: string): void {
     this.#of(worker).succeeded();
+  }
+
+  /** The worker proved an answer that it did not deliver: it gets no job before `until`, ms since the epoch, or before it has handed it out. */
+  withholds(worker: string, jobId: Hex, until: number): void {
+    if (this.#withheld.has(jobId)) return;
+    this.#withheld.set(jobId, { worker, until });
+    this.report(worker, { code: "withheld", detail: "the proof is on chain, the answer was not delivered", jobId });
+  }
+
+  /** The job is over, or its answer was handed out. */
+  released(jobId: Hex): void {
+    this.#withheld.delete(jobId);
   }
 
   /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for. */

@@ -94,6 +94,7 @@ export const createChatCompletion: Json = {
       "conflict",
       "no_workers_available",
       "job_timeout",
+      "answer_withheld",
     ],
     true,
   ),

@@ -61,6 +61,11 @@ const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     credits_refunded: 8,
     refund_tx: `0x${"5e".repeat(32)}`,
   },
+  answer_withheld: {
+    job_id: "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e",
+    credits_held: 8,
+    held_until: "2026-01-31T13:00:00.000Z",
+  },
   daily_limit_reached: { daily_limit: 500, spent_today: 480, credits_required: 40 },
   operator_not_chosen: { operator: 1, chosen_operator: null },
   authorization_invalid: {

@@ -47,7 +47,6 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     const body = parseChatBody(request.body);
     const authorization = authorizationOf(request);
     const planned = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
-    const plan = withinTime(dependencies.jobs, planned);
     if (dependencies.phase.stopping) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
@@ -63,7 +62,7 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
         details: { retry_after: 5 },
       });
     }
-    const asked = { plan, body, request, response };
+    const asked = { plan: withinTime(dependencies.jobs, planned), body, request, response };
     const key = idempotencyKey(request);
     if (authorization !== null) {
       if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
@@ -117,7 +116,7 @@ async function answerOnce(
     if (claim.status === "new") {
       // Whatever ends without an answer gives the key free: errors are not replayed.
       const release = () => idempotency.release(wallet, key, jobId);
-      if (!(await isUsed())) return answer(dependencies, asked, jobId, release);
+      if (!(await isUsed())) return answer(dependencies, asked, { jobId, release });
       await release();
       throw idTaken(jobId);
     }
@@ -132,20 +131,23 @@ async function answerOnce(
 async function answer(
   dependencies: ChatDependencies,
   { plan, body, response }: AskedChat,
-  jobId = newJobId(),
-  onFailure: () => Promise<void> = async () => {},
+  once?: { jobId: Hex; release: () => Promise<void> },
 ): Promise<void> {
   const { balances, logger } = dependencies.jobs;
   // An unknown outcome is not a failed one: then the key stays claimed, and the job's row tells the next request.
   const failed = async (error: unknown) => {
-    if (error instanceof ApiError) await onFailure();
+    if (error instanceof ApiError) await once?.release();
   };
+  const jobId = once?.jobId ?? newJobId();
   let run: JobRun | undefined;
   try {
     const stages = new Stages(response.req.receivedAt);
     const authorization = await admit(dependencies.jobs, plan);
-    run = new JobRun(dependencies.jobs, { ...plan, jobId, authorization, stages });
+    run = new JobRun(dependencies.jobs, { ...plan, jobId, authorization, stages, repeatable: once !== undefined });
     dependencies.runs.track(run);
+    const left = () => void run?.clientLeft();
+    if (response.destroyed) left();
+    else response.once("close", left);
     const lock = await run.locked;
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
     setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });

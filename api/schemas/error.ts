@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
-import { address, count, jobId, tier, txHash } from "./primitives.ts";
+import { address, count, jobId, tier, timestamp, txHash } from "./primitives.ts";
 
 const retryAfter = count("Seconds after which a repetition makes sense; also in `Retry-After`.", 5);
 
@@ -16,6 +16,11 @@ const ERROR_DETAILS = {
     job_id: jobId,
     credits_refunded: count("Credits that went back to the balance.", 8),
     refund_tx: txHash.nullable().meta({ description: "Null while the refund is not mined yet." }),
+  }),
+  answer_withheld: z.object({
+    job_id: jobId,
+    credits_held: count("Credits that stay in escrow until it is decided.", 8),
+    held_until: timestamp,
   }),
   daily_limit_reached: z.object({
     daily_limit: count("Credits a day that the wallet allows.", 500),

@@ -218,6 +218,8 @@ describe("an answer that the worker proved and the client never got", () => {
       () => scene.chain.job(id),
       ({ status }) => status === ChainStatus.Proven,
     );
+    // Nobody can have the answer: the gateway would fetch it and settle.
+    await stack.kill("worker-2");
     await stack.restart("api");
     await becomes(id, "settling");
     const reserve = await operator();
@@ -241,6 +243,7 @@ describe("an answer that the worker proved and the client never got", () => {
     expect(await credits()).toBe(before);
     // It has its bond back, and pays the worker, who did its work.
     expect(await operator()).toEqual({ reserve: reserve.reserve - 8, held: reserve.held });
+    await stack.restart("worker-2");
   });
 });
 
@@ -311,7 +314,14 @@ const claimable = () =>
   });
 
 /** A job of the worker that no ruling has slashed. */
-const settledElsewhere = () => scene.settledJob(SLOW);
+/** A settled job of the slow worker, which may have withheld an answer of an earlier test until that was ruled. */
+async function settledElsewhere(): Promise<{ id: string; text: string }> {
+  await eventually(
+    () => scene.api.get("/v1/models"),
+    ({ body }) => body.data.some((model: { id: string }) => model.id === SLOW),
+  );
+  return scene.settledJob(SLOW);
+}
 
 /** Kills the gateway in the middle of an answer; returns the job's id. */
 async function cutOff(prompt: string): Promise<string> {

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
@@ -51,13 +51,21 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-/** Begins a streamed job at the gateway that is lost; resolves at its first token. */
-async function begin(): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
+const ask = (at: ApiClient, key?: string) =>
+  at.send(
+    "POST",
+    "/v1/chat/completions",
+    { ...JSON_TYPE, ...(key === undefined ? {} : { "idempotency-key": key }) },
+    JSON.stringify(chat(MODEL, PROMPT, { stream: true })),
+  );
+
+/** Begins a streamed job at the gateway that is lost; resolves at its first token. With a key its request can be sent again. */
+async function begin(key?: string): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
   await eventually(
     () => lost.get("/v1/models"),
     ({ body }) => body.data.length > 0,
   );
-  const response = await lost.request("POST", "/v1/chat/completions", chat(MODEL, PROMPT, { stream: true }));
+  const response = await ask(lost, key);
   expect(response.status).toBe(200);
   return {
     jobId: response.headers.get("x-service-job-id") as string,
@@ -99,20 +107,22 @@ describe("a job of another gateway of the operator", { timeout: 240_000 }, () =>
     const { error } = JSON.parse(told.at(-1) as string);
     expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: jobId } });
     expect(error.message).toContain("another one took the job over");
-    // The one that took over settles the worker's answer, once.
-    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
-    expect((await api.get(`/v1/jobs/${jobId}/output`)).status).toBe(200);
+    // Nobody can have the answer, so nobody pays for it.
+    expect(await ended(jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
     await eventually(
       async () => (await fetch(`${other.url}/readyz`)).status,
       (status) => status === 200,
     );
   });
 
-  it("that was killed is ended by the one that stays, without a restart", async () => {
-    const { jobId, events } = await begin();
+  it("that was killed is ended by the one that stays: whoever repeats the request gets its answer", async () => {
+    const { jobId, events } = await begin("taken-over");
     await other.kill("SIGKILL");
     await events;
     expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
     expect(await gatewayOf(jobId)).not.toBe(SECOND_ADDRESS.toLowerCase());
+    const again = await ask(api, "taken-over");
+    expect(again.headers.get("x-service-job-id")).toBe(jobId);
+    expect((await readStream(again)).at(-1)).toBe("[DONE]");
   });
 });

@@ -9,7 +9,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature } from "../../protocol/messages.ts";
-import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Contract } from "../support/contract.ts";
 import { giveGas } from "../support/gas.ts";
@@ -264,29 +264,71 @@ describe("a gateway whose database has lost a job that nobody answers", () => {
 });
 
 describe("a gateway that is killed while a worker answers", () => {
+  const prompt = "Write. [[tokens:40]]";
+  const ask = (headers: Record<string, string>, signal?: AbortSignal) =>
+    api.send(
+      "POST",
+      "/v1/chat/completions",
+      { ...JSON_TYPE, ...headers },
+      JSON.stringify(chat(SLOW, prompt, { stream: true })),
+      signal,
+    );
+
+  /** The job as it ended, after a restart of the gateway. */
+  async function endAfterRestart(jobId: string) {
+    await stack.restart("api");
+    const over = ["settled", "refunded", "failed"];
+    const job = await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => over.includes(body.status),
+    );
+    expect((await account()).escrowed).toBe(0);
+    return job.body;
+  }
+
   it.each([
     ["", async (_jobId: string) => {}],
     [", although it was killed before it had noted which worker that is", forgetOffer],
-  ])("fetches the answer after its restart and settles the job%s", async (_, before) => {
-    await isListed(HEALTHY);
+  ])("fetches the answer after its restart for a request that can be repeated%s", async (name, before) => {
     await isListed(SLOW);
-    const response = await api.request(
-      "POST",
-      "/v1/chat/completions",
-      chat(SLOW, "Write. [[tokens:40]]", { stream: true }),
-    );
+    const key = { "idempotency-key": `killed${name.length}` };
+    const response = await ask(key);
     const jobId = response.headers.get("x-service-job-id") as string;
     const reading = response.text().catch(() => "cut");
     await stack.kill("api");
     await reading;
     await before(jobId);
-    await stack.restart("api");
-    const job = await eventually(
-      () => api.get(`/v1/jobs/${jobId}`),
-      ({ body }) => body.status === "settled" || body.status === "refunded" || body.status === "failed",
+    expect(await endAfterRestart(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    const again = await ask(key);
+    expect(again.headers.get("x-service-job-id")).toBe(jobId);
+    expect((await readStream(again)).at(-1)).toBe("[DONE]");
+  });
+
+  it("fails the job of a client that waited: it saw a broken connection and pays nothing", async () => {
+    await isListed(SLOW);
+    const before = await account();
+    const response = await ask({});
+    const jobId = response.headers.get("x-service-job-id") as string;
+    const reading = response.text().catch(() => "cut");
+    await stack.kill("api");
+    await reading;
+    expect(await endAfterRestart(jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
+    expect(await account()).toEqual(before);
+  });
+
+  it("settles the job of a client that had left before", async () => {
+    await isListed(SLOW);
+    const leaving = new AbortController();
+    const response = await ask({}, leaving.signal);
+    const jobId = response.headers.get("x-service-job-id") as string;
+    leaving.abort();
+    await eventually(
+      () => hasLeft(jobId),
+      (left) => left,
     );
-    expect(job.body).toMatchObject({ status: "settled", credits_charged: 8 });
-    expect((await account()).escrowed).toBe(0);
+    await stack.kill("api");
+    expect(await endAfterRestart(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    expect((await api.get(`/v1/jobs/${jobId}/output`)).status).toBe(200);
   });
 });
 
@@ -296,6 +338,15 @@ async function loseJob(jobId: string): Promise<void> {
   await client.connect();
   await client.query("DELETE FROM gateway.job WHERE job_id = $1", [jobId]);
   await client.end();
+}
+
+/** Whether the gateway has noted that the job's client is gone. */
+async function hasLeft(jobId: string): Promise<boolean> {
+  const client = new pg.Client(stack.info.database_url);
+  await client.connect();
+  const { rows } = await client.query("SELECT client_left FROM gateway.job WHERE job_id = $1", [jobId]);
+  await client.end();
+  return rows[0]?.client_left === true;
 }
 
 /** The job's row as it is between the mined lock and the note of it. */

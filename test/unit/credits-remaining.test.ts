@@ -52,6 +52,7 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
   const headers = new Map<string, string>();
   const response = {
     req: { receivedAt: 0 },
+    once: () => {},
     setHeader: (name: string, value: string) => headers.set(name, value),
     json: () => {},
   };
@@ -75,6 +76,8 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},
       reportSuccess: () => {},
+      reportSpeed: () => {},
+      mostTokens: () => null,
     },
     client: { dispatch },
     ...rowsInMemory(),

@@ -28,6 +28,9 @@ it("hosts that are only asked for an answer get no Assignment with which they co
   } as unknown as JobContext;
   const job = { jobId: newJobId() } as StoredJob;
   const chain = {
+    wallet: job.wallet,
+    operator: 1,
+    settleBefore: lockedAt + 150,
     model: 1,
     worker: null,
     attempt: 0,

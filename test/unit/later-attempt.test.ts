@@ -3,7 +3,7 @@
  * be paid: so the acknowledgement of a later attempt is mined first.
  */
 import { pino } from "pino";
-import { type Address, decodeFunctionData, type Hex } from "viem";
+import { type Address, decodeFunctionData, type Hex, zeroAddress } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation, Outcome } from "../../api/chain/operations.ts";
@@ -64,6 +64,7 @@ function context(): JobContext {
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},
       reportSuccess: () => {},
+      reportSpeed: () => {},
     },
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },
@@ -160,7 +161,8 @@ it("a worker that dates its answer later than the chain's time has answered noth
 async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
   const attempt = papers.attempt ?? 2;
   const acknowledgement = await honest.account.sign({ hash: digests.acknowledgement({ jobId, attempt }) });
-  const job = { model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
+  const whose = { wallet: zeroAddress, operator: 1, settleBefore: lockedAt + 150 };
+  const job = { ...whose, model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
   return acknowledgedFirst(
     context(),
     { jobId, worker: honest.signer, attempt, acknowledgement, ...papers },

@@ -138,7 +138,12 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
   const rpc = { client: { readContract } } as unknown as Rpc;
   const parts = { rpc, registry: ESCROW, index: {} as never, indexIsWhole: () => false };
-  void new Recovery(context, { ...parts, isRunning: () => false, ownsSigner: () => true }).sweep();
+  void new Recovery(context, {
+    ...parts,
+    isRunning: () => false,
+    ownsSigner: () => true,
+    dispute: async () => "",
+  }).sweep();
   vi.useRealTimers();
   await vi.waitFor(() => expect(sent).not.toEqual([]));
   return sent;

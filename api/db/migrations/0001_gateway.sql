@@ -44,6 +44,8 @@ CREATE TABLE job (
   settled_at        bigint,                   -- chain time of the settlement
   refund_tx         text,
   dispute_tx        text,                     -- with which this service opened a dispute; mined hash only
+  repeatable        boolean NOT NULL DEFAULT false, -- its request can be sent again for the same job, and gets its answer
+  client_left       boolean NOT NULL DEFAULT false, -- nobody waits for the answer any more
   failure           text                      -- why its client got an error: such a job is never charged
 );
 CREATE INDEX job_unfinished ON job (gateway) WHERE state IN ('locking', 'pending', 'processing', 'settling');

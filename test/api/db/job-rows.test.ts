@@ -1,4 +1,5 @@
 /** A job's row: its steps, who may write them, and what a reorganisation takes back. */
+import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { pino } from "pino";
 import { type Address, type Hex, zeroAddress } from "viem";
@@ -30,9 +31,9 @@ afterAll(async () => {
 const process = (gateway: Address, operator = 1) => new JobStore(pool, { gateway, operator });
 
 /** New jobs of a process, their locks on their way. */
-async function add(store: JobStore, count = 1): Promise<Hex[]> {
+async function add(store: JobStore, count = 1, repeatable = true): Promise<Hex[]> {
   const row = { wallet: WALLET, model: "m", tier: "lite", validUntil: 1_900_000_000, creditsLocked: 8 } as const;
-  const jobs = Array.from({ length: count }, () => store.newJob({ jobId: newJobId(), ...row }));
+  const jobs = Array.from({ length: count }, () => store.newJob({ jobId: newJobId(), ...row, repeatable }));
   await pool.query(insertJobs("$1"), [newJobsJson(jobs)]);
   return jobs.map(({ jobId }) => jobId);
 }
@@ -158,6 +159,28 @@ describe("a row belongs to one process", () => {
     await second;
     expect((await after.find(kept))?.state).toBe("settling");
   });
+
+  it.each(["of its own signer", "of another signer"])(
+    "a claim %s refuses what a client waited for, unless its request can be repeated or the client had left",
+    async (whose) => {
+      const signer: Address = `0x${randomBytes(20).toString("hex")}`;
+      const before = process(signer);
+      const after = whose === "of its own signer" ? process(signer) : process(ONE);
+      const [repeatable] = (await add(before, 1, true)) as [Hex];
+      const [waiting, left, told] = (await add(before, 3, false)) as [Hex, Hex, Hex];
+      await before.left(left);
+      await before.refused(told, "the worker broke off");
+      if (whose === "of its own signer") await after.claimOwn();
+      else await after.claimFrom(signer, signerLockKey(31_337, signer));
+      const failures = await Promise.all([repeatable, waiting, left, told].map((id) => after.find(id)));
+      expect(failures.map((job) => job?.failure)).toEqual([
+        null,
+        "the gateway ended while its client waited",
+        null,
+        "the worker broke off",
+      ]);
+    },
+  );
 
   it("another signer's is claimed only while no process holds that signer's lock, and only within one operator", async () => {
     const [one_, two] = [process(ONE), process(TWO)];
