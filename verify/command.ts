@@ -1,11 +1,10 @@
 /** The command `npm run verify-job`: its arguments, what it looks at, and what it prints. */
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { getAddress, type Hex, isAddress } from "viem";
-import { z } from "zod";
 import { fromApiJobId } from "../protocol/job-id.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
+import { readStackFile } from "../shared/stack-file.ts";
 import { auditJob, type JobAudit } from "./audit-job.ts";
 import { auditRange, type RangeAudit } from "./audit-range.ts";
 import { Chain, type ChainOptions, firstLine, VerifyError } from "./chain.ts";
@@ -36,24 +35,17 @@ export type Target =
 
 export type VerifyOptions = ChainOptions & { target: Target; text: Uint8Array | null; json: boolean };
 
-const stackSchema = z.object({
-  rpc_url: z.string(),
-  chain_id: z.number(),
-  contracts: z.object({ InferenceEscrow: z.string() }),
-});
-
 /** Reads arguments and the stack file. Null when help was asked for. */
 export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptions | null {
   const { values, positionals } = parse(argv);
   if (values.help) return null;
   const target = readTarget(positionals, values);
-  const stackFile = resolve(import.meta.dirname, "..", env["DATA_DIR"] || ".data", "stack.json");
-  const stack = values.rpc && values.escrow ? null : readStack(stackFile);
+  const { file, stack } = values.rpc && values.escrow ? { file: "", stack: null } : readStackFile(env);
   const rpcUrl = values.rpc ?? stack?.rpc_url;
-  const escrow = values.escrow ?? stack?.contracts.InferenceEscrow;
+  const escrow = values.escrow ?? stack?.contracts?.InferenceEscrow;
   if (rpcUrl === undefined || escrow === undefined) {
     const missing = [rpcUrl ? [] : "--rpc URL", escrow ? [] : "--escrow ADDRESS"].flat().join(" and ");
-    throw new VerifyError(`${missing} needed: there is no ${stackFile} to read them from (npm start writes it)`);
+    throw new VerifyError(`${missing} needed: there is no ${file} to read them from (npm start writes it)`);
   }
   const fault = nodeUrlFault(rpcUrl, "--rpc");
   if (fault !== null) throw new VerifyError(fault);
@@ -66,7 +58,7 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
     rpcUrl,
     escrow: getAddress(escrow),
     // With an escrow of another deployment the stack file says nothing about the chain.
-    chainId: stack !== null && values.escrow === undefined ? stack.chain_id : null,
+    chainId: stack !== null && values.escrow === undefined ? (stack.chain_id ?? null) : null,
     text: values["text-file"] === undefined ? null : readText(values["text-file"]),
     startBlock: number(values["start-block"] ?? "0", "--start-block"),
     span: number(values.span ?? "10000", "--span") || 1n,
@@ -179,13 +171,6 @@ function readTarget(positionals: string[], values: { "from-block"?: string; "to-
     );
   }
   return { kind: "job", jobId };
-}
-
-function readStack(file: string) {
-  if (!existsSync(file)) return null;
-  const parsed = stackSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
-  if (!parsed.success) throw new VerifyError(`${file} is not a stack file: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }
 
 /** The text as hashed: the specification leaves one final newline out, and editors add one. */

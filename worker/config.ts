@@ -1,16 +1,16 @@
 /** A worker's settings: one table of flags, variables and what each may be; and how command line, environment and file are read. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { readStackFile } from "../shared/stack-file.ts";
 import { ConfigError } from "./console.ts";
 
 /** Chain id of a development chain: stake, gas and a text generator are given there. */
 export const DEVELOPMENT_CHAIN = 31_337;
-const DEFAULT_DEPLOYMENT = ".data/deployment.json";
 
 /**
  * `flag` is the name on the command line and in the configuration file. Secrets have none: other users of the machine can see flags.
@@ -59,20 +59,24 @@ const schema = z.object({
   ),
   rpcUrl: setting(
     "RPC_URL --rpc-url URL",
-    "node of the settlement chain (default http://127.0.0.1:8545)",
+    "node of the settlement chain (default: the local stack's, or http://127.0.0.1:8545)",
     url.refine(isNodeUrl, NODE_URL_HELP).default("http://127.0.0.1:8545"),
   ),
   deploymentFile: setting(
     "DEPLOYMENT_FILE --deployment FILE",
-    "addresses of the contracts (default .data/deployment.json)",
-    z.string({ error: "is needed: the service's deployment.json, with its contracts' addresses" }).min(1),
+    "addresses of the contracts (default: those of the local stack in DATA_DIR)",
+    text,
   ),
   dataDir: setting(
     "WORKER_DATA_DIR --data-dir DIR",
     "key, configuration and unsettled answers (default .worker)",
     text.default(".worker"),
   ),
-  port: setting("WORKER_PORT --port N", "port to listen on (default 9101)", whole(0, 65_535).default(9101)),
+  port: setting(
+    "WORKER_PORT --port N",
+    "port to listen on (default 9101; with a local stack, the first after its workers)",
+    whole(0, 65_535).default(9101),
+  ),
   host: setting(
     "WORKER_HOST --host HOST",
     "address to listen on (default 127.0.0.1; 0.0.0.0 for all)",
@@ -173,8 +177,7 @@ export function readConfig(argv: readonly string[], environment: NodeJS.ProcessE
 
 /** Checks settings, given by their variables. Throws a ConfigError that names every bad one and quotes none. */
 export function parseConfig(values: Record<string, string>): Config {
-  const defaults = existsSync(DEFAULT_DEPLOYMENT) ? { DEPLOYMENT_FILE: DEFAULT_DEPLOYMENT } : {};
-  const given: Record<string, string | undefined> = { ...defaults, ...values };
+  const given: Record<string, string | undefined> = { ...stackSettings(values), ...values };
   const result = schema.safeParse(Object.fromEntries(SETTINGS.map(({ name, env }) => [name, given[env]])));
   if (!result.success) {
     const lines = result.error.issues.map(({ path, message }) => `  ${shownName(String(path[0]))}: ${message}`);
@@ -189,6 +192,28 @@ export function parseConfig(values: Record<string, string>): Config {
         ? { kind: "builtin", tokensPerSecond, firstTokenMs }
         : { kind: "openai", url: backend, key: backendKey },
   };
+}
+
+/** Node, contracts and a free port of the local stack in DATA_DIR, as far as the settings do not name a chain of their own. */
+function stackSettings({ DATA_DIR, RPC_URL, DEPLOYMENT_FILE }: Record<string, string>): Record<string, string> {
+  if (RPC_URL !== undefined && DEPLOYMENT_FILE !== undefined) return {};
+  let found: ReturnType<typeof readStackFile>;
+  try {
+    found = readStackFile({ DATA_DIR });
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
+  const { file, stack } = found;
+  const node: Record<string, string> = stack?.rpc_url === undefined ? {} : { RPC_URL: stack.rpc_url };
+  if (DEPLOYMENT_FILE !== undefined) return node;
+  if (stack?.deployment_file === undefined) {
+    throw new ConfigError(
+      `--deployment (DEPLOYMENT_FILE) is needed, the service's deployment.json: there is no local stack's ${file} to take the contracts from. ` +
+        `Set it, with --rpc-url (RPC_URL) for your node; or set DATA_DIR to the data folder of a stack (npm start writes stack.json there).\n${HELP}`,
+    );
+  }
+  const port: Record<string, string> = stack.worker_port === undefined ? {} : { WORKER_PORT: `${stack.worker_port}` };
+  return { ...node, ...port, DEPLOYMENT_FILE: stack.deployment_file };
 }
 
 /** Customers pay for a model's answers: outside of development the text generator must be asked for by name. Throws a ConfigError. */
@@ -238,7 +263,7 @@ export type CommandFlags = Record<(typeof SWITCHES)[number], boolean> & { to: st
 export type Invocation = {
   command: (typeof COMMANDS)[number];
   flags: CommandFlags;
-  /** Settings by their variables; unset ones are absent. */
+  /** Settings by their variables, and DATA_DIR, which names a local stack; unset ones are absent. */
   values: Record<string, string>;
 };
 
@@ -280,6 +305,7 @@ export function readInvocation(argv: readonly string[], environment: NodeJS.Proc
     if (value !== undefined && value !== "") values[env] = value;
   }
   const folder = values["WORKER_DATA_DIR"] ?? ".worker";
+  const stack: Record<string, string> = environment["DATA_DIR"] ? { DATA_DIR: environment["DATA_DIR"] } : {};
   const configFile = named("config") ?? environment["WORKER_CONFIG"];
   const fromFile = readFile(configFile ?? join(folder, "config.json"), configFile !== undefined);
   const { yes, help, json, cancel } = flags;
@@ -292,7 +318,7 @@ export function readInvocation(argv: readonly string[], environment: NodeJS.Proc
       cancel: cancel === true,
       to: named("to"),
     },
-    values: { ...fromFile, ...values, WORKER_DATA_DIR: folder },
+    values: { ...fromFile, ...values, ...stack, WORKER_DATA_DIR: folder },
   };
 }
 

@@ -11,6 +11,7 @@ import { openDatabase } from "../../api/db/pool.ts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../shared/node-url.ts";
+import type { StackFile } from "../../shared/stack-file.ts";
 import { DEV_OWNER } from "../register-workers/config.ts";
 import { Registration } from "../register-workers/registration.ts";
 import { messageOf, readJson, writeJson } from "./files.ts";
@@ -22,20 +23,9 @@ const DEMO_CREDITS = 10_000;
 /** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */
 const ROUTING_MS = 20_000;
 
+export type { StackFile };
 /** Made once for a data folder and kept in it, readable by its owner only. */
-export type DemoAccount = { wallet: string; private_key: Hex; api_key: string };
-
-/** What `$DATA_DIR/stack.json` tells other programs about a running stack. */
-export type StackFile = {
-  base_url: string;
-  app_url: string;
-  rpc_url: string;
-  chain_id: number;
-  database_url: string;
-  deployment_file: string;
-  contracts: Record<string, string>;
-  demo: DemoAccount | null;
-};
+export type DemoAccount = NonNullable<StackFile["demo"]>;
 
 const secretsFile = (dataDir: string): string => join(dataDir, "secrets.json");
 
@@ -157,6 +147,7 @@ export function writeStackFile(
     database_url: databaseUrl,
     deployment_file: deploymentFile,
     contracts: deployment?.contracts ?? {},
+    worker_port: options.ports.worker + options.workers.length,
     demo,
   };
   writeJson(join(options.dataDir, "stack.json"), file);

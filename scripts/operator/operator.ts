@@ -22,6 +22,7 @@ import * as abis from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import { nodeHost, nodeTransport, nodeUrlFault } from "../../shared/node-url.ts";
+import { dataDirOf, readStackFile } from "../../shared/stack-file.ts";
 import { firstLine, LogReader } from "../../verify/chain.ts";
 import { type AnyEvent, decodeLogs, type EscrowEventName, eventTopic } from "../../verify/events.ts";
 
@@ -69,11 +70,9 @@ export class Operator {
 
   /** Reads deployment and addresses, from the environment or the data folder of a local stack. */
   constructor(flags: Flags, env: NodeJS.ProcessEnv) {
-    const dataDir = resolve(import.meta.dirname, "../..", env["DATA_DIR"] || ".data");
-    const stackFile = join(dataDir, "stack.json");
-    const stack = existsSync(stackFile) ? JSON.parse(readFileSync(stackFile, "utf8")) : {};
-    const file = resolve(env["DEPLOYMENT_FILE"] || join(dataDir, "deployment.json"));
-    const rpcUrl = env["RPC_URL"] || stack.rpc_url;
+    const { stack } = readStackFile(env);
+    const file = resolve(env["DEPLOYMENT_FILE"] || join(dataDirOf(env), "deployment.json"));
+    const rpcUrl = env["RPC_URL"] || stack?.rpc_url;
     if (!existsSync(file)) {
       throw new OperatorError(
         `there is no deployment file ${file}: set DEPLOYMENT_FILE, or DATA_DIR to a stack's data folder`,
@@ -85,7 +84,7 @@ export class Operator {
     this.flags = flags;
     this.#env = env;
     this.rpcUrl = rpcUrl;
-    this.#databaseUrl = env["DATABASE_URL"] || stack.database_url;
+    this.#databaseUrl = env["DATABASE_URL"] || stack?.database_url;
     this.deployment = parseDeployment(readFileSync(file, "utf8"), file);
     const { chainId: id, contracts } = this.deployment;
     this.#chain = defineChain({

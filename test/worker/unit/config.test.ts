@@ -98,6 +98,52 @@ describe("a configuration file", () => {
   });
 });
 
+describe("beside a local stack", () => {
+  const folder = mkdtempSync(join(tmpdir(), "worker-stack-"));
+  const { DEPLOYMENT_FILE, ...unnamed } = { ...env, DATA_DIR: folder };
+  const file = join(folder, "stack.json");
+  beforeAll(() => {
+    const stack = {
+      rpc_url: "http://127.0.0.1:8600",
+      deployment_file: join(folder, "deployment.json"),
+      worker_port: 9203,
+    };
+    writeFileSync(file, JSON.stringify(stack));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("takes node, contracts and a free port from its stack.json", () => {
+    const deploymentFile = join(folder, "deployment.json");
+    expect(readConfig([], unnamed)).toMatchObject({ rpcUrl: "http://127.0.0.1:8600", deploymentFile, port: 9203 });
+  });
+
+  it("lets explicit settings win", () => {
+    const named = { RPC_URL: "http://node.example.com", WORKER_PORT: "9400" };
+    const deploymentFile = join(folder, "deployment.json");
+    expect(readConfig([], { ...unnamed, ...named })).toMatchObject({
+      rpcUrl: named.RPC_URL,
+      deploymentFile,
+      port: 9400,
+    });
+    // Another service's contracts: the stack's ports are not its business.
+    const other = { deploymentFile: "other.json", port: 9101 };
+    expect(readConfig(["--deployment", "other.json"], unnamed)).toMatchObject(other);
+  });
+
+  it("does not keep them: the stack may have others at the next start", () => {
+    expect(Object.keys(readInvocation([], unnamed).values)).not.toContain("RPC_URL");
+  });
+
+  it("says what to set where there is none, or a damaged one", () => {
+    const none = { ...unnamed, DATA_DIR: join(folder, "none") };
+    expect(() => readConfig([], none)).toThrow(/DEPLOYMENT_FILE.* is needed.*none\/stack\.json.*RPC_URL.*DATA_DIR/s);
+    expect(readConfig([], { ...none, DEPLOYMENT_FILE })).toMatchObject({ rpcUrl: "http://127.0.0.1:8545" });
+    writeFileSync(file, "{");
+    expect(() => readConfig([], unnamed)).toThrow(ConfigError);
+    expect(() => readConfig([], unnamed)).toThrow(`${file} is not a stack file`);
+  });
+});
+
 describe("the command line", () => {
   it("runs by default, knows its commands, and refuses others", () => {
     expect(readInvocation([], {}).command).toBe("run");

@@ -1,0 +1,47 @@
+/** `$DATA_DIR/stack.json`: what a local stack (`npm start`) tells the programs beside it. */
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { z } from "zod";
+
+/** The whole file, as a stack writes it. `demo`: a funded account to try things out with. */
+export type StackFile = {
+  base_url: string;
+  app_url: string;
+  rpc_url: string;
+  chain_id: number;
+  database_url: string;
+  deployment_file: string;
+  contracts: Record<string, string>;
+  /** The first port that no worker of the stack has. */
+  worker_port: number;
+  demo: { wallet: string; private_key: `0x${string}`; api_key: string } | null;
+};
+
+/** What other programs take of it. */
+const schema = z
+  .object({
+    rpc_url: z.string(),
+    chain_id: z.number(),
+    database_url: z.string(),
+    deployment_file: z.string(),
+    contracts: z.object({ InferenceEscrow: z.string() }).partial(),
+    worker_port: z.number(),
+  })
+  .partial();
+
+/** The data folder of a local stack: DATA_DIR, from the project's folder. */
+export const dataDirOf = (env: NodeJS.ProcessEnv): string =>
+  resolve(import.meta.dirname, "..", env["DATA_DIR"] || ".data");
+
+/** Path of the stack file that DATA_DIR names, and what is in it; `stack` is null without one. Throws for a damaged file. */
+export function readStackFile(env: NodeJS.ProcessEnv): { file: string; stack: z.infer<typeof schema> | null } {
+  const file = resolve(dataDirOf(env), "stack.json");
+  if (!existsSync(file)) return { file, stack: null };
+  try {
+    return { file, stack: schema.parse(JSON.parse(readFileSync(file, "utf8"))) };
+  } catch (error) {
+    const reason =
+      error instanceof z.ZodError ? z.prettifyError(error) : error instanceof SyntaxError ? "no JSON" : error;
+    throw new Error(`${file} is not a stack file: ${reason}`);
+  }
+}
