@@ -27,8 +27,7 @@ import { type Contracts, type Deployment, parseDeployment } from "../protocol/de
 import { nodeHost, nodeTransport } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
-import { checkSettings, checkWiring, DeploymentMismatch } from "./deploy/read-back.ts";
-import { notAdmitted, wrongRights } from "./deploy/roles.ts";
+import { checkSettings, checkWiring, DeploymentMismatch, notAdmitted, wrongRights } from "./deploy/read-back.ts";
 
 const log = (line: string): void => console.log(`deploy: ${line}`);
 
@@ -57,7 +56,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
   if (!existsSync(file)) return false;
   const known = parseDeployment(readFileSync(file, "utf8"), file);
   try {
-    const other = await isOtherChain(known, chainId, client);
+    const other = await isOtherChain(known, client);
     if (other !== null) throw new DeploymentMismatch(other);
     await checkWiring(client, known.contracts, config.settings);
   } catch (error) {
@@ -69,9 +68,9 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
     return false;
   }
   // Governance and operators may have changed all of this since: it is told, and only what nobody admitted is an error.
-  const changed = await wrongRights(client, known.contracts, BigInt(known.startBlock), config.settings);
+  const changed = await wrongRights(client, known.contracts, config.settings, BigInt(known.startBlock));
   for (const difference of changed) log(`other than the settings: ${difference}`);
-  const missing = await notAdmitted(client, known.contracts.InferenceEscrow, config.settings.operators);
+  const missing = await notAdmitted(client, known.contracts, config.settings.operators);
   if (missing.length > 0)
     throw new ConfigError(
       `${missing.join(", ")} of OPERATOR_ADMIN_ADDRESSES administers no operator. Correct the variable, or have governance admit it: ` +
@@ -83,7 +82,8 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
 type Target = { rpcUrl: string; client: PublicClient; chainId: number; config: DeployConfig };
 
 async function deploy(file: string, { rpcUrl, client, chainId, config }: Target): Promise<Deployment> {
-  const journal = journalFolder(file);
+  // What Ignition takes as its own root.
+  const journal = `${file.replace(/\.json$/, "")}.ignition`;
   // Loading Ignition takes longer than everything above: only when there is something to do.
   const { runModule } = await import("./deploy/run-module.ts");
   const attempt = async (): Promise<Deployment> => {
@@ -101,7 +101,7 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
     log(
       `the journal cannot be continued (${error instanceof Error ? error.message.split("\n")[0] : error}): deploying anew`,
     );
-    dropJournal(journal);
+    rmSync(journal, { recursive: true, force: true });
     return await attempt();
   }
 }
@@ -119,18 +119,13 @@ function write(file: string, deployment: Deployment): void {
 /** The last block before the first transaction of a deployment. */
 type ChainMark = { chainId: number; startBlock: number; startBlockHash: Hex };
 
-/** Folder that belongs to a deployment file; what Ignition takes as its own root. */
-function journalFolder(deploymentFile: string): string {
-  return `${deploymentFile.replace(/\.json$/, "")}.ignition`;
-}
-
 /** The mark of the deployment in `folder`: the one begun there, or a new one when it was begun on another chain. */
 async function openJournal(folder: string, client: PublicClient): Promise<ChainMark> {
   const chainId = await client.getChainId();
   const file = join(folder, "chain.json");
   if (existsSync(file)) {
     const mark = JSON.parse(readFileSync(file, "utf8")) as ChainMark;
-    const lost = await whatIsLost(folder, mark, chainId, client);
+    const lost = await whatIsLost(folder, mark, client);
     if (lost === null) return mark;
     if (chainId !== DEV_CHAIN_ID) {
       throw new ConfigError(
@@ -139,7 +134,7 @@ async function openJournal(folder: string, client: PublicClient): Promise<ChainM
     }
     log(`the chain of ${folder} is gone (${lost}): its journal is dropped`);
   }
-  dropJournal(folder);
+  rmSync(folder, { recursive: true, force: true });
   const block = await client.getBlock();
   const mark: ChainMark = { chainId, startBlock: Number(block.number), startBlockHash: block.hash };
   mkdirSync(folder, { recursive: true });
@@ -147,36 +142,23 @@ async function openJournal(folder: string, client: PublicClient): Promise<ChainM
   return mark;
 }
 
-/** Forgets a deployment. */
-function dropJournal(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-}
-
 /** How the node's chain differs from the marked one; null if it is the same. */
-async function isOtherChain(mark: ChainMark, chainId: number, client: PublicClient): Promise<string | null> {
-  if (mark.chainId !== chainId) return `it was of chain id ${mark.chainId}`;
+async function isOtherChain(mark: ChainMark, client: PublicClient): Promise<string | null> {
+  if (mark.chainId !== (await client.getChainId())) return `it was of chain id ${mark.chainId}`;
   const block = await client.request({ method: "eth_getBlockByNumber", params: [numberToHex(mark.startBlock), false] });
   return block?.hash === mark.startBlockHash ? null : `block ${mark.startBlock} is another one`;
 }
 
 /** Why the journal cannot be of this chain; null if it can. */
-async function whatIsLost(
-  folder: string,
-  mark: ChainMark,
-  chainId: number,
-  client: PublicClient,
-): Promise<string | null> {
-  const other = await isOtherChain(mark, chainId, client);
+async function whatIsLost(folder: string, mark: ChainMark, client: PublicClient): Promise<string | null> {
+  const other = await isOtherChain(mark, client);
   if (other !== null) return other;
-  for (const [name, address] of Object.entries(deployedAddresses(folder))) {
+  const file = join(folder, "deployments/protocol/deployed_addresses.json");
+  const deployed: Record<string, Address> = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  for (const [name, address] of Object.entries(deployed)) {
     if (!(await client.getCode({ address }))) return `no code at ${name} ${address}`;
   }
   return null;
-}
-
-function deployedAddresses(folder: string): Record<string, Address> {
-  const file = join(folder, "deployments/protocol/deployed_addresses.json");
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, Address>) : {};
 }
 
 try {

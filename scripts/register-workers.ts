@@ -9,43 +9,141 @@
  * Each worker's own key signs its enrollment, so nobody can register another's. The stake is filled up to twice the minimum.
  */
 import { readFileSync } from "node:fs";
-import { createPublicClient, createWalletClient, defineChain } from "viem";
+import {
+  type Account,
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  type Hex,
+  type PublicClient,
+  type Transport,
+  type WalletClient,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { parseDeployment } from "../protocol/deployment.ts";
-import { nodeTransport } from "../shared/node-url.ts";
+import { z } from "zod";
+import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { compactSignature, enrollmentTypes, registryDomain } from "../protocol/messages.ts";
+import { receiptOf } from "../protocol/receipt.ts";
+import { isNodeUrl, NODE_URL_HELP, nodeTransport } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError } from "../worker/console.ts";
-import { readRegisterConfig } from "./register-workers/config.ts";
-import { Registration } from "./register-workers/registration.ts";
+import { missingStake, readRegistration, registrationSteps, STAKE_UNIT } from "../worker/registration.ts";
+
+/** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
+export const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
+const DEV_CHAIN_ID = 31337;
+/** Static ceiling: simulation would need each transaction to be mined before the next. */
+const GAS = 1_000_000n;
+
+const key = z.custom<Hex>(
+  (v) => typeof v === "string" && /^0x[0-9a-fA-F]{64}$/.test(v),
+  "must be 0x and 64 hex digits",
+);
+const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "must be an address");
+const workerSchema = z.object({
+  privateKey: key,
+  endpoint: z.url({ protocol: /^https?$/ }).max(200),
+  models: z.array(z.string().min(1)).min(1),
+  payout: address.optional(),
+});
+const envSchema = z.object({
+  RPC_URL: z.url({ protocol: /^https?$/ }).refine(isNodeUrl, NODE_URL_HELP),
+  DEPLOYMENT_FILE: z.string().min(1),
+  WORKERS_FILE: z.string().min(1),
+  OWNER_PRIVATE_KEY: key.optional(),
+});
+
+export type WorkerEntry = z.infer<typeof workerSchema>;
+
+/** Reads a file of workers. Throws a ConfigError that names every bad value and quotes none: there are keys among them. */
+export function readWorkers(file: string): WorkerEntry[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new ConfigError(`cannot read WORKERS_FILE ${file}: ${(error as Error).message.slice(0, 80)}`);
+  }
+  const workers = z.array(workerSchema).safeParse(json);
+  if (workers.success) return workers.data;
+  throw new ConfigError(`${file} is not a list of workers:\n${z.prettifyError(workers.error)}`);
+}
+
+/** Node, owner of the workers, and contracts. */
+export type Registrar = {
+  client: PublicClient;
+  wallet: WalletClient<Transport, undefined, Account>;
+  deployment: Deployment;
+};
+
+/**
+ * Registers workers of one owner, or changes what differs; those that are unbonding are taken back. What each takes is what the worker
+ * itself would send (worker/registration.ts), with consecutive nonces. Returns the number of transactions, once all are mined.
+ */
+export async function bringUpToDate(
+  { client, wallet, deployment }: Registrar,
+  workers: readonly WorkerEntry[],
+): Promise<number> {
+  const owner = wallet.account.address;
+  let nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
+  /** What the registry may take once everything sent so far is mined; null before the first look. */
+  let allowance: bigint | null = null;
+  const sent: { hash: Hex; what: string }[] = [];
+  for (const { privateKey, endpoint, models, payout } of workers) {
+    const account = privateKeyToAccount(privateKey);
+    const state = await readRegistration({ client, deployment }, account.address, owner);
+    allowance ??= state.owner.allowance;
+    state.owner.allowance = allowance;
+    const stake = state.minimumStake * 2n;
+    const asked = { unbonding: "cancel", ownerKeySetting: "OWNER_PRIVATE_KEY" } as const;
+    const wanted = { ...asked, endpoint, models, payout: payout ?? account.address, stake };
+    const domain = registryDomain(deployment.chainId, deployment.contracts.WorkerRegistry);
+    const consent = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
+    const enrollment = compactSignature(await account.signTypedData(consent));
+    const taken = missingStake(state, wanted) * STAKE_UNIT;
+    for (const { what, to, data } of registrationSteps(deployment, state, wanted, enrollment)) {
+      const hash = await wallet.sendTransaction({ to, data, gas: GAS, nonce: nonce++, chain: null });
+      sent.push({ hash, what });
+    }
+    // An allowance that is not enough is replaced by exactly what is taken.
+    allowance = allowance < taken ? 0n : allowance - taken;
+  }
+  for (const { hash, what } of sent) {
+    const { status } = await receiptOf(client, hash, { timeout: 60_000, interval: 50 });
+    if (status === "success") continue;
+    throw new ConfigError(`cannot ${what}: ${hash} reverted. Has ${owner} enough SVC for the stake of all workers?`);
+  }
+  return sent.length;
+}
+
+/** Client and wallet of one account. Calls of the same moment share one HTTP request. */
+export function registrarOf(rpcUrl: string, ownerKey: Hex, deployment: Deployment): Registrar {
+  const transport = nodeTransport(rpcUrl, { batch: { wait: 0, batchSize: 100 } });
+  const account = privateKeyToAccount(ownerKey);
+  return { client: createPublicClient({ transport }), wallet: createWalletClient({ transport, account }), deployment };
+}
 
 async function main(): Promise<void> {
   const started = performance.now();
-  const config = readRegisterConfig(process.env);
-  redactOutput(redactor(secretsOfUrl(config.rpcUrl, "RPC_URL")));
-  const deployment = parseDeployment(readFileSync(config.deploymentFile, "utf8"), config.deploymentFile);
-  const chain = defineChain({
-    id: deployment.chainId,
-    name: `chain ${deployment.chainId}`,
-    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [config.rpcUrl] } },
-  });
-  const transport = nodeTransport(config.rpcUrl, { batch: { wait: 0, batchSize: 100 } });
-  const account = privateKeyToAccount(config.ownerKey(deployment.chainId));
-  const reader = createPublicClient({ chain, transport, pollingInterval: 100 });
-  const wallet = createWalletClient({ chain, transport, account });
-
-  const registration = await Registration.begin(reader, wallet, deployment);
-  for (const worker of config.workers) await registration.bringUpToDate(worker);
-  const sent = await registration.confirm();
+  const env = envSchema.safeParse(process.env);
+  if (!env.success) throw new ConfigError(`invalid environment:\n${z.prettifyError(env.error)}`);
+  const { RPC_URL, DEPLOYMENT_FILE, WORKERS_FILE, OWNER_PRIVATE_KEY } = env.data;
+  redactOutput(redactor(secretsOfUrl(RPC_URL, "RPC_URL")));
+  const workers = readWorkers(WORKERS_FILE);
+  const deployment = parseDeployment(readFileSync(DEPLOYMENT_FILE, "utf8"), DEPLOYMENT_FILE);
+  const ownerKey = OWNER_PRIVATE_KEY ?? (deployment.chainId === DEV_CHAIN_ID ? DEV_OWNER : null);
+  if (ownerKey === null)
+    throw new ConfigError(`set OWNER_PRIVATE_KEY: chain ${deployment.chainId} is no development chain`);
+  const sent = await bringUpToDate(registrarOf(RPC_URL, ownerKey, deployment), workers);
   const ms = Math.round(performance.now() - started);
-  console.log(`register-workers: ${config.workers.length} workers up to date, ${sent} transactions, ${ms} ms`);
+  console.log(`register-workers: ${workers.length} workers up to date, ${sent} transactions, ${ms} ms`);
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(
-    `register-workers: ${error instanceof ConfigError ? error.message : error instanceof Error ? (error.stack ?? error.message) : error}`,
-  );
-  process.exitCode = 1;
+if (import.meta.main) {
+  try {
+    await main();
+  } catch (error) {
+    const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : error;
+    console.error(`register-workers: ${text}`);
+    process.exitCode = 1;
+  }
 }

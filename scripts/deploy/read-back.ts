@@ -1,45 +1,28 @@
 /** Reads a deployment back from the chain: what was sent is not yet what is there. */
-import { type Abi, domainSeparator, type PublicClient } from "viem";
+import {
+  type Address,
+  domainSeparator,
+  isAddressEqual,
+  keccak256,
+  type PublicClient,
+  toBytes,
+  zeroAddress,
+  zeroHash,
+} from "viem";
 import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
 import { type ProtocolSettings, windowsOf } from "../../contracts/ignition/settings.ts";
 import { type ReleasedContract, released } from "../../contracts/release.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import {
-  arbitrationPanelAbi,
-  inferenceEscrowAbi,
-  modelCatalogAbi,
-  protocolGovernorAbi,
-  protocolTimelockAbi,
-  protocolTreasuryAbi,
-  workerRegistryAbi,
-} from "../../protocol/generated/abi.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
-import { wrongRights } from "./roles.ts";
+import { type Protocol, protocolAt, readEvents, readSigners } from "./contracts.ts";
 
 /** The chain does not show what the deployment should have made. */
 export class DeploymentMismatch extends Error {
   override name = "DeploymentMismatch";
 }
 
-const ABIS = {
-  InferenceEscrow: inferenceEscrowAbi,
-  ModelCatalog: modelCatalogAbi,
-  WorkerRegistry: workerRegistryAbi,
-  ArbitrationPanel: arbitrationPanelAbi,
-  ProtocolTreasury: protocolTreasuryAbi,
-  ProtocolGovernor: protocolGovernorAbi,
-  ProtocolTimelock: protocolTimelockAbi,
-} satisfies Record<string, Abi>;
-
-/** Reads a view of a contract. */
-type Read = (contract: keyof typeof ABIS, view: string, ...args: unknown[]) => Promise<unknown>;
 /** What it is about, what the chain says, and what it should say. */
 type Fact = readonly [what: string, is: unknown, wanted: unknown];
-
-const readerOf =
-  (client: PublicClient, contracts: Contracts): Read =>
-  (contract, functionName, ...args) =>
-    client.readContract({ address: contracts[contract], abi: ABIS[contract] as Abi, functionName, args });
 
 /** Throws when a fact is not as wanted. Values are compared as text: addresses in any case, numbers in any type. */
 async function check(facts: readonly Fact[]): Promise<void> {
@@ -53,26 +36,25 @@ async function check(facts: readonly Fact[]): Promise<void> {
 /** Checks what holds for the whole life of a deployment: the released code everywhere, and contracts that know each other. */
 export async function checkWiring(
   client: PublicClient,
-  contracts: Contracts,
+  at: Contracts,
   { stablecoin }: Pick<ProtocolSettings, "stablecoin">,
 ): Promise<void> {
-  const wrong = await wrongCode(client, contracts, stablecoin === null);
+  const wrong = await wrongCode(client, at, stablecoin === null);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
-  const read = readerOf(client, contracts);
-  const escrow = contracts.InferenceEscrow;
-  const domain = domainSeparator({ domain: escrowDomain(await client.getChainId(), escrow) });
+  const { escrow, registry, panel, treasury, governor } = protocolAt(client, at);
+  const domain = domainSeparator({ domain: escrowDomain(await client.getChainId(), escrow.address) });
   await check([
-    ["the escrow's token", read("InferenceEscrow", "token"), contracts.Stablecoin],
-    ["the escrow's catalog", read("InferenceEscrow", "CATALOG"), contracts.ModelCatalog],
-    ["the escrow's registry", read("InferenceEscrow", "REGISTRY"), contracts.WorkerRegistry],
-    ["the escrow's panel", read("InferenceEscrow", "PANEL"), contracts.ArbitrationPanel],
-    ["the registry's stake token", read("WorkerRegistry", "STAKE_TOKEN"), contracts.ServiceToken],
-    ["the governor's token", read("ProtocolGovernor", "token"), contracts.ServiceToken],
-    ["the treasury's stablecoin", read("ProtocolTreasury", "STABLECOIN"), contracts.Stablecoin],
-    ["the registry's escrow", read("WorkerRegistry", "escrow"), escrow],
-    ["the panel's escrow", read("ArbitrationPanel", "escrow"), escrow],
-    ["the treasury's escrow", read("ProtocolTreasury", "escrow"), escrow],
-    ["the escrow's domain of messages", read("InferenceEscrow", "domainSeparator"), domain],
+    ["the escrow's token", escrow.read.token(), at.Stablecoin],
+    ["the escrow's catalog", escrow.read.CATALOG(), at.ModelCatalog],
+    ["the escrow's registry", escrow.read.REGISTRY(), at.WorkerRegistry],
+    ["the escrow's panel", escrow.read.PANEL(), at.ArbitrationPanel],
+    ["the registry's stake token", registry.read.STAKE_TOKEN(), at.ServiceToken],
+    ["the governor's token", governor.read.token(), at.ServiceToken],
+    ["the treasury's stablecoin", treasury.read.STABLECOIN(), at.Stablecoin],
+    ["the registry's escrow", registry.read.escrow(), escrow.address],
+    ["the panel's escrow", panel.read.escrow(), escrow.address],
+    ["the treasury's escrow", treasury.read.escrow(), escrow.address],
+    ["the escrow's domain of messages", escrow.read.domainSeparator(), domain],
   ]);
 }
 
@@ -80,16 +62,16 @@ export async function checkWiring(
  * Contracts whose code is not that of contracts/release/, in words. What the constructors fill in is not compared: the views that
  * return it are. A stablecoin that existed before only has to be there.
  */
-export async function wrongCode(client: PublicClient, contracts: Contracts, ownStablecoin: boolean): Promise<string[]> {
-  const names = Object.keys(contracts) as (keyof Contracts)[];
+export async function wrongCode(client: PublicClient, at: Contracts, ownStablecoin: boolean): Promise<string[]> {
+  const names = Object.keys(at) as (keyof Contracts)[];
   const found = await Promise.all(
     names.map(async (name) => {
-      const address = contracts[name];
+      const address = at[name];
       const code = await client.getCode({ address });
       if (!code) return `no code at ${name} ${address}`;
       if (name === "Stablecoin" && !ownStablecoin) return null;
       const release = released(name === "Stablecoin" ? "TestStablecoin" : name);
-      if (masked(code, release) === masked(linked(release, contracts), release)) return null;
+      if (masked(code, release) === masked(linked(release, at), release)) return null;
       return `the code of ${name} ${address} is not that of contracts/release/${release.contractName}.json`;
     }),
   );
@@ -97,15 +79,12 @@ export async function wrongCode(client: PublicClient, contracts: Contracts, ownS
 }
 
 /** The runtime bytecode with the addresses of the libraries that it calls. */
-function linked({ deployedBytecode, deployedLinkReferences }: ReleasedContract, contracts: Contracts): string {
-  let code = deployedBytecode;
-  for (const libraries of Object.values(deployedLinkReferences)) {
-    for (const [name, places] of Object.entries(libraries)) {
-      const address = contracts[name as keyof Contracts].slice(2);
-      for (const { start } of places) code = overwritten(code, start, address);
-    }
-  }
-  return code.toLowerCase();
+function linked({ deployedBytecode, deployedLinkReferences }: ReleasedContract, at: Contracts): string {
+  const libraries = Object.values(deployedLinkReferences).flatMap((one) => Object.entries(one));
+  const places = libraries.flatMap(([name, all]) => all.map(({ start }) => ({ start, name: name as keyof Contracts })));
+  return places
+    .reduce((code, { start, name }) => overwritten(code, start, at[name].slice(2)), deployedBytecode as string)
+    .toLowerCase();
 }
 
 /** With zeros for everything that a constructor fills in. */
@@ -115,57 +94,164 @@ function masked(code: string, { immutables }: ReleasedContract): string {
 
 /** Bytes from `start` on replaced; the text begins with 0x. */
 function overwritten(code: string, start: number, bytes: string): string {
-  const at = 2 + 2 * start;
-  return code.slice(0, at) + bytes + code.slice(at + bytes.length);
+  const from = 2 + 2 * start;
+  return code.slice(0, from) + bytes + code.slice(from + bytes.length);
 }
 
 /** Checks, right after a deployment, what governance and operators may change later. */
 export async function checkSettings(
   client: PublicClient,
-  contracts: Contracts,
+  at: Contracts,
   settings: ProtocolSettings,
   startBlock: bigint,
 ): Promise<void> {
-  const wrong = await wrongRights(client, contracts, startBlock, settings);
+  const wrong = await wrongRights(client, at, settings, startBlock);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
-  const read = readerOf(client, contracts);
-  const models = await modelFacts(read);
-  const { durations, governance } = settings;
-  const windows = read("InferenceEscrow", "windows") as Promise<Record<string, number>>;
-  const quorum = read("ArbitrationPanel", "currentSet").then((set) => read("ArbitrationPanel", "arbitersOf", set));
+  const { governance, durations } = settings;
+  const { escrow, catalog, registry, panel, governor, timelock } = protocolAt(client, at);
+  const windows = escrow.read.windows() as Promise<Record<string, number>>;
+  const quorum = panel.read.currentSet().then((set) => panel.read.arbitersOf([set]));
+  const modelCount = await catalog.read.modelCount();
   await check([
-    ["the treasury", read("InferenceEscrow", "treasury"), contracts.ProtocolTreasury],
-    ["the fee", read("InferenceEscrow", "feeBps"), settings.feeBps],
-    ["the compensation cap", read("InferenceEscrow", "compensationCap"), settings.compensationCap],
-    ["the pause", read("InferenceEscrow", "paused"), [false, false]],
-    ["the bits of stopped operators", read("InferenceEscrow", "stoppedOperators"), 0n],
+    ["the treasury", escrow.read.treasury(), at.ProtocolTreasury],
+    ["the fee", escrow.read.feeBps(), settings.feeBps],
+    ["the compensation cap", escrow.read.compensationCap(), settings.compensationCap],
+    ["the pause", escrow.read.paused(), [false, false]],
+    ["the bits of stopped operators", escrow.read.stoppedOperators(), 0n],
     ...Object.entries(windowsOf(durations)).map(
       ([name, seconds]): Fact => [`window ${name}`, windows.then((all) => all[name]), seconds],
     ),
-    ...models,
-    ["the minimum stake", read("WorkerRegistry", "minimumStake"), settings.minimumStake],
-    ["the slash amount", read("WorkerRegistry", "slashAmount"), settings.slashAmount],
-    ["the unbonding period", read("WorkerRegistry", "unbondingPeriod"), durations.unbonding],
-    ["the notice of prices", read("ModelCatalog", "priceNotice"), durations.priceNotice],
-    ["the notice of retirements", read("ModelCatalog", "retirementNotice"), durations.retirementNotice],
-    ["the arbiters' quorum", quorum.then((set) => (set as unknown[])[1]), settings.arbiterQuorum],
-    ["the voting delay", read("ProtocolGovernor", "votingDelay"), governance.votingDelay],
-    ["the voting period", read("ProtocolGovernor", "votingPeriod"), governance.votingPeriod],
-    ["the proposal threshold", read("ProtocolGovernor", "proposalThreshold"), governance.proposalThreshold],
-    ["the governor's quorum", read("ProtocolGovernor", "quorumNumerator"), governance.quorumPercent],
-    ["the timelock's delay", read("ProtocolTimelock", "getMinDelay"), governance.timelockDelay],
+    // Every model that is listed, or should be.
+    ...Array.from({ length: Math.max(modelCount, LAUNCH_MODELS.length) }, (_, i): Fact => {
+      const listed = i < modelCount ? catalog.read.modelAt([i + 1]) : null;
+      return [`model ${i + 1}`, listed?.then(({ listing }) => fields(listing)) ?? "none", fields(LAUNCH_MODELS[i])];
+    }),
+    ["the minimum stake", registry.read.minimumStake(), settings.minimumStake],
+    ["the slash amount", registry.read.slashAmount(), settings.slashAmount],
+    ["the unbonding period", registry.read.unbondingPeriod(), durations.unbonding],
+    ["the notice of prices", catalog.read.priceNotice(), durations.priceNotice],
+    ["the notice of retirements", catalog.read.retirementNotice(), durations.retirementNotice],
+    ["the arbiters' quorum", quorum.then(([, votes]) => votes), settings.arbiterQuorum],
+    ["the voting delay", governor.read.votingDelay(), governance.votingDelay],
+    ["the voting period", governor.read.votingPeriod(), governance.votingPeriod],
+    ["the proposal threshold", governor.read.proposalThreshold(), governance.proposalThreshold],
+    ["the governor's quorum", governor.read.quorumNumerator(), governance.quorumPercent],
+    ["the timelock's delay", timelock.read.getMinDelay(), governance.timelockDelay],
   ]);
-}
-
-/** Every model that is listed, or should be. */
-async function modelFacts(read: Read): Promise<Fact[]> {
-  const count = (await read("ModelCatalog", "modelCount")) as number;
-  return Array.from({ length: Math.max(count, LAUNCH_MODELS.length) }, (_, i): Fact => {
-    const listed = i < count ? (read("ModelCatalog", "modelAt", i + 1) as Promise<{ listing: object }>) : null;
-    return [`model ${i + 1}`, listed?.then(({ listing }) => fields(listing)) ?? "none", fields(LAUNCH_MODELS[i])];
-  });
 }
 
 /** A struct's fields in an order that does not depend on who wrote it. */
 const fields = (value: object | undefined): string =>
   value === undefined ? "none" : JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** A holder of a right, in words that a person understands. */
+type Grant = { right: string; holder: Address };
+
+const role = (name: string) => keccak256(toBytes(name));
+const ROLES = {
+  admin: zeroHash,
+  proposer: role("PROPOSER_ROLE"),
+  executor: role("EXECUTOR_ROLE"),
+  canceller: role("CANCELLER_ROLE"),
+};
+const OWNED = ["escrow", "catalog", "registry", "treasury", "panel"] as const;
+
+/** What differs from the rights that `settings` ask for; empty when all is as it must be. */
+export async function wrongRights(
+  client: PublicClient,
+  at: Contracts,
+  settings: ProtocolSettings,
+  startBlock: bigint,
+): Promise<string[]> {
+  const protocol = protocolAt(client, at);
+  const found = await rightsOnChain(client, protocol, startBlock);
+  const wanted = rightsWanted(protocol, settings);
+  const has = (list: Grant[], { right, holder }: Grant) =>
+    list.some((one) => one.right === right && isAddressEqual(one.holder, holder));
+  return [
+    ...found.filter((grant) => !has(wanted, grant)).map(({ right, holder }) => `${holder} is ${right}`),
+    ...wanted.filter((grant) => !has(found, grant)).map(({ right, holder }) => `${holder} is not ${right}`),
+    ...(await rightsOfDeployer(protocol, found, settings)),
+  ];
+}
+
+/** Those of `admins` that administer no operator. */
+export async function notAdmitted(client: PublicClient, at: Contracts, admins: readonly Address[]): Promise<Address[]> {
+  const operators = await operatorAdmins(protocolAt(client, at));
+  return admins.filter((admin) => !operators.some(({ holder }) => isAddressEqual(holder, admin)));
+}
+
+/** Every right that exists on a deployment which began after `startBlock`. Nothing here is taken from the settings. */
+async function rightsOnChain(client: PublicClient, protocol: Protocol, startBlock: bigint): Promise<Grant[]> {
+  const { escrow, panel, governor, timelock } = protocol;
+  const [owners, guardian, executor, set, operators, signers, changes] = await Promise.all([
+    Promise.all(OWNED.map((name) => protocol[name].read.owner())),
+    escrow.read.guardian(),
+    governor.read.timelock(),
+    panel.read.currentSet(),
+    operatorAdmins(protocol),
+    readSigners(client, escrow, startBlock),
+    readEvents(client, timelock, ["RoleGranted", "RoleRevoked"], startBlock),
+  ]);
+  const [arbiters] = await panel.read.arbitersOf([set]);
+  // Holders of the timelock's roles, from its events: AccessControl itself cannot list them.
+  const roles = new Map<string, Grant>();
+  for (const { eventName, args } of changes) {
+    const name = Object.entries(ROLES).find(([, id]) => id === args.role)?.[0] ?? args.role;
+    const key = `${args.role}${args.account}`;
+    if (eventName === "RoleGranted") roles.set(key, { right: `timelock ${name}`, holder: args.account });
+    else roles.delete(key);
+  }
+  return [
+    ...OWNED.map((name, i): Grant => ({ right: `owner of ${protocol[name].name}`, holder: owners[i] as Address })),
+    { right: "guardian", holder: guardian },
+    { right: "executor of the governor", holder: executor },
+    ...arbiters.map((holder): Grant => ({ right: "arbiter", holder })),
+    ...operators,
+    ...signers
+      .filter(({ removedAt }) => removedAt === 0)
+      .map(({ key, operator }): Grant => ({ right: `signer of operator ${operator}`, holder: key })),
+    ...roles.values(),
+  ];
+}
+
+/** No signer is wanted: an operator's admin adds its own, later. */
+function rightsWanted(protocol: Protocol, settings: ProtocolSettings): Grant[] {
+  const [governor, timelock] = [protocol.governor.address, protocol.timelock.address];
+  const owner = settings.owner ?? timelock;
+  return [
+    ...OWNED.map((name): Grant => ({ right: `owner of ${protocol[name].name}`, holder: owner })),
+    { right: "guardian", holder: settings.guardian },
+    { right: "executor of the governor", holder: timelock },
+    ...settings.arbiters.map((holder): Grant => ({ right: "arbiter", holder })),
+    ...settings.operators.map((holder, i): Grant => ({ right: `admin of operator ${i + 1}`, holder })),
+    { right: "timelock admin", holder: timelock },
+    { right: "timelock proposer", holder: governor },
+    { right: "timelock executor", holder: zeroAddress },
+    { right: "timelock canceller", holder: governor },
+  ];
+}
+
+/** What the deployer still has, unless it was asked for by name. */
+async function rightsOfDeployer(
+  { serviceToken }: Protocol,
+  found: Grant[],
+  { deployer, owner, serviceTokenHolder }: ProtocolSettings,
+): Promise<string[]> {
+  const isOwner = owner !== null && isAddressEqual(owner, deployer);
+  const held = isOwner ? [] : found.filter(({ holder }) => isAddressEqual(holder, deployer));
+  const kept = held.map(({ right }) => `the deployer is ${right}`);
+  if (isAddressEqual(serviceTokenHolder, deployer)) return kept;
+  const balance = await serviceToken.read.balanceOf([deployer]);
+  return balance === 0n ? kept : [...kept, `the deployer holds ${balance} base units of SVC`];
+}
+
+async function operatorAdmins({ escrow }: Protocol): Promise<Grant[]> {
+  const count = await escrow.read.operatorCount();
+  return await Promise.all(
+    Array.from({ length: count }, async (_, i): Promise<Grant> => {
+      const { admin } = await escrow.read.operatorOf([i + 1]);
+      return { right: `admin of operator ${i + 1}`, holder: admin };
+    }),
+  );
+}

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { createPublicClient, createWalletClient, defineChain, type Hex } from "viem";
+import { createPublicClient, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
@@ -12,8 +12,6 @@ import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../shared/node-url.ts";
 import type { StackFile } from "../../shared/stack-file.ts";
-import { DEV_OWNER } from "../register-workers/config.ts";
-import { Registration } from "../register-workers/registration.ts";
 import { messageOf, readJson, writeJson } from "./files.ts";
 import { outsideFolder } from "./postgres.ts";
 import type { Context, Secrets, WorkerEntry } from "./services.ts";
@@ -44,29 +42,6 @@ export function loadSecrets(dataDir: string, workers: number): Secrets {
   while (secrets.workerKeys.length < workers) secrets.workerKeys.push(privateKey());
   writeJson(secretsFile(dataDir), secrets);
   return secrets;
-}
-
-/** Registers the workers on chain; what is registered already stays as it is. */
-export async function registerWorkers(
-  { urls }: Context,
-  deployment: Deployment,
-  workers: readonly WorkerEntry[],
-): Promise<void> {
-  const { chainId } = deployment;
-  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
-  const chain = defineChain({
-    id: chainId,
-    name: `chain ${chainId}`,
-    nativeCurrency,
-    rpcUrls: { default: { http: [urls.rpc] } },
-  });
-  const transport = nodeTransport(urls.rpc, { batch: { wait: 0, batchSize: 100 } });
-  const account = privateKeyToAccount(DEV_OWNER);
-  const reader = createPublicClient({ chain, transport, pollingInterval: 50 });
-  const registration = await Registration.begin(reader, createWalletClient({ chain, transport, account }), deployment);
-  for (const { privateKey, endpoint, models } of workers)
-    await registration.bringUpToDate({ privateKey, endpoint, models: [...models] });
-  await registration.confirm();
 }
 
 /** Makes sure that there is a funded account with a key to try things out with. */

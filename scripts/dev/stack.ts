@@ -4,6 +4,8 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
+import { buildWeb } from "../build/web.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
 import {
   chainFiles,
   faultOfDump,
@@ -14,15 +16,7 @@ import {
   startChain,
   wasKilled,
 } from "./chain.ts";
-import {
-  awaitRouting,
-  type DemoAccount,
-  ensureDemo,
-  loadSecrets,
-  registerWorkers,
-  type StackFile,
-  writeStackFile,
-} from "./demo.ts";
+import { awaitRouting, type DemoAccount, ensureDemo, loadSecrets, type StackFile, writeStackFile } from "./demo.ts";
 import { ROOT, StackError } from "./files.ts";
 import { GivenUp, Parts } from "./parts.ts";
 import { demandFree, type Ports, portsFromEnv } from "./ports.ts";
@@ -42,7 +36,6 @@ import {
   workerSpec,
 } from "./services.ts";
 import { DEPLOYER_KEY, GATEWAY, OPERATOR, OPERATOR_ADMIN, provideOperator } from "./wallets.ts";
-import { buildWeb } from "./web.ts";
 
 export { PARTS, type PartName, type StackOptions };
 
@@ -216,7 +209,10 @@ async function startParts(
   });
   const pool = step("workers", "workers", [deployed], async () => {
     const started = workers.filter(({ start }) => start);
-    await registerWorkers(context, (await deployed) as Deployment, workers);
+    await bringUpToDate(
+      registrarOf(urls.rpc, DEV_OWNER, (await deployed) as Deployment),
+      workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models: [...models] })),
+    );
     await Promise.all(started.map((worker) => parts.launch(workerSpec(context, worker))));
     const on = [started[0]?.port, started.at(-1)?.port].filter((port, i, both) => both.indexOf(port) === i);
     return [started.length === 0 ? "registered, none started" : `${started.length} on ${on.join("-")}`, null];

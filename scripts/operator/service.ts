@@ -1,82 +1,122 @@
-/** Who runs the service: operators with their signers and reserves, and the worker pool. */
-import { type Address, erc20Abi, type Hex, isHex } from "viem";
+/** Who runs the service: clients' API keys, operators with their signers and reserves, and the worker pool. */
+
+import { pino } from "pino";
 import { privateKeyToAccount } from "viem/accounts";
-import { compactSignature } from "../../protocol/messages.ts";
+import { Keys } from "../../api/account/keys.ts";
+import { GATEWAY_SCHEMA, openDatabase } from "../../api/store/database.ts";
 import { toUnits } from "../../protocol/money.ts";
-import { readSigners } from "../deploy/roles.ts";
-import { readRegisterConfig } from "../register-workers/config.ts";
-import { Registration } from "../register-workers/registration.ts";
+import { readSigners } from "../deploy/contracts.ts";
+import { bringUpToDate, readWorkers } from "../register-workers.ts";
+import { type Command, command, OperatorError } from "./command.ts";
 import { signConsent } from "./consent.ts";
-import {
-  type Call,
-  type Command,
-  iso,
-  type Operator,
-  OperatorError,
-  type Output,
-  readAddress,
-  readInteger,
-  readOption,
-} from "./operator.ts";
+import { call, iso, type Operator, type Output, submit } from "./operator.ts";
 
-const LAST_OPERATOR = 160;
-const MOST_CREDITS = 2 ** 40 - 1;
+type Pool = ReturnType<typeof openDatabase>;
 
-export const OPERATORS: readonly Command[] = [
-  {
-    usage: "operators list",
-    does: "operators with their admins, signers, gas and reserves",
-    show: listOperators,
-  },
-  {
-    usage: "operators propose-admit <admin>",
-    does: "vote: a new operator",
-    propose: ({ contracts }, [address = ""]) => {
-      const admin = readAddress(address, "<admin>");
-      const what = `Admit an operator, administered by ${admin}`;
-      return { ...contracts.escrow, functionName: "admitOperator", args: [admin], what };
+/** Keys are in the gateway's own tables. They themselves are not stored, only their last four characters. */
+export const KEYS: readonly Command[] = [
+  command("keys list [--all]", "API keys, by their last four characters", {
+    database: true,
+    show: async (operator, { all }) => {
+      const { rows } = await withDatabase(operator, (_, pool) =>
+        pool.query(
+          `SELECT wallet, hint, created_at, suspended_at, revoked_at FROM api_key
+           WHERE $1 OR revoked_at IS NULL ORDER BY created_at`,
+          [all],
+        ),
+      );
+      const json = rows.map((row) => ({
+        wallet: row.wallet,
+        key: `…${row.hint}`,
+        status: row.revoked_at ? "revoked" : row.suspended_at ? "suspended" : "active",
+        created_at: row.created_at.toISOString(),
+      }));
+      const text = json.map((one) => `${one.wallet}  ${one.key}  ${one.status.padEnd(9)}  ${one.created_at}`);
+      return { text: text.join("\n") || "no keys", json };
     },
-  },
-  {
-    usage: "operators stop <operator>",
-    does: "guardian: takes the right to lock, at once",
-    send: async (operator, [number]) => stopOperator(operator, (await readOperator(operator, number)).number, true),
-  },
-  {
-    usage: "operators propose-start <operator>",
-    does: "vote: gives the right to lock back",
-    propose: async (operator, [number]) => stopOperator(operator, (await readOperator(operator, number)).number, false),
-  },
+  }),
+  command("keys create <wallet>", "a key for a wallet that has none; shown once", {
+    database: true,
+    show: async (operator, { wallet }) => {
+      const key = await withDatabase(operator, async (keys) => {
+        // A key that the wallet has must be revoked by name first, so that nobody locks a client out by mistake.
+        if ((await keys.current(wallet)) !== null)
+          throw new OperatorError(`${wallet} has a key; revoke it first (keys revoke ${wallet})`);
+        return await keys.regenerate(wallet);
+      });
+      return { text: `${key}\nShown this once; only its hash is stored.`, json: { wallet, api_key: key } };
+    },
+  }),
+  ...(
+    [
+      ["revoke", "ends the wallet's key at once", "revoked; every gateway refuses it from now on"],
+      ["suspend", "answers 403 key_suspended from now on", "suspended"],
+      ["unsuspend", "the key works again", "active"],
+    ] as const
+  ).map(([name, does, done]) =>
+    command(`keys ${name} <wallet>`, does, {
+      database: true,
+      show: async (operator, { wallet }) => {
+        const isChanged = await withDatabase(operator, (keys) =>
+          name === "revoke" ? keys.revoke(wallet) : keys.setSuspended(wallet, name === "suspend"),
+        );
+        if (!isChanged) throw new OperatorError(`${wallet} has no key`);
+        return { text: `The key of ${wallet} is ${done}.`, json: { wallet, status: done.split(";")[0] } };
+      },
+    }),
+  ),
 ];
 
-const stopOperator = ({ contracts }: Operator, number: number, stopped: boolean): Call => ({
-  ...contracts.escrow,
-  functionName: "stopOperator",
-  args: [number, stopped],
-  what: stopped ? `Stop operator ${number}` : `Let operator ${number} lock again`,
-});
+async function withDatabase<T>({ databaseUrl }: Operator, run: (keys: Keys, pool: Pool) => Promise<T>): Promise<T> {
+  if (!databaseUrl) throw new OperatorError("set DATABASE_URL to the gateway's PostgreSQL");
+  const pool = openDatabase(databaseUrl, pino({ level: "warn" }, pino.destination(2)), 1);
+  try {
+    const { rows } = await pool.query("SELECT to_regclass($1) AS found", [`${GATEWAY_SCHEMA}.api_key`]);
+    if (rows[0]?.found === null)
+      throw new OperatorError("the database has no table of keys: start the gateway once, it makes them");
+    return await run(new Keys(pool), pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+export const OPERATORS: readonly Command[] = [
+  command("operators list", "operators with their admins, signers, gas and reserves", { show: listOperators }),
+  command("operators propose-admit <admin>", "vote: a new operator", {
+    propose: ({ escrow }, { admin }) =>
+      call(escrow, "admitOperator", [admin], `Admit an operator, administered by ${admin}`),
+  }),
+  command("operators stop <operator>", "guardian: takes the right to lock, at once", {
+    send: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      return call(operator.escrow, "stopOperator", [number, true], `Stop operator ${number}`);
+    },
+  }),
+  command("operators propose-start <operator>", "vote: gives the right to lock back", {
+    propose: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      return call(operator.escrow, "stopOperator", [number, false], `Let operator ${number} lock again`);
+    },
+  }),
+];
 
 /** An operator that was admitted. */
-async function readOperator({ client, contracts }: Operator, text: string | undefined) {
-  const number = readInteger(text, "<operator>", 1, LAST_OPERATOR);
-  const count = await client.readContract({ ...contracts.escrow, functionName: "operatorCount" });
+async function readOperator({ escrow }: Operator, number: number) {
+  const count = await escrow.read.operatorCount();
   if (number > count) throw new OperatorError(`there is no operator ${number}; ${count} were admitted`);
-  const [found, stopped] = await Promise.all([
-    client.readContract({ ...contracts.escrow, functionName: "operatorOf", args: [number] }),
-    client.readContract({ ...contracts.escrow, functionName: "stoppedOperators" }),
-  ]);
+  const [found, stopped] = await Promise.all([escrow.read.operatorOf([number]), escrow.read.stoppedOperators()]);
   return { number, stopped: ((stopped >> BigInt(number - 1)) & 1n) === 1n, ...found };
 }
 
 async function listOperators(operator: Operator): Promise<Output> {
-  const { client, deployment, contracts } = operator;
+  const { client, deployment, escrow } = operator;
   const [count, signers] = await Promise.all([
-    client.readContract({ ...contracts.escrow, functionName: "operatorCount" }),
-    readSigners(client, contracts.escrow.address, BigInt(deployment.startBlock)),
+    escrow.read.operatorCount(),
+    readSigners(client, escrow, BigInt(deployment.startBlock)),
   ]);
-  const list = await Promise.all(
+  const json = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
-      const { number, admin, stopped, reserve, held, leaving, leavesAt } = await readOperator(operator, `${i + 1}`);
+      const { number, admin, stopped, reserve, held, leaving, leavesAt } = await readOperator(operator, i + 1);
       const keys = signers.filter((signer) => signer.operator === number);
       return {
         operator: number,
@@ -95,7 +135,7 @@ async function listOperators(operator: Operator): Promise<Output> {
       };
     }),
   );
-  const text = list.flatMap(({ operator: number, admin, stopped, signers: keys, reserve, held, leaving }) => [
+  const text = json.flatMap(({ operator: number, admin, stopped, signers: keys, reserve, held, leaving }) => [
     `${number}  admin ${admin}  ${stopped ? "stopped" : "locks"}  reserve ${reserve} credits, ${held} held` +
       (leaving === null ? "" : `, ${leaving.credits} may leave from ${leaving.from}`),
     ...keys.map(
@@ -103,135 +143,105 @@ async function listOperators(operator: Operator): Promise<Output> {
         `   signer ${address}  ${removed_at === null ? `${gas_wei} wei for gas` : `removed at ${removed_at}`}`,
     ),
   ]);
-  return { text: text.join("\n") || "no operators", json: list };
+  return { text: text.join("\n") || "no operators", json };
 }
 
 export const SIGNERS: readonly Command[] = [
-  {
-    usage: "signers consent <operator>",
-    does: "a gateway's key agrees to sign for the operator; sends nothing",
-    show: async (operator, [text]) => {
-      const { number, admin } = await readOperator(operator, text);
-      const { chainId, contracts } = operator.deployment;
-      const key = operator.account;
-      const place = { chainId, escrow: contracts.InferenceEscrow };
+  command("signers consent <operator>", "a gateway's key agrees to sign for the operator; sends nothing", {
+    show: async (operator, given) => {
+      const { number, admin } = await readOperator(operator, given.operator);
+      const key = operator.wallet.account;
+      const place = { chainId: operator.deployment.chainId, escrow: operator.escrow.address };
       const signature = await signConsent(key, place, { operator: number, admin });
       return {
         text: `${key.address}:${signature}\nThe consent of this key to sign for operator ${number}, as long as ${admin} is its admin.`,
         json: { operator: number, admin, signer: key.address, signature },
       };
     },
-  },
-  {
-    usage: "signers rotate <operator> [--add KEY:CONSENT,…] [--remove KEY,…]",
-    does: "operator's admin: adds and removes gateways' keys, at once",
-    send: async (operator, [text]) => {
-      const { number } = await readOperator(operator, text);
-      const added = listOf(operator, "add").map(readConsent);
-      const removed = listOf(operator, "remove").map((key) => readAddress(key, "--remove"));
-      if (added.length + removed.length === 0)
-        throw new OperatorError(
-          "name keys by --add <key>:<consent>,… or --remove <key>,… (signers consent prints a consent)",
-        );
-      const args = [number, added.map(({ key }) => key), added.map(({ consent }) => consent), removed];
-      const what = `Signers of operator ${number}: ${added.length} more, ${removed.length} fewer`;
-      return { ...operator.contracts.escrow, functionName: "rotateSigners", args, what };
+  }),
+  command(
+    "signers rotate <operator> [--add KEY:CONSENT,…] [--remove KEY,…]",
+    "operator's admin: adds and removes gateways' keys, at once",
+    {
+      send: async (operator, { operator: of, add, remove }) => {
+        const { number } = await readOperator(operator, of);
+        if (add.length + remove.length === 0)
+          throw new OperatorError(
+            "name keys by --add <key>:<consent>,… or --remove <key>,… (signers consent prints a consent)",
+          );
+        const args = [number, add.map(({ key }) => key), add.map(({ consent }) => consent), remove];
+        const what = `Signers of operator ${number}: ${add.length} more, ${remove.length} fewer`;
+        return call(operator.escrow, "rotateSigners", args, what);
+      },
     },
-  },
+  ),
 ];
-
-function listOf({ flags }: Operator, name: string): string[] {
-  const value = flags[name];
-  return typeof value === "string" ? value.split(",").filter(Boolean) : [];
-}
-
-function readConsent(text: string): { key: Address; consent: { r: Hex; vs: Hex } } {
-  const [key = "", signature = ""] = text.split(":");
-  if (!isHex(signature) || signature.length !== 132)
-    throw new OperatorError(
-      `--add ${text} must be <key>:<consent>, a consent of 65 bytes as \`signers consent\` prints it`,
-    );
-  return { key: readAddress(key, "--add"), consent: compactSignature(signature) };
-}
 
 export const RESERVE: readonly Command[] = [
-  {
-    usage: "reserve fund <operator> <credits>",
-    does: "buys credits for an operator's reserve; anyone can",
-    show: fundReserve,
-  },
-  {
-    usage: "reserve announce <operator> <credits>",
-    does: "operator's admin: announces a withdrawal; 0 takes it back",
-    send: async (operator, [text, amount]) => {
-      const { number } = await readOperator(operator, text);
-      const credits = readInteger(amount, "<credits>", 0, MOST_CREDITS);
+  command("reserve fund <operator> <credits>", "buys credits for an operator's reserve; anyone can", {
+    show: async (operator, given) => {
+      const { escrow, stablecoin, wallet } = operator;
+      const { number } = await readOperator(operator, given.operator);
+      const units = toUnits(given.credits);
+      const what = `Add ${given.credits} credits to the reserve of operator ${number}`;
+      const fund = call(escrow, "fundReserve", [number, given.credits], what);
+      // What the escrow may not take yet is approved first.
+      const allowance = await stablecoin.read.allowance([wallet.account.address, escrow.address]);
+      if (allowance >= units) return await submit(operator, fund);
+      const approve = `Let the escrow take ${units} units of the stablecoin`;
+      const approval = await submit(operator, call(stablecoin, "approve", [escrow.address, units], approve));
+      // Before the approval is mined the second call can be neither simulated nor sent.
+      if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
+      const funded = await submit(operator, fund);
+      return { text: `${approval.text}\n${funded.text}`, json: funded.json };
+    },
+  }),
+  command("reserve announce <operator> <credits>", "operator's admin: announces a withdrawal; 0 takes it back", {
+    send: async (operator, { operator: of, credits }) => {
+      const { number } = await readOperator(operator, of);
       const what = credits === 0 ? "Take the withdrawal back" : `Announce a withdrawal of ${credits} credits`;
-      return {
-        ...operator.contracts.escrow,
-        functionName: "announceReserveWithdrawal",
-        args: [number, credits],
-        what: `${what}, reserve of operator ${number}`,
-      };
+      const args = [number, credits];
+      return call(operator.escrow, "announceReserveWithdrawal", args, `${what}, reserve of operator ${number}`);
     },
-  },
-  {
-    usage: "reserve withdraw <operator> <receiver>",
-    does: "operator's admin: withdraws what is due",
-    send: async (operator, [text, address = ""]) => {
-      const { number, leaving } = await readOperator(operator, text);
-      const receiver = readAddress(address, "<receiver>");
+  }),
+  command("reserve withdraw <operator> <receiver>", "operator's admin: withdraws what is due", {
+    send: async (operator, { operator: of, receiver }) => {
+      const { number, leaving } = await readOperator(operator, of);
       const what = `Withdraw up to ${leaving} credits of operator ${number} to ${receiver}`;
-      return { ...operator.contracts.escrow, functionName: "withdrawReserve", args: [number, receiver], what };
+      return call(operator.escrow, "withdrawReserve", [number, receiver], what);
     },
-  },
+  }),
 ];
 
-/** What the escrow may not take yet is approved first. */
-async function fundReserve(operator: Operator, [text, amount]: readonly string[]): Promise<Output> {
-  const { number } = await readOperator(operator, text);
-  const credits = readInteger(amount, "<credits>", 1, MOST_CREDITS);
-  const { escrow } = operator.contracts;
-  const stablecoin = { name: "Stablecoin", address: operator.deployment.contracts.Stablecoin, abi: erc20Abi } as const;
-  const units = toUnits(credits);
-  const what = `Add ${credits} credits to the reserve of operator ${number}`;
-  const fund = { ...escrow, functionName: "fundReserve", args: [number, credits], what };
-  const allowance = await operator.client.readContract({
-    ...stablecoin,
-    functionName: "allowance",
-    args: [operator.account.address, escrow.address],
-  });
-  if (allowance >= units) return await operator.submit(fund);
-  const approval = await operator.submit({
-    ...stablecoin,
-    functionName: "approve",
-    args: [escrow.address, units],
-    what: `Let the escrow take ${units} units of the stablecoin`,
-  });
-  // Before the approval is mined the second call can be neither simulated nor sent.
-  if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
-  const funded = await operator.submit(fund);
-  return { text: `${approval.text}\n${funded.text}`, json: funded.json };
-}
-
 export const WORKERS: readonly Command[] = [
-  { usage: "workers list", does: "stake, state, health and models of all workers", show: listWorkers },
-  {
-    usage: "workers register --workers-file F",
-    does: "registers one's own pool, or brings it up to date",
-    show: registerWorkers,
-  },
+  command("workers list", "stake, state, health and models of all workers", { show: listWorkers }),
+  command("workers register --workers-file F", "registers one's own pool, or brings it up to date", {
+    show: async (operator, { "workers-file": file }) => {
+      const { client, registry, wallet, deployment, sends } = operator;
+      const workers = readWorkers(file);
+      const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
+      // Stake is counted in millionths of an SVC.
+      const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
+      const plan = workers.map(
+        ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
+      );
+      const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
+      const json = { sent: sends, workers: addresses };
+      if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
+      const transactions = await bringUpToDate({ client, wallet, deployment }, workers);
+      return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
+    },
+  }),
 ];
 
 /** Every worker ever registered: stake, state on chain, and whether its endpoint answers from here. */
-async function listWorkers({ client, contracts }: Operator): Promise<Output> {
-  const count = await client.readContract({ ...contracts.registry, functionName: "workerCount" });
-  const list = await Promise.all(
+async function listWorkers({ registry }: Operator): Promise<Output> {
+  const count = await registry.read.workerCount();
+  const json = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
-      const id = i + 1;
-      const worker = await client.readContract({ ...contracts.registry, functionName: "workerAt", args: [id] });
+      const worker = await registry.read.workerAt([i + 1]);
       return {
-        id,
+        id: i + 1,
         address: worker.signer,
         owner: worker.owner,
         payout: worker.payout,
@@ -243,46 +253,20 @@ async function listWorkers({ client, contracts }: Operator): Promise<Output> {
       };
     }),
   );
-  const text = list.map(
+  const text = json.map(
     (one) =>
       `${one.id}  ${one.address}  ${one.state.padEnd(9)}  ${one.stake_svc} SVC  ${one.health.padEnd(11)}  ${one.endpoint}  models ${one.models.join(",")}`,
   );
-  return { text: text.join("\n") || "no workers", json: list };
+  return { text: text.join("\n") || "no workers", json };
 }
 
 async function healthOf(endpoint: string): Promise<string> {
   try {
-    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/healthz`, {
-      signal: AbortSignal.timeout(2_000),
-      redirect: "error",
-    });
+    const signal = AbortSignal.timeout(2_000);
+    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/healthz`, { signal, redirect: "error" });
     return response.ok ? "healthy" : `HTTP ${response.status}`;
   } catch {
     // Refused, timed out or no such host: what the list is to show.
     return "unreachable";
   }
-}
-
-/** Registers the workers of a file (scripts/register-workers.ts), or brings them up to date; owned and staked by the signer. */
-async function registerWorkers(operator: Operator): Promise<Output> {
-  const { client, contracts, wallet, deployment, rpcUrl } = operator;
-  const file = readOption(operator, "workers-file");
-  const { workers } = readRegisterConfig({ RPC_URL: rpcUrl, DEPLOYMENT_FILE: "-", WORKERS_FILE: file });
-  const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
-  const minimum = await client.readContract({ ...contracts.registry, functionName: "minimumStake" });
-  // Stake is counted in millionths of an SVC.
-  const stake = `${(2 * Number(minimum)) / 1e6} SVC`;
-  const plan = workers.map(
-    ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
-  );
-  const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
-  if (!operator.sends)
-    return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json: { sent: false, workers: addresses } };
-  const registration = await Registration.begin(client, wallet, deployment);
-  for (const worker of workers) await registration.bringUpToDate(worker);
-  const transactions = await registration.confirm();
-  return {
-    text: `${text}\n${transactions} transactions sent and mined.`,
-    json: { sent: true, workers: addresses, transactions },
-  };
 }

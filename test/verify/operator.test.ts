@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { runOperator } from "../../scripts/operator/run.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { run } from "./support/cli.ts";
 import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 

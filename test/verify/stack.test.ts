@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runOperator } from "../../scripts/operator/run.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { failing, verifyJob, verifyJson } from "./support/cli.ts";
