@@ -1,37 +1,30 @@
+import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { codeOf, StackError } from "./files.ts";
 
-export type Ports = { api: number; chain: number; indexer: number; worker: number; postgres: number };
-
-const VARIABLES: Record<keyof Ports, { variable: string; fallback: number; what: string }> = {
-  api: { variable: "API_PORT", fallback: 4000, what: "the API" },
-  chain: { variable: "CHAIN_PORT", fallback: 8545, what: "the chain" },
-  indexer: { variable: "INDEXER_PORT", fallback: 42_069, what: "the indexer" },
-  worker: { variable: "WORKER_PORT", fallback: 9101, what: "the first worker (others follow)" },
-  postgres: { variable: "POSTGRES_PORT", fallback: 54_329, what: "PostgreSQL" },
-};
+const PORTS = {
+  api: ["API_PORT", 4000, "the API"],
+  chain: ["CHAIN_PORT", 8545, "the chain"],
+  indexer: ["INDEXER_PORT", 42_069, "the indexer"],
+  worker: ["WORKER_PORT", 9101, "the first worker (others follow)"],
+  postgres: ["POSTGRES_PORT", 54_329, "PostgreSQL"],
+} as const;
+export type Ports = Record<keyof typeof PORTS, number>;
 
 /** The ports that the environment names, or the usual ones. */
 export function portsFromEnv(env: NodeJS.ProcessEnv): Ports {
-  const port = (kind: keyof Ports): number => {
-    const { variable, fallback } = VARIABLES[kind];
-    const number = Number(env[variable] || fallback);
-    if (Number.isInteger(number) && number > 0 && number <= 65_535) return number;
+  const ports = Object.entries(PORTS).map(([kind, [variable, fallback]]) => {
+    const port = Number(env[variable] || fallback);
+    if (Number.isInteger(port) && port > 0 && port <= 65_535) return [kind, port];
     throw new StackError(`${variable}=${env[variable]} is not a port: use a number from 1 to 65535.`);
-  };
-  return {
-    api: port("api"),
-    chain: port("chain"),
-    indexer: port("indexer"),
-    worker: port("worker"),
-    postgres: port("postgres"),
-  };
+  });
+  return Object.fromEntries(ports) as Ports;
 }
 
 /** Fails with a message that names the port and the variable when a port is taken. */
 export async function demandFree(kind: keyof Ports, port: number): Promise<void> {
   if (await isFree(port)) return;
-  const { variable, what } = VARIABLES[kind];
+  const [variable, , what] = PORTS[kind];
   throw new StackError(
     `Port ${port}, wanted for ${what}, is in use.\n` +
       `What to do: stop the program that has it, or choose another port, for example ${variable}=${port + 1} npm start`,
@@ -40,33 +33,26 @@ export async function demandFree(kind: keyof Ports, port: number): Promise<void>
 
 /** Asked both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses. */
 async function isFree(port: number): Promise<boolean> {
-  return !(await answers(port)) && (await canListen(port));
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", timeout: 1_000 });
-    const done = (result: boolean): void => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once("connect", () => done(true));
-    socket.once("timeout", () => done(true));
-    socket.once("error", () => done(false));
-  });
-}
-
-function canListen(port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", (error) => {
-      if (codeOf(error) === "EADDRINUSE") resolve(false);
-      else if (codeOf(error) === "EACCES")
-        reject(new StackError(`This user may not listen on port ${port}: choose one above 1023.`));
-      else reject(error);
-    });
-    server.listen({ port, host: "127.0.0.1" }, () => server.close(() => resolve(true)));
-  });
+  const address = { port, host: "127.0.0.1" };
+  const socket = connect({ ...address, timeout: 1_000 });
+  const answer = Promise.race([once(socket, "connect"), once(socket, "timeout")]);
+  const isAnswered = await answer.then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  if (isAnswered) return false;
+  const server = createServer().listen(address);
+  try {
+    await once(server, "listening");
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EADDRINUSE") return false;
+    if (codeOf(error) !== "EACCES") throw error;
+    throw new StackError(`This user may not listen on port ${port}: choose one above 1023.`);
+  } finally {
+    await new Promise((closed) => server.close(closed));
+  }
 }
 
 /**

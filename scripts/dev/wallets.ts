@@ -4,6 +4,8 @@ import {
   BaseError,
   createPublicClient,
   createWalletClient,
+  encodeFunctionData,
+  getContract,
   type Hex,
   type LocalAccount,
   NonceTooLowError,
@@ -34,99 +36,91 @@ export const OPERATOR_ADMIN = {
 
 type Chain = { rpc_url: string; contracts: Record<string, string> };
 type Funding = { funder: LocalAccount; owner: LocalAccount; credits: number };
+/** `signers`: keys of its gateways. `reserve`: credits. */
 type OperatorFunding = {
   operator: number;
   admin: LocalAccount;
-  /** Keys of its gateways. */
   signers: readonly LocalAccount[];
   funder: LocalAccount;
-  /** Credits of its reserve. */
   reserve: number;
 };
-/** More than any of the transactions below takes: nothing has to be estimated, so all can be sent at once. */
-const GAS = 1_000_000n;
+
+/** Sends a transaction of a development account, and waits until it is mined. */
+export async function send(
+  { rpc_url }: Pick<Chain, "rpc_url">,
+  account: LocalAccount,
+  transaction: { to: Address; data?: Hex; value?: bigint },
+): Promise<Hex> {
+  const transport = nodeTransport(rpc_url);
+  const wallet = createWalletClient({ account, transport });
+  const hash = await again(() => wallet.sendTransaction({ ...transaction, chain: null }));
+  const { status } = await receiptOf(createPublicClient({ transport }), hash, { interval: 50 });
+  if (status !== "success") throw new Error(`transaction ${hash} of a development account reverted`);
+  return hash;
+}
+
+/** Test files fund wallets from one account side by side: one that lost its nonce to another takes the next. */
+async function again(attempt: () => Promise<Hex>, tries = 20): Promise<Hex> {
+  try {
+    return await attempt();
+  } catch (error) {
+    const lostNonce = error instanceof BaseError && error.walk((one) => one instanceof NonceTooLowError) !== null;
+    if (!lostNonce || tries === 1) throw error;
+    return again(attempt, tries - 1);
+  }
+}
+
+/** Mints the stablecoins for so many credits, of which the escrow may take them from now on. */
+async function mint(chain: Chain, { funder, owner, credits }: Funding): Promise<void> {
+  const { InferenceEscrow, Stablecoin } = chain.contracts as { InferenceEscrow: Address; Stablecoin: Address };
+  const coin = { abi: testStablecoinAbi } as const;
+  const units = toUnits(credits);
+  const data = encodeFunctionData({ ...coin, functionName: "mint", args: [owner.address, units] });
+  await send(chain, funder, { to: Stablecoin, data });
+  const approval = encodeFunctionData({ ...coin, functionName: "approve", args: [InferenceEscrow, units] });
+  await send(chain, owner, { to: Stablecoin, data: approval });
+}
 
 /** Gives `owner` gas and the stablecoins for `credits`, which the escrow may take from now on. */
-export async function provideTokens(chain: Chain, { funder, owner, credits }: Funding): Promise<void> {
-  const { InferenceEscrow, Stablecoin } = chain.contracts as Record<string, Address>;
-  const transport = nodeTransport(chain.rpc_url);
-  const rich = createWalletClient({ account: funder, transport });
-  const wallet = createWalletClient({ account: owner, transport });
-  const coin = { address: Stablecoin as Address, abi: testStablecoinAbi, chain: null } as const;
-  const units = toUnits(credits);
-  const approval = [InferenceEscrow as Address, units] as const;
-  await mined(
-    chain,
-    await again(() => rich.sendTransaction({ to: owner.address, value: parseEther("5"), chain: null })),
-  );
-  const mint = { ...coin, functionName: "mint", args: [owner.address, units] } as const;
-  await mined(chain, await again(() => rich.writeContract(mint)));
-  await mined(chain, await wallet.writeContract({ ...coin, functionName: "approve", args: approval }));
+export async function provideTokens(chain: Chain, funding: Funding): Promise<void> {
+  await send(chain, funding.funder, { to: funding.owner.address, value: parseEther("5") });
+  await mint(chain, funding);
 }
 
 /** The same, and buys the credits; the wallet's operator is the development chain's. */
 export async function provideCredits(chain: Chain, funding: Funding): Promise<void> {
   await provideTokens(chain, funding);
-  const wallet = createWalletClient({ account: funding.owner, transport: nodeTransport(chain.rpc_url) });
-  const address = chain.contracts["InferenceEscrow"] as Address;
-  const escrow = { address, abi: inferenceEscrowAbi, chain: null } as const;
-  await mined(
-    chain,
-    await wallet.writeContract({ ...escrow, functionName: "deposit", args: [funding.credits, OPERATOR] }),
-  );
+  const args = [funding.credits, OPERATOR] as const;
+  const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "deposit", args });
+  await send(chain, funding.owner, { to: chain.contracts["InferenceEscrow"] as Address, data });
 }
 
 /** Gives an operator its signers and its reserve; what it has is left as it is. */
 export async function provideOperator(chain: Chain, funding: OperatorFunding): Promise<void> {
   const { operator, admin, signers, funder, reserve } = funding;
-  const { InferenceEscrow, Stablecoin } = chain.contracts as { InferenceEscrow: Address; Stablecoin: Address };
-  const transport = nodeTransport(chain.rpc_url);
-  const client = createPublicClient({ transport });
-  const escrow = { address: InferenceEscrow, abi: inferenceEscrowAbi, chain: null, gas: GAS } as const;
-  const coin = { address: Stablecoin, abi: testStablecoinAbi, chain: null, gas: GAS } as const;
-  const [chainId, { reserve: free, held }, known] = await Promise.all([
-    client.getChainId(),
-    client.readContract({ ...escrow, functionName: "operatorOf", args: [operator] }),
-    Promise.all(
-      signers.map(({ address }) => client.readContract({ ...escrow, functionName: "signerOf", args: [address] })),
-    ),
-  ]);
-  const sent: Hex[] = [];
-  const added = signers.filter((_, i) => known[i]?.[0] === 0);
-  if (added.length > 0) {
-    const place = { chainId, escrow: InferenceEscrow };
+  const client = createPublicClient({ transport: nodeTransport(chain.rpc_url) });
+  const address = chain.contracts["InferenceEscrow"] as Address;
+  const escrow = getContract({ address, abi: inferenceEscrowAbi, client });
+  const addSigners = async (): Promise<void> => {
+    const known = await Promise.all(signers.map((key) => escrow.read.signerOf([key.address])));
+    const added = signers.filter((_, i) => known[i]?.[0] === 0);
+    if (added.length === 0) return;
+    const place = { chainId: await client.getChainId(), escrow: address };
     const consents = await Promise.all(added.map((key) => signConsent(key, place, { operator, admin: admin.address })));
-    const args = [operator, added.map(({ address }) => address), consents.map(compactSignature), []] as const;
-    const wallet = createWalletClient({ account: admin, transport });
-    sent.push(await wallet.writeContract({ ...escrow, functionName: "rotateSigners", args }));
-  }
-  if (free + held === 0) {
-    const units = toUnits(reserve);
-    const wallet = createWalletClient({ account: funder, transport });
-    let nonce = await client.getTransactionCount({ address: funder.address, blockTag: "pending" });
-    const next = () => ({ nonce: nonce++ });
-    sent.push(
-      await wallet.writeContract({ ...coin, ...next(), functionName: "mint", args: [funder.address, units] }),
-      await wallet.writeContract({ ...coin, ...next(), functionName: "approve", args: [InferenceEscrow, units] }),
-      await wallet.writeContract({ ...escrow, ...next(), functionName: "fundReserve", args: [operator, reserve] }),
-    );
-  }
-  for (const hash of sent) await mined(chain, hash);
-}
-
-/** Test files fund wallets from one account side by side: one that lost its nonce to another takes the next. */
-async function again(send: () => Promise<Hex>, tries = 20): Promise<Hex> {
-  try {
-    return await send();
-  } catch (error) {
-    const lostNonce = error instanceof BaseError && error.walk((one) => one instanceof NonceTooLowError) !== null;
-    if (!lostNonce || tries === 1) throw error;
-    return again(send, tries - 1);
-  }
-}
-
-async function mined({ rpc_url }: Chain, hash: Hex): Promise<void> {
-  const client = createPublicClient({ transport: nodeTransport(rpc_url) });
-  const { status } = await receiptOf(client, hash, { interval: 50 });
-  if (status !== "success") throw new Error(`transaction ${hash} reverted while a development account was funded`);
+    const args = [operator, added.map((key) => key.address), consents.map(compactSignature), []] as const;
+    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "rotateSigners", args });
+    await send(chain, admin, { to: address, data });
+  };
+  const fund = async (): Promise<void> => {
+    const { reserve: free, held } = await escrow.read.operatorOf([operator]);
+    if (free + held > 0) return;
+    await mint(chain, { funder, owner: funder, credits: reserve });
+    const data = encodeFunctionData({
+      abi: inferenceEscrowAbi,
+      functionName: "fundReserve",
+      args: [operator, reserve],
+    });
+    await send(chain, funder, { to: address, data });
+  };
+  await Promise.all([addSigners(), fund()]);
 }
