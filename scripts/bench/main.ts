@@ -1,35 +1,42 @@
 /**
  * `npm run bench [-- --sections overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
- *                 --minutes 10 --jobs 1000000 --out FOLDER --profile FOLDER]`
+ *                 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { parseArgs } from "node:util";
+import { z } from "zod";
 import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
 import { nextBlock, overhead, single } from "./requests.ts";
 import { MODEL, type System, startPortkey, startSystem, startUpstream } from "./system.ts";
 import { indexCaughtUp, memory, throughput } from "./throughput.ts";
-import { WEBHOOK_LOAD, webhooks } from "./webhooks.ts";
+import { webhooks } from "./webhooks.ts";
 
-const { values } = parseArgs({
-  options: {
-    sections: { type: "string", default: "overhead,single,throughput,lists,webhooks,memory" },
-    seconds: { type: "string", default: "60" },
-    requests: { type: "string", default: "400" },
-    clients: { type: "string", default: "64" },
-    blocks: { type: "string", default: "instant,0.25,1" },
-    jobs: { type: "string", default: "1000000" },
-    minutes: { type: "string", default: "10" },
-    profile: { type: "string" },
-    out: { type: "string", default: ".data/bench" },
-  },
+const number = z.coerce.number().positive();
+const names = z.string().transform((list) => list.split(","));
+const schema = z.object({
+  sections: names.default(["overhead", "single", "throughput", "lists", "webhooks", "memory"]),
+  /** A minute; 20 s for webhooks. */
+  seconds: number.optional(),
+  requests: number.default(400),
+  clients: number.default(64),
+  blocks: names.default(["instant", "0.25", "1"]),
+  jobs: number.default(1_000_000),
+  minutes: number.default(10),
+  deliveries: number.default(20_000),
+  webhooks: number.default(50),
+  silent: z.coerce.number().nonnegative().default(5),
+  rate: number.default(20),
+  profile: z.string().optional(),
+  out: z.string().default(".data/bench"),
 });
-const wanted = new Set(values.sections.split(","));
-const seconds = Number(values.seconds);
-const clients = Number(values.clients);
+const options = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: "string" as const }]));
+const values = schema.parse(parseArgs({ options }).values);
+const wanted = new Set(values.sections);
+const { seconds = 60, clients } = values;
 const startedAt = new Date();
 const sections: Section[] = [];
 
@@ -61,7 +68,7 @@ async function withSystem(blocks: string, run: (system: System) => Promise<void>
 const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
 
 try {
-  for (const blocks of values.blocks.split(",")) {
+  for (const blocks of values.blocks) {
     if (!wanted.has("overhead") && !wanted.has("throughput")) break;
     await withSystem(blocks, async (system) => {
       const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
@@ -76,7 +83,7 @@ try {
         }),
       };
       // With one client a request takes a block: a minute of them is enough.
-      const requests = blocks === "instant" ? Number(values.requests) : Math.min(Number(values.requests), 40);
+      const requests = blocks === "instant" ? values.requests : Math.min(values.requests, 40);
       if (wanted.has("overhead")) {
         progress(`time to first byte, ${named(blocks)}`);
         const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
@@ -91,10 +98,12 @@ try {
   if (wanted.has("single")) {
     await withSystem("instant", async (system) => done(await single(system.target)));
   }
-  if (wanted.has("lists")) done(await lists(upstream.url, Number(values.jobs)));
-  if (wanted.has("webhooks")) for (const section of await webhooks(WEBHOOK_LOAD)) done(section);
+  if (wanted.has("lists")) done(await lists(upstream.url, values.jobs));
+  if (wanted.has("webhooks")) {
+    for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);
+  }
   if (wanted.has("memory")) {
-    await withSystem("0.25", async (system) => done(await memory(system, Number(values.minutes))));
+    await withSystem("0.25", async (system) => done(await memory(system, values.minutes)));
   }
   console.log(`Written to ${values.out}/bench.md and bench.json.`);
 } finally {

@@ -1,5 +1,5 @@
 /**
- * Section `webhooks`, and `npm run bench:webhooks [-- --deliveries 20000 --webhooks 50 --silent 5 --seconds 20 --rate 20 --out FOLDER]`
+ * Section `webhooks`.
  *
  * A gateway of the local stack delivers to a receiver on this machine. First events as the chain makes them: from the block to the endpoint. Then
  * the same beside a backlog of pending deliveries, some of them to endpoints that never answer. docs/webhooks.md shows a run.
@@ -7,27 +7,23 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import type pg from "pg";
 import { pino } from "pino";
-import { type Address, createPublicClient, createWalletClient, type Hex, http, parseEther } from "viem";
+import { type Address, createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { generatePrivateKey, nonceManager, privateKeyToAccount } from "viem/accounts";
 import { Cipher } from "../../api/db/cipher.ts";
 import { openDatabase } from "../../api/db/pool.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import { createWebhook } from "../../api/webhooks/receivers.ts";
-import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
-import { toUnits } from "../../protocol/money.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import type { Stack } from "../dev/stack.ts";
-import { DEPLOYER_KEY, OPERATOR } from "../dev/wallets.ts";
-import { markdown, p50, percentile, progress, type Section, shown, writeReport } from "./report.ts";
+import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../dev/wallets.ts";
+import { p50, percentile, progress, type Section, shown } from "./report.ts";
 import { residentMegabytes, startParts } from "./system.ts";
 
 /** `silent`: webhooks whose endpoints never answer, beside the others; `rate`: events a second that the chain makes meanwhile. */
 export type WebhookLoad = { deliveries: number; webhooks: number; silent: number; seconds: number; rate: number };
-
-export const WEBHOOK_LOAD: WebhookLoad = { deliveries: 20_000, webhooks: 50, silent: 5, seconds: 20, rate: 20 };
 
 /** Events from the block to the endpoint, alone and beside a backlog of pending deliveries; and how fast that is delivered. */
 export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
@@ -228,26 +224,20 @@ type Buyer = { address: Address; buyUntil: (end: Promise<unknown>, rate: number)
 async function openBuyer(stack: Stack, purchases: number): Promise<Buyer> {
   const transport = http(stack.info.rpc_url);
   const client = createPublicClient({ transport });
-  const account = privateKeyToAccount(generatePrivateKey(), { nonceManager });
-  const wallet = createWalletClient({ account, transport });
-  const funder = createWalletClient({ account: privateKeyToAccount(DEPLOYER_KEY), transport });
+  const owner = privateKeyToAccount(generatePrivateKey(), { nonceManager });
+  const wallet = createWalletClient({ account: owner, transport });
+  const funder = privateKeyToAccount(DEPLOYER_KEY);
+  await provideTokens(stack.info, { funder, owner, credits: purchases * CREDITS });
+
   const escrow = stack.info.contracts["InferenceEscrow"] as Address;
-  const address = stack.info.contracts["Stablecoin"] as Address;
-  const coin = { address, abi: testStablecoinAbi, chain: null } as const;
-  const mined = async (hash: Hex): Promise<Hex> => {
+  const args = [CREDITS, OPERATOR] as const;
+  const deposit = { address: escrow, abi: inferenceEscrowAbi, functionName: "deposit", args } as const;
+  const buy = async (): Promise<Hex> => {
+    const hash = await wallet.writeContract({ ...deposit, chain: null, gas: 300_000n });
     const { status } = await receiptOf(client, hash, { interval: 5 });
     if (status !== "success") throw new Error(`transaction ${hash} reverted`);
     return hash;
   };
-  const units = toUnits(purchases * CREDITS);
-  const to = account.address;
-  await mined(await funder.sendTransaction({ to, value: parseEther("100"), chain: null }));
-  await mined(await funder.writeContract({ ...coin, functionName: "mint", args: [to, units] }));
-  await mined(await wallet.writeContract({ ...coin, functionName: "approve", args: [escrow, units] }));
-
-  const args = [CREDITS, OPERATOR] as const;
-  const deposit = { address: escrow, abi: inferenceEscrowAbi, functionName: "deposit", args } as const;
-  const buy = async () => mined(await wallet.writeContract({ ...deposit, chain: null, gas: 300_000n }));
   /** Buys `rate` times a second until `end` settles. */
   const buyUntil = async (end: Promise<unknown>, rate: number): Promise<Mined> => {
     const bought = new Map<Hex, number>();
@@ -265,25 +255,5 @@ async function openBuyer(stack: Stack, purchases: number): Promise<Buyer> {
     await Promise.all(open);
     return bought;
   };
-  return { address: to, buyUntil };
-}
-
-if (import.meta.main) {
-  const number = (fallback: number) => ({ type: "string", default: String(fallback) }) as const;
-  const { values } = parseArgs({
-    options: {
-      deliveries: number(WEBHOOK_LOAD.deliveries),
-      webhooks: number(WEBHOOK_LOAD.webhooks),
-      silent: number(WEBHOOK_LOAD.silent),
-      seconds: number(WEBHOOK_LOAD.seconds),
-      rate: number(WEBHOOK_LOAD.rate),
-      out: { type: "string", default: ".data/bench-webhooks" },
-    },
-  });
-  const startedAt = new Date();
-  const { out, ...load } = values;
-  const numbers = Object.fromEntries(Object.entries(load).map(([name, value]) => [name, Number(value)]));
-  const sections = await webhooks({ ...WEBHOOK_LOAD, ...numbers });
-  writeReport(out, sections, startedAt);
-  console.log(markdown(sections, startedAt));
+  return { address: owner.address, buyUntil };
 }
