@@ -6,9 +6,9 @@ import { parseArgs } from "node:util";
 import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../shared/redact.ts";
 import { firstLine, VerifyError } from "../verify/chain.ts";
 import { ConfigError } from "../worker/console.ts";
-import { type Command, OperatorError, readGiven } from "./operator/command.ts";
+import { type Command, readGiven } from "./operator/command.ts";
 import { DISPUTES, MODELS, PROPOSALS, PROTOCOL, TREASURY } from "./operator/governance.ts";
-import { checkChain, openOperator, propose, submit, toJson } from "./operator/operator.ts";
+import { checkChain, OperatorError, openOperator, propose, submit, toJson } from "./operator/operator.ts";
 import { KEYS, OPERATORS, RESERVE, SIGNERS, WORKERS } from "./operator/service.ts";
 
 const GROUPS = [KEYS, OPERATORS, SIGNERS, RESERVE, MODELS, PROPOSALS, WORKERS, TREASURY, PROTOCOL, DISPUTES];

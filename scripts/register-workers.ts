@@ -1,8 +1,7 @@
 /**
  * Registers workers on chain, or brings their registration up to date; running it again changes nothing.
  *
- * RPC_URL            node
- * DEPLOYMENT_FILE    deployment (protocol/deployment.ts)
+ * RPC_URL            node, and DEPLOYMENT_FILE (protocol/deployment.ts); or DATA_DIR, a local stack's folder
  * WORKERS_FILE       JSON list of {privateKey, endpoint, models: [catalog ids], payout?: address}
  * OWNER_PRIVATE_KEY  owns the workers and pays their stake in SVC; on chain id 31337 the development account by default
  *
@@ -21,13 +20,14 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
-import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import type { Deployment } from "../protocol/deployment.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../protocol/messages.ts";
 import { receiptOf } from "../protocol/receipt.ts";
-import { isNodeUrl, NODE_URL_HELP, nodeTransport } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError } from "../worker/console.ts";
 import { missingStake, readRegistration, registrationSteps, STAKE_UNIT } from "../worker/registration.ts";
+import { OperatorError, readPlace } from "./operator/operator.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
 export const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
@@ -46,13 +46,6 @@ const workerSchema = z.object({
   models: z.array(z.string().min(1)).min(1),
   payout: address.optional(),
 });
-const envSchema = z.object({
-  RPC_URL: z.url({ protocol: /^https?$/ }).refine(isNodeUrl, NODE_URL_HELP),
-  DEPLOYMENT_FILE: z.string().min(1),
-  WORKERS_FILE: z.string().min(1),
-  OWNER_PRIVATE_KEY: key.optional(),
-});
-
 export type WorkerEntry = z.infer<typeof workerSchema>;
 
 /** Reads a file of workers. Throws a ConfigError that names every bad value and quotes none: there are keys among them. */
@@ -124,16 +117,15 @@ export function registrarOf(rpcUrl: string, ownerKey: Hex, deployment: Deploymen
 
 async function main(): Promise<void> {
   const started = performance.now();
-  const env = envSchema.safeParse(process.env);
-  if (!env.success) throw new ConfigError(`invalid environment:\n${z.prettifyError(env.error)}`);
-  const { RPC_URL, DEPLOYMENT_FILE, WORKERS_FILE, OWNER_PRIVATE_KEY } = env.data;
-  redactOutput(redactor(secretsOfUrl(RPC_URL, "RPC_URL")));
+  const { WORKERS_FILE, OWNER_PRIVATE_KEY } = process.env;
+  const { rpcUrl, deployment } = readPlace(process.env);
+  redactOutput(redactor(secretsOfUrl(rpcUrl, "RPC_URL")));
+  if (!WORKERS_FILE) throw new ConfigError("set WORKERS_FILE to a JSON list of workers");
   const workers = readWorkers(WORKERS_FILE);
-  const deployment = parseDeployment(readFileSync(DEPLOYMENT_FILE, "utf8"), DEPLOYMENT_FILE);
-  const ownerKey = OWNER_PRIVATE_KEY ?? (deployment.chainId === DEV_CHAIN_ID ? DEV_OWNER : null);
-  if (ownerKey === null)
-    throw new ConfigError(`set OWNER_PRIVATE_KEY: chain ${deployment.chainId} is no development chain`);
-  const sent = await bringUpToDate(registrarOf(RPC_URL, ownerKey, deployment), workers);
+  const ownerKey = OWNER_PRIVATE_KEY || (deployment.chainId === DEV_CHAIN_ID ? DEV_OWNER : "");
+  if (!key.safeParse(ownerKey).success)
+    throw new ConfigError("set OWNER_PRIVATE_KEY (0x and 64 hex digits) to the key of the workers' owner");
+  const sent = await bringUpToDate(registrarOf(rpcUrl, ownerKey as Hex, deployment), workers);
   const ms = Math.round(performance.now() - started);
   console.log(`register-workers: ${workers.length} workers up to date, ${sent} transactions, ${ms} ms`);
 }
@@ -142,7 +134,12 @@ if (import.meta.main) {
   try {
     await main();
   } catch (error) {
-    const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : error;
+    const text =
+      error instanceof ConfigError || error instanceof OperatorError
+        ? error.message
+        : error instanceof Error
+          ? error.stack
+          : error;
     console.error(`register-workers: ${text}`);
     process.exitCode = 1;
   }

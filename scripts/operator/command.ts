@@ -4,7 +4,7 @@ import { z } from "zod";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature } from "../../protocol/messages.ts";
 import { TIERS } from "../../protocol/tiers.ts";
-import type { Call, Operator, Output } from "./operator.ts";
+import { type Call, type Operator, OperatorError, type Output } from "./operator.ts";
 
 /** A text that `holds`; `fault` says what is wrong with it, behind the name of the argument. */
 const text = (holds: (text: string) => boolean, fault: (text: string) => string) =>
@@ -96,11 +96,6 @@ export const command = <U extends string>(usage: U, does: string, action: Action
   does,
   action: action as Action<string>,
 });
-
-/** What the operator can correct; shown without a stack. Exit status 2. */
-export class OperatorError extends Error {
-  override name = "OperatorError";
-}
 
 /** Reads what was given to a command. What it does not know is a mistake, not something to ignore. */
 export function readGiven({ usage }: Command, words: readonly string[], flags: Record<string, unknown>) {

@@ -4,8 +4,8 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { TIERS, tierName } from "../../protocol/tiers.ts";
 import { readEvents } from "../deploy/contracts.ts";
-import { type Command, command, OperatorError } from "./command.ts";
-import { type Call, call, iso, type Operator, type Output } from "./operator.ts";
+import { type Command, command } from "./command.ts";
+import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
 export const MODELS: readonly Command[] = [
   command("models list", "the catalog, with announced prices and ends", { show: listModels }),

@@ -21,7 +21,11 @@ import { nodeHost, nodeTransport, nodeUrlFault } from "../../shared/node-url.ts"
 import { dataDirOf, readStackFile } from "../../shared/stack-file.ts";
 import { firstLine } from "../../verify/chain.ts";
 import { protocolAt } from "../deploy/contracts.ts";
-import { OperatorError } from "./command.ts";
+
+/** What the operator can correct; shown without a stack. Exit status 2. */
+export class OperatorError extends Error {
+  override name = "OperatorError";
+}
 
 /** What a command prints: for a person, and for machines. */
 export type Output = { text: string; json: unknown };
@@ -42,10 +46,8 @@ const ERRORS: Abi = Object.values(abis)
   .flat()
   .filter((item) => item.type === "error");
 
-export type Operator = ReturnType<typeof openOperator>;
-
-/** Reads deployment and addresses, from the environment or the data folder of a local stack. `sends`: not only shown. */
-export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
+/** Node and contracts, as RPC_URL and DEPLOYMENT_FILE name them, or as the local stack in DATA_DIR has them. */
+export function readPlace(env: NodeJS.ProcessEnv) {
   const { stack } = readStackFile(env);
   const file = resolve(env["DEPLOYMENT_FILE"] || join(dataDirOf(env), "deployment.json"));
   const rpcUrl = env["RPC_URL"] || stack?.rpc_url;
@@ -57,7 +59,15 @@ export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
   if (rpcUrl === undefined) throw new OperatorError("set RPC_URL to a node of the settlement chain");
   const fault = nodeUrlFault(rpcUrl, "RPC_URL");
   if (fault !== null) throw new OperatorError(fault);
-  const deployment = parseDeployment(readFileSync(file, "utf8"), file);
+  const databaseUrl = env["DATABASE_URL"] || stack?.database_url;
+  return { rpcUrl, databaseUrl, deployment: parseDeployment(readFileSync(file, "utf8"), file) };
+}
+
+export type Operator = ReturnType<typeof openOperator>;
+
+/** One deployment, and who acts on it. `sends`: transactions are not only shown. */
+export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
+  const { rpcUrl, databaseUrl, deployment } = readPlace(env);
   const transport = nodeTransport(rpcUrl);
   const client = createPublicClient({ transport, pollingInterval: 100 });
   return {
@@ -65,7 +75,7 @@ export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
     rpcUrl,
     client,
     sends,
-    databaseUrl: env["DATABASE_URL"] || stack?.database_url,
+    databaseUrl,
     ...protocolAt(client, deployment.contracts),
     /** The node, with the person's key. It comes from the environment only: arguments are seen by everyone on the machine. */
     get wallet() {

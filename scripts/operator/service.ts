@@ -7,9 +7,9 @@ import { GATEWAY_SCHEMA, openDatabase } from "../../api/store/database.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { readSigners } from "../deploy/contracts.ts";
 import { bringUpToDate, readWorkers } from "../register-workers.ts";
-import { type Command, command, OperatorError } from "./command.ts";
+import { type Command, command } from "./command.ts";
 import { signConsent } from "./consent.ts";
-import { call, iso, type Operator, type Output, submit } from "./operator.ts";
+import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
 
 type Pool = ReturnType<typeof openDatabase>;
 
