@@ -8,6 +8,7 @@ import { nodeTransport } from "../../shared/node-url.ts";
 import { wrongCode } from "../deploy/read-back.ts";
 import { codeOf, messageOf, ROOT, readText, StackError } from "./files.ts";
 import { logFile, type PartSpec, type Parts, RANK } from "./parts.ts";
+import type { Ports } from "./ports.ts";
 import { outsideFolder, query } from "./postgres.ts";
 
 /**
@@ -41,29 +42,31 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
   return body.result as T;
 }
 
-export type ChainOptions = { port: number; chainId: number; blockTime?: number | undefined; env: NodeJS.ProcessEnv };
+type ChainOptions = { ports: Ports; chainId: number; blockTime?: number; baseEnv: NodeJS.ProcessEnv };
 
 /** Starts anvil on the kept chain; returns what the progress line says. */
 export async function startChain(parts: Parts, options: ChainOptions): Promise<string> {
+  const { chainId, blockTime, baseEnv: env } = options;
+  const port = options.ports.chain;
   const { file, version } = anvilBinary();
   const { state, cache, mark } = chainFiles(parts.dataDir);
   // Each dump writes the whole chain: a long one is dumped less often.
   const interval = Math.min(120, Math.max(10, (statSync(state, { throwIfNoEntry: false })?.size ?? 0) / 10_000_000));
-  const url = `http://127.0.0.1:${options.port}`;
+  const url = `http://127.0.0.1:${port}`;
   const spec: PartSpec = {
     name: "chain",
     command: file,
     args: [
-      ["--host", "127.0.0.1", "--port", String(options.port), "--chain-id", String(options.chainId)],
+      ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId)],
       ["--state", state, "--state-interval", String(Math.round(interval)), "--timestamp", String(GENESIS_TIME)],
       // By default anvil keeps 500 states in memory and thousands more on disk. Blocks, transactions, receipts and logs are kept in full
       // either way; only old *state* is dropped, and these many blocks remain for reorganisations.
       ["--prune-history", "32", "--cache-path", cache],
       // The log would name every call.
       ["--quiet"],
-      options.blockTime === undefined ? [] : ["--block-time", String(options.blockTime)],
+      blockTime === undefined ? [] : ["--block-time", String(blockTime)],
     ].flat(),
-    env: options.env,
+    env,
     ready: () => isReady(url),
     // It writes the last dump before it ends.
     stop: { rank: RANK.chain, signal: "SIGINT", seconds: 30, mark },
@@ -76,7 +79,7 @@ export async function startChain(parts: Parts, options: ChainOptions): Promise<s
   const block = Number(await rpc<string>(url, "eth_blockNumber"));
   // Deployments are marked by the hash of the block before them: block 0 is the same on every chain.
   if (block === 0) await rpc(url, "evm_mine");
-  return `anvil ${version} on ${options.port}${block > 0 ? `, block ${block}` : ""}`;
+  return `anvil ${version} on ${port}${block > 0 ? `, block ${block}` : ""}`;
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -82,8 +82,7 @@ export async function awaitRouting(
   apiKey: string,
 ): Promise<string> {
   const wanted = new Map<string, number>();
-  for (const { models, start } of workers)
-    if (start) for (const model of models) wanted.set(model, (wanted.get(model) ?? 0) + 1);
+  for (const model of workers.flatMap(({ models }) => models)) wanted.set(model, (wanted.get(model) ?? 0) + 1);
   for (const deadline = Date.now() + ROUTING_MS; ; await sleep(100)) {
     const missing = await missingModels(urls.api, apiKey, wanted);
     if (missing.length === 0) return `${wanted.size} models answered for`;
@@ -110,9 +109,7 @@ async function missingModels(api: string, apiKey: string, wanted: Map<string, nu
 
 export function writeStackFile(
   { options, urls, deploymentFile }: Context,
-  databaseUrl: string,
-  deployment: Deployment | null,
-  demo: DemoAccount | null,
+  { databaseUrl, deployment, demo }: { databaseUrl: string; deployment: Deployment | null; demo: DemoAccount | null },
 ): StackFile {
   const file: StackFile = {
     base_url: urls.api,

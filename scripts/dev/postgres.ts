@@ -34,7 +34,7 @@ export const outsideFolder = (dataDir: string): string =>
 export async function startPostgres(
   parts: Parts,
   { port, password, env }: { port: number; password: string; env: NodeJS.ProcessEnv },
-): Promise<{ says: string; url: string }> {
+): Promise<readonly [says: string, url: string]> {
   const user = databaseUser();
   const place = await findPlace(parts.dataDir, user);
   const data = await ensureCluster(parts, place, user, { password, env });
@@ -58,13 +58,13 @@ export async function startPostgres(
   await parts.launch(spec);
   const version = await ensureDatabase(url("postgres"), DATABASE);
   const where = place.folder.startsWith(parts.dataDir) ? "" : `, in ${place.folder}`;
-  return { says: `PostgreSQL ${version} on ${port}${where}`, url: url(DATABASE) };
+  return [`PostgreSQL ${version} on ${port}${where}`, url(DATABASE)];
 }
 
 /** The database that DATABASE_URL names. */
-export async function connectGiven(url: string): Promise<{ says: string; url: string }> {
+export async function connectGiven(url: string): Promise<readonly [says: string, url: string]> {
   try {
-    return { says: `PostgreSQL ${await query(url, "SHOW server_version")}, from DATABASE_URL`, url };
+    return [`PostgreSQL ${await query(url, "SHOW server_version")}, from DATABASE_URL`, url];
   } catch (error) {
     throw new StackError(
       `The database that DATABASE_URL names does not answer: ${messageOf(error)}.\nWhat to do: start it or correct the URL; without DATABASE_URL a local one is used.`,

@@ -51,6 +51,7 @@ export type Context = {
   options: StackOptions;
   parts: Parts;
   secrets: Secrets;
+  workers: readonly WorkerEntry[];
   urls: { rpc: string; ws: string; api: string; indexer: string };
   deploymentFile: string;
 };

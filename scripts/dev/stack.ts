@@ -119,25 +119,23 @@ export function startStack(options: StackOptions): Starting {
     await demandPorts(options);
     putUnusableChainAside(options, progress);
     const secrets = loadSecrets(dataDir, options.workers.length);
-    const workers = workerEntries(options, secrets);
     const context: Context = {
       options,
       parts,
       secrets,
+      workers: workerEntries(options, secrets),
       urls: urlsOf(options.ports),
       deploymentFile: join(dataDir, "deployment.json"),
     };
-    const { databaseUrl, deployment, demo } = await startParts(context, workers, {
-      progress,
-      giveUp: (e) => abort.abort(e),
-    });
+    const started = await startParts(context, progress, (error) => abort.abort(error));
     progress.end();
+    const { deployment } = started;
     return {
-      info: writeStackFile(context, databaseUrl, deployment, demo),
+      info: writeStackFile(context, started),
       options,
       deployment,
       deploymentFile: context.deploymentFile,
-      workers,
+      workers: context.workers,
       died: death.promise,
       stop,
       killAll: () => parts.killAll(),
@@ -155,96 +153,76 @@ export function startStack(options: StackOptions): Starting {
   return { ready, giveUp: stop, killAll: () => parts.killAll() };
 }
 
+type Started = { databaseUrl: string; deployment: Deployment | null; demo: DemoAccount | null };
+
 /** Starts the parts, each as soon as what it needs is there. */
-async function startParts(
-  context: Context,
-  workers: readonly WorkerEntry[],
-  { progress, giveUp }: { progress: Progress; giveUp: (error: unknown) => void },
-): Promise<{ databaseUrl: string; deployment: Deployment | null; demo: DemoAccount | null }> {
+async function startParts(context: Context, progress: Progress, giveUp: (error: unknown) => void): Promise<Started> {
   const { options, parts, secrets, urls } = context;
   const { ports, baseEnv: env } = options;
+  const workers = options.parts.includes("workers") ? context.workers : [];
+  const started = workers.filter(({ start }) => start);
   const killed = options.parts.includes("chain") && wasKilled(options.dataDir);
-  const all: Promise<unknown>[] = [];
 
-  /** A step with a line of its own, after those it waits for; null when its part is not wanted. */
-  const step = <T>(
-    part: PartName,
-    name: string,
-    after: Promise<unknown>[],
-    action: () => Promise<readonly [says: string, value: T]>,
-  ): Promise<T | null> => {
-    const run = async (): Promise<T | null> => {
-      await Promise.all(after);
-      return options.parts.includes(part) ? await progress.step(name, action) : null;
-    };
-    const step = run();
-    all.push(step);
-    return step;
-  };
+  /** A step with a line of its own; null when its part is not wanted. */
+  const step = async <T>(part: PartName, name: string, action: () => Promise<Done<T>>): Promise<T | null> =>
+    options.parts.includes(part) ? await progress.step(name, action) : null;
 
-  const chain = step("chain", "chain", [], async () => {
-    const { chainId, blockTime } = options;
-    return [await startChain(parts, { port: ports.chain, chainId, blockTime, env }), null];
-  });
-  const database = step("database", "database", [], async () => {
-    const { says, url } = options.databaseUrl
-      ? await connectGiven(options.databaseUrl)
-      : await startPostgres(parts, { port: ports.postgres, password: secrets.postgresPassword, env });
-    return [says, url];
-  });
-  const deployed = step("contracts", "contracts", [chain], async () => {
-    const { says, deployment } = await ensureDeployed(context, progress);
-    return [says, deployment];
-  });
+  const chain = step("chain", "chain", async () => [await startChain(parts, options), null]);
+  const database = step("database", "database", () =>
+    options.databaseUrl
+      ? connectGiven(options.databaseUrl)
+      : startPostgres(parts, { port: ports.postgres, password: secrets.postgresPassword, env }),
+  );
+  const deployed = chain.then(() => step("contracts", "contracts", () => ensureDeployed(context, progress)));
   // Before anything notes in the database what is on the chain now.
   const told = Promise.all([deployed, database]).then(async ([, url]) => {
     const lost = killed && url ? await lostBlocks(urls.rpc, url) : null;
     if (lost !== null) progress.note("chain", lost);
     return url ?? "";
   });
-  all.push(told);
-  void step("indexer", "indexer", [told], async () => {
-    await parts.launch(indexerSpec(context, await told));
-    return [`Ponder on ${ports.indexer}`, null];
-  });
-  const pool = step("workers", "workers", [deployed], async () => {
-    const started = workers.filter(({ start }) => start);
-    await bringUpToDate(
-      registrarOf(urls.rpc, DEV_OWNER, (await deployed) as Deployment),
-      workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models: [...models] })),
-    );
-    await Promise.all(started.map((worker) => parts.launch(workerSpec(context, worker))));
-    const on = [started[0]?.port, started.at(-1)?.port].filter((port, i, both) => both.indexOf(port) === i);
-    return [started.length === 0 ? "registered, none started" : `${started.length} on ${on.join("-")}`, null];
-  });
+  const indexer = told.then((url) =>
+    step("indexer", "indexer", async () => {
+      await parts.launch(indexerSpec(context, url));
+      return [`Ponder on ${ports.indexer}`, null];
+    }),
+  );
+  const pool = deployed.then((deployment) =>
+    step("workers", "workers", async () => {
+      const entries = workers.map(({ privateKey, endpoint, models }) => ({
+        privateKey,
+        endpoint,
+        models: [...models],
+      }));
+      await bringUpToDate(registrarOf(urls.rpc, DEV_OWNER, deployment as Deployment), entries);
+      await Promise.all(started.map((worker) => parts.launch(workerSpec(context, worker))));
+      const on = [...new Set([started[0]?.port, started.at(-1)?.port])].join("-");
+      return [started.length === 0 ? "registered, none started" : `${started.length} on ${on}`, null];
+    }),
+  );
   // The API serves it; whoever starts the API gets it built.
-  const web = step("api", "web", [], async () => [
-    await buildWeb((args) =>
-      parts.run({
-        name: "web",
-        command: process.execPath,
-        args,
-        env,
-        hint: "correct the source named above, or restore it (git status shows what differs from the clone).",
-      }),
-    ),
-    null,
-  ]);
-  const api = step("api", "api", [told, web], async () => {
-    await parts.launch(apiSpec(context, await told));
-    return [`gateway on ${ports.api}`, null];
+  const web = step("api", "web", async () => {
+    const hint = "correct the source named above, or restore it (git status shows what differs from the clone).";
+    const run = (args: string[]) => parts.run({ name: "web", command: process.execPath, args, env, hint });
+    return [await buildWeb(run), null];
   });
+  const api = Promise.all([told, web]).then(([url]) =>
+    step("api", "api", async () => {
+      await parts.launch(apiSpec(context, url));
+      return [`gateway on ${ports.api}`, null];
+    }),
+  );
   // After the pool: both are paid for by the same account, whose transactions must not overtake each other.
-  const demo = step("demo", "demo", [api, pool], async () => {
-    const account = await ensureDemo(context, (await deployed) as Deployment, await told);
-    return [`account ${account.wallet}`, account];
-  });
-  void step("demo", "routing", [demo], async () => {
-    const account = await demo;
-    const started = options.parts.includes("workers") ? workers : [];
-    return [await awaitRouting(context, started, account?.api_key ?? ""), null];
-  });
+  const demo = Promise.all([api, pool]).then(() =>
+    step("demo", "demo", async () => {
+      const account = await ensureDemo(context, (await deployed) as Deployment, await told);
+      return [`account ${account.wallet}`, account];
+    }),
+  );
+  const routing = demo.then((account) =>
+    step("demo", "routing", async () => [await awaitRouting(context, started, account?.api_key ?? ""), null]),
+  );
 
+  const all = [chain, database, deployed, told, indexer, pool, web, api, demo, routing];
   try {
     await Promise.all(all);
   } catch (error) {
@@ -260,7 +238,7 @@ async function startParts(
 const RESERVE = 100_000;
 
 /** Deploys the contracts unless this chain has them, and gives the operator its gateways and its reserve. */
-async function ensureDeployed(context: Context, progress: Progress): Promise<{ says: string; deployment: Deployment }> {
+async function ensureDeployed(context: Context, progress: Progress): Promise<Done<Deployment>> {
   const { options, parts, urls, deploymentFile } = context;
   const known = readDeployment(deploymentFile);
   let deployment = known !== null && (await isDeployed(urls.rpc, known)) ? known : null;
@@ -286,7 +264,7 @@ async function ensureDeployed(context: Context, progress: Progress): Promise<{ s
       reserve: RESERVE,
     },
   );
-  return { says: `${says} ${deployment.contracts.InferenceEscrow}`, deployment };
+  return [`${says} ${deployment.contracts.InferenceEscrow}`, deployment];
 }
 
 /** A lock is held by the warden, which outlives a killed starter until the last part has stopped. */
@@ -314,15 +292,14 @@ async function lockDataDir(parts: Parts, progress: Progress): Promise<() => void
 }
 
 async function demandPorts({ ports, parts, workers, databaseUrl }: StackOptions): Promise<void> {
-  const needs = (part: PartName): boolean => parts.includes(part);
-  if (needs("chain")) await demandFree("chain", ports.chain);
-  if (needs("database") && !databaseUrl) await demandFree("postgres", ports.postgres);
-  if (needs("indexer")) await demandFree("indexer", ports.indexer);
-  if (needs("api")) await demandFree("api", ports.api);
-  if (!needs("workers")) return;
-  for (const [index, worker] of workers.entries()) {
-    if (worker.start !== false) await demandFree("worker", ports.worker + index);
-  }
+  const all: readonly (readonly [PartName, keyof Ports, number])[] = [
+    ["chain", "chain", ports.chain],
+    ...(databaseUrl ? [] : [["database", "postgres", ports.postgres] as const]),
+    ["indexer", "indexer", ports.indexer],
+    ["api", "api", ports.api],
+    ...workers.flatMap(({ start }, i) => (start === false ? [] : [["workers", "worker", ports.worker + i] as const])),
+  ];
+  for (const [part, kind, port] of all) if (parts.includes(part)) await demandFree(kind, port);
 }
 
 /** After a kill of the chain: begins anew, with everything that belongs to the old one, if its dump cannot be used. */
@@ -345,6 +322,9 @@ const urlsOf = (ports: Ports): Context["urls"] => ({
   indexer: `http://127.0.0.1:${ports.indexer}`,
 });
 
+/** What a finished step's line says, and what the step gives to others. */
+type Done<T> = readonly [says: string, value: T];
+
 /** Where progress goes: one line a step, with the time it took, and a sign of life when no step ends for a while. */
 class Progress {
   readonly #write: (line: string) => void;
@@ -357,7 +337,7 @@ class Progress {
   }
 
   /** Runs a step; it returns what the line says about it. */
-  async step<T>(name: string, action: () => Promise<readonly [says: string, value: T]>): Promise<T> {
+  async step<T>(name: string, action: () => Promise<Done<T>>): Promise<T> {
     const started = performance.now();
     const seconds = (): string => ((performance.now() - started) / 1_000).toFixed(1).padStart(5);
     this.#running.set(name, started);
