@@ -1,7 +1,5 @@
 /** Everything that can be recomputed about one job from the chain alone. Pure. */
-import type { Address, Hex } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
-import { type JobState, jobState } from "../protocol/job-status.ts";
 import {
   ACCOUNT_EVENTS,
   accountAfter,
@@ -17,30 +15,15 @@ import { checkDispute } from "./check-dispute.ts";
 import { checkLock } from "./check-lock.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
 import { checkProof } from "./check-proof.ts";
-import { type Check, Checks, wrongFields } from "./checks.ts";
+import { Checks, wrongFields } from "./checks.ts";
 import { eventsOf, inChainOrder, isBefore, jobOfEvent } from "./events.ts";
 import type { JobEvidence } from "./evidence.ts";
 import { factsOf, isOpen, type Job, statusName } from "./story.ts";
 
-export type JobAudit = {
-  job_id: string;
-  status: JobState;
-  /** More can follow: the job is not over, or can still be disputed. */
-  open: boolean;
-  wallet: Address;
-  worker: Address | null;
-  credits_locked: number;
-  credits_charged: number;
-  proof_hash: Hex | null;
-  escrow_tx: Hex;
-  settlement_tx: Hex | null;
-  /** Every check holds. */
-  holds: boolean;
-  checks: Check[];
-};
+export type JobAudit = Awaited<ReturnType<typeof auditJob>>;
 
 /** Audits a job. Throws when its lock is not in the evidence: without it nothing can be said. */
-export async function auditJob(evidence: JobEvidence): Promise<JobAudit> {
+export async function auditJob(evidence: JobEvidence) {
   const job = factsOf(evidence);
   const { story, events, related, addresses, terms } = job;
   const checks = new Checks();
@@ -60,7 +43,8 @@ export async function auditJob(evidence: JobEvidence): Promise<JobAudit> {
   const subject = story.settled ?? story.proven;
   return {
     job_id: toApiJobId(job.jobId),
-    status: jobState(story.status) ?? "failed",
+    status: statusName(story.status),
+    /** More can follow: the job is not over, or can still be disputed. */
     open: isOpen(story.status),
     wallet: story.locked.args.wallet,
     worker: subject?.args.worker ?? story.worker,
@@ -69,6 +53,7 @@ export async function auditJob(evidence: JobEvidence): Promise<JobAudit> {
     proof_hash: subject?.args.proofHash ?? null,
     escrow_tx: story.locked.tx,
     settlement_tx: story.settled?.tx ?? null,
+    /** Every check holds. */
     holds: checks.holds,
     checks: checks.list,
   };

@@ -6,27 +6,19 @@ import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
 import { isBalanceEvent, type JobContext, jobContext, liabilityChange, replayBalances, walletOf } from "./accounts.ts";
 import { beyondCap } from "./check-compensation.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
-import { type Check, Checks, wrongFields } from "./checks.ts";
+import { Checks, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, isNoJob, jobOfEvent } from "./events.ts";
 import type { Ledger, RangeEvidence } from "./evidence.ts";
 import { type JobStory, jobStory } from "./story.ts";
 import { Terms } from "./terms.ts";
 
-export type RangeAudit = {
-  from_block: number;
-  to_block: number;
-  jobs: { touched: number; settled: number; returned: number; open: number };
-  credits: { deposited: number; withdrawn: number; charged: number; locked: number };
-  ledger: { credits_owed: string; claimable_units: string; tokens_held: string; surplus_units: string };
-  holds: boolean;
-  checks: Check[];
-};
+export type RangeAudit = ReturnType<typeof auditRange>;
 
 /** The evidence with what every check asks of it. */
 type Range = RangeEvidence & { terms: Terms; context: JobContext; logsOf: (tx: Hex) => readonly AnyEvent[] };
 
 /** Audits a range. A job that is wrong is named; those that are right are counted. */
-export function auditRange(evidence: RangeEvidence): RangeAudit {
+export function auditRange(evidence: RangeEvidence) {
   const { events, earlier, escrow, closing } = evidence;
   const byTransaction = Map.groupBy(events, ({ tx }) => tx);
   const range: Range = {
@@ -197,28 +189,18 @@ function checkLedger(checks: Checks, range: Range): void {
 
 /** Each deposit, withdrawal and claim has its transfer. */
 function checkMovements(checks: Checks, { events, escrow, logsOf }: Range): void {
-  const moves = [
-    ...eventsOf(events, "escrow", "Deposited").map(({ tx, args: { wallet, credits } }) => ({
-      tx,
-      says: `Deposited.credits is ${credits}, Deposited.wallet is ${wallet}`,
-      moved: { from: wallet, to: escrow, value: toUnits(credits) },
-    })),
-    ...eventsOf(events, "escrow", "Withdrawn").map(({ tx, args: { receiver, credits } }) => ({
-      tx,
-      says: `Withdrawn.credits is ${credits}, Withdrawn.receiver is ${receiver}`,
-      moved: { from: escrow, to: receiver, value: toUnits(credits) },
-    })),
-    ...eventsOf(events, "escrow", "PayoutClaimed").map(({ tx, args: { receiver, units } }) => ({
-      tx,
-      says: `PayoutClaimed.units is ${units}, PayoutClaimed.receiver is ${receiver}`,
-      moved: { from: escrow, to: receiver, value: units },
-    })),
-  ];
-  const isThere = ({ tx, moved }: (typeof moves)[number]) =>
-    eventsOf(logsOf(tx), "stablecoin", "Transfer").some(({ args }) => wrongFields("", args, moved).length === 0);
-  const wrong = moves
-    .filter((one) => !isThere(one))
-    .map(({ tx, says }) => `${says} in ${tx}: no such transfer is there`);
+  const moves = eventsOf(events, "escrow", "Deposited", "Withdrawn", "PayoutClaimed");
+  const wrong = moves.flatMap(({ name, tx, args }) => {
+    const [amount, value] =
+      "units" in args ? (["units", args.units] as const) : (["credits", toUnits(args.credits)] as const);
+    const [who, other] =
+      "receiver" in args ? (["receiver", args.receiver] as const) : (["wallet", args.wallet] as const);
+    const moved = who === "receiver" ? { from: escrow, to: other, value } : { from: other, to: escrow, value };
+    const transfers = eventsOf(logsOf(tx), "stablecoin", "Transfer");
+    if (transfers.some((one) => wrongFields("", one.args, moved).length === 0)) return [];
+    const shown = (args as Record<string, unknown>)[amount];
+    return [`${name}.${amount} is ${shown}, ${name}.${who} is ${other} in ${tx}: no such transfer is there`];
+  });
   checks.noteEach("tokens.accounts", wrong, `all ${moves.length} deposits, withdrawals and claims moved their tokens`);
 }
 

@@ -3,6 +3,7 @@ import {
   type Address,
   createPublicClient,
   getAddress,
+  getContract,
   type Hex,
   isAddressEqual,
   numberToHex,
@@ -13,7 +14,6 @@ import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi
 import { nodeHost, nodeTransport } from "../shared/node-url.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AuditAddresses, ChainLog } from "./events.ts";
-import type { AuditWindows } from "./evidence.ts";
 
 /** Something the person who asks can correct, or has to wait for; shown without a stack. The command ends with status 2. */
 export class VerifyError extends Error {
@@ -102,134 +102,115 @@ export type ChainOptions = {
   span: bigint;
 };
 
-type Parts = Pick<
-  Chain,
-  "client" | "logs" | "chainId" | "addresses" | "windows" | "disputeBond" | "head" | "startBlock"
->;
+export type Chain = Awaited<ReturnType<typeof openChain>>;
+export const Chain = { open: openChain };
 
-export class Chain {
-  readonly client: PublicClient;
-  readonly logs: LogReader;
-  readonly chainId: number;
-  readonly addresses: AuditAddresses;
-  readonly windows: AuditWindows;
-  readonly disputeBond: number;
-  readonly head: bigint;
-  readonly startBlock: bigint;
-  readonly #times = new Map<bigint, number>();
-
-  private constructor(parts: Parts) {
-    this.client = parts.client;
-    this.logs = parts.logs;
-    this.chainId = parts.chainId;
-    this.addresses = parts.addresses;
-    this.windows = parts.windows;
-    this.disputeBond = parts.disputeBond;
-    this.head = parts.head;
-    this.startBlock = parts.startBlock;
+/** Connects, and makes sure that there is an escrow at that address of that chain. */
+async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }: ChainOptions) {
+  const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
+  const host = nodeHost(rpcUrl);
+  const chainId = await client.getChainId().catch((error: unknown) => {
+    throw new VerifyError(`no node answers at ${host}: ${firstLine(error)}`);
+  });
+  if (expected !== null && expected !== chainId) {
+    throw new VerifyError(
+      `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
+    );
   }
-
-  /** Connects, and makes sure that there is an escrow at that address of that chain. */
-  static async open({ rpcUrl, escrow, chainId: expected, startBlock, span }: ChainOptions): Promise<Chain> {
-    const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
-    const host = nodeHost(rpcUrl);
-    const chainId = await client.getChainId().catch((error: unknown) => {
-      throw new VerifyError(`no node answers at ${host}: ${firstLine(error)}`);
-    });
-    if (expected !== null && expected !== chainId) {
-      throw new VerifyError(
-        `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
-      );
-    }
-    const code = await client.getCode({ address: escrow });
-    if (code === undefined || code === "0x") {
-      throw new VerifyError(
-        `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
-      );
-    }
-    const contract = { address: escrow, abi: inferenceEscrowAbi } as const;
-    const head = await client.getBlockNumber();
-    try {
-      const [stablecoin, registry, catalog, panel, windows, disputeBond] = await Promise.all([
-        client.readContract({ ...contract, functionName: "token" }),
-        client.readContract({ ...contract, functionName: "REGISTRY" }),
-        client.readContract({ ...contract, functionName: "CATALOG" }),
-        client.readContract({ ...contract, functionName: "PANEL" }),
-        client.readContract({ ...contract, functionName: "windows" }),
-        client.readContract({ ...contract, functionName: "DISPUTE_BOND" }),
-      ]);
-      const stake = { address: registry, abi: workerRegistryAbi, functionName: "STAKE_TOKEN" } as const;
-      const serviceToken = await client.readContract(stake);
-      const addresses = { escrow, stablecoin, registry, catalog, panel, serviceToken, treasury: [] };
-      const logs = new LogReader(client, span);
-      return new Chain({ client, logs, chainId, addresses, windows, disputeBond, head, startBlock });
-    } catch (error) {
-      throw new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
-    }
+  const code = await client.getCode({ address: escrow });
+  if (code === undefined || code === "0x") {
+    throw new VerifyError(
+      `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
+    );
   }
-
-  /** Block times of these blocks, read once each. */
-  async readTimes(blocks: Iterable<bigint>): Promise<void> {
-    const missing = [...new Set(blocks)].filter((block) => !this.#times.has(block));
-    const found = await Promise.all(missing.map((blockNumber) => this.client.getBlock({ blockNumber })));
-    for (const { number, timestamp } of found) this.#times.set(number, Number(timestamp));
-  }
-
-  /** Time of a block that `readTimes` has read. */
-  timeOf = (block: bigint): number => {
-    const time = this.#times.get(block);
-    if (time === undefined) throw new Error(`the time of block ${block} was not read`);
-    return time;
-  };
+  const head = await client.getBlockNumber();
+  const { read, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
+  const { readTimes, timeOf } = blockTimes(client);
 
   /** The first block whose time is at least `time`; the head's successor if there is none. */
-  async firstBlockAt(time: number): Promise<bigint> {
+  const firstBlockAt = async (time: number): Promise<bigint> => {
     let low = 0n;
-    let high = this.head + 1n;
+    let high = head + 1n;
     while (low < high) {
       const middle = (low + high) / 2n;
-      await this.readTimes([middle]);
-      if (this.timeOf(middle) >= time) high = middle;
+      await readTimes([middle]);
+      if (timeOf(middle) >= time) high = middle;
       else low = middle + 1n;
     }
     return low;
-  }
+  };
 
   /** A mined transaction with its logs. */
-  async transaction(hash: Hex): Promise<{ transaction: AuditTransaction; logs: ChainLog[] }> {
-    const sent = await this.client.getTransaction({ hash }).catch(() => null);
+  const transaction = async (hash: Hex): Promise<{ transaction: AuditTransaction; logs: ChainLog[] }> => {
+    const sent = await client.getTransaction({ hash }).catch(() => null);
     if (sent === null) {
       throw new VerifyError(
-        `chain ${this.chainId} does not know transaction ${hash}: wrong chain, or it was never sent or dropped`,
+        `chain ${chainId} does not know transaction ${hash}: wrong chain, or it was never sent or dropped`,
       );
     }
     if (sent.blockNumber === null) {
       throw new VerifyError(`transaction ${hash} is pending: it is not mined yet. Ask again later.`);
     }
-    const { status, blockNumber: block, logs } = await this.client.getTransactionReceipt({ hash });
+    const { status, blockNumber: block, logs } = await client.getTransactionReceipt({ hash });
     if (status !== "success") {
       throw new VerifyError(`transaction ${hash} reverted in block ${block}: it changed nothing`);
     }
     const to = sent.to === null ? null : getAddress(sent.to);
     return { transaction: { hash, from: getAddress(sent.from), to, input: sent.input, block }, logs };
-  }
+  };
 
   /** The job as the escrow stores it; null if there is none. */
-  async storedJob(jobId: Hex) {
-    const { escrow, registry } = this.addresses;
-    const own = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
-    const job = await this.client.readContract({ ...own, blockNumber: this.head });
+  const storedJob = async (jobId: Hex) => {
+    const job = await read.jobOf([jobId], { blockNumber: head });
     if (job.status === 0) return null;
-    const signerOf = { address: registry, abi: workerRegistryAbi, functionName: "signerOf" } as const;
-    const worker = await this.client.readContract({ ...signerOf, args: [job.worker] });
+    const worker = await signerOf(job.worker);
     return { ...job, worker: isAddressEqual(worker, zeroAddress) ? null : worker };
-  }
+  };
 
   /** Digest and charge of a proven job, as the escrow stores them. */
-  async storedProof(jobId: Hex): Promise<{ digest: Hex; credits: number }> {
-    const { escrow: address } = this.addresses;
-    const own = { address, abi: inferenceEscrowAbi, functionName: "proofOf", args: [jobId] } as const;
-    const [digest, credits] = await this.client.readContract({ ...own, blockNumber: this.head });
+  const storedProof = async (jobId: Hex): Promise<{ digest: Hex; credits: number }> => {
+    const [digest, credits] = await read.proofOf([jobId], { blockNumber: head });
     return { digest, credits };
+  };
+
+  const logs = new LogReader(client, span);
+  const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
+  return { client, logs, ...facts, readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof };
+}
+
+/** What the escrow says of itself and of the other contracts. */
+async function readContracts(client: PublicClient, escrow: Address) {
+  const { read } = getContract({ address: escrow, abi: inferenceEscrowAbi, client });
+  try {
+    const [stablecoin, registry, catalog, panel, windows, disputeBond] = await Promise.all([
+      read.token(),
+      read.REGISTRY(),
+      read.CATALOG(),
+      read.PANEL(),
+      read.windows(),
+      read.DISPUTE_BOND(),
+    ]);
+    const workers = getContract({ address: registry, abi: workerRegistryAbi, client });
+    const serviceToken = await workers.read.STAKE_TOKEN();
+    const addresses: AuditAddresses = { escrow, stablecoin, registry, catalog, panel, serviceToken, treasury: [] };
+    return { read, addresses, windows, disputeBond, signerOf: (worker: number) => workers.read.signerOf([worker]) };
+  } catch (error) {
+    throw new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
   }
+}
+
+/** Block times, read once each: `timeOf` is for blocks that `readTimes` has read. */
+function blockTimes(client: PublicClient) {
+  const times = new Map<bigint, number>();
+  const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
+    const missing = [...new Set(blocks)].filter((block) => !times.has(block));
+    const found = await Promise.all(missing.map((blockNumber) => client.getBlock({ blockNumber })));
+    for (const { number, timestamp } of found) times.set(number, Number(timestamp));
+  };
+  const timeOf = (block: bigint): number => {
+    const time = times.get(block);
+    if (time === undefined) throw new Error(`the time of block ${block} was not read`);
+    return time;
+  };
+  return { readTimes, timeOf };
 }

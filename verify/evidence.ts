@@ -1,18 +1,12 @@
 /** What an audit of a job, or of a range of blocks, looks at. `Reader` gathers it from a node; any other reader of the chain can. */
-import type { Address, Hex } from "viem";
+import type { Address, ContractFunctionReturnType, Hex } from "viem";
+import type { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AnyEvent, AuditAddresses } from "./events.ts";
 
-/** Seconds; `windows()` of the escrow, immutable. */
-export type AuditWindows = {
-  completion: number;
-  inclusion: number;
-  finalization: number;
-  dispute: number;
-  arbitration: number;
-  equivocation: number;
-};
+/** Seconds; immutable. */
+type AuditWindows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "windows">;
 
 /** Events of the escrow and the panel that decide what is in force. With all events of catalog and registry: the configuration. */
 export const CONFIGURATION_EVENTS = {

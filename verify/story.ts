@@ -1,58 +1,31 @@
 /** The facts of one job, as its events tell them. Pure. */
-import type { Address, Hex } from "viem";
+import type { Hex } from "viem";
 import { ChainStatus, jobState, Ruling } from "../protocol/job-status.ts";
-import { decodeJobWord, type JobWord } from "../protocol/words.ts";
-import { type AnyEvent, type AuditEvent, type EscrowEvent, eventsOf, isBefore, jobOfEvent } from "./events.ts";
+import { decodeJobWord } from "../protocol/words.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, jobOfEvent } from "./events.ts";
 import type { JobEvidence } from "./evidence.ts";
 import { Terms } from "./terms.ts";
 
 /** One dispute of a job; an equivocation can bring a second one. */
-export type DisputeStory = {
-  opened: EscrowEvent<"JobDisputed">;
-  joined: EscrowEvent<"DisputeJoined"> | null;
-  votes: AuditEvent<"panel", "Voted">[];
-  resolved: EscrowEvent<"DisputeResolved"> | null;
-  /** The escrow held the money: the job was proven and not settled. */
-  fromProven: boolean;
-};
+export type JobStory = NonNullable<ReturnType<typeof jobStory>>;
+export type DisputeStory = JobStory["disputes"][number];
 
-export type JobStory = {
-  jobId: Hex;
-  locked: EscrowEvent<"JobLocked">;
-  /** The job's word as the lock wrote it. */
-  word: JobWord;
-  authorized: EscrowEvent<"JobAuthorized"> | null;
-  acknowledged: EscrowEvent<"JobAcknowledged">[];
-  proven: EscrowEvent<"JobProven"> | null;
-  settled: EscrowEvent<"JobSettled"> | null;
-  /** JobFailed or JobRefunded. */
-  returned: EscrowEvent<"JobFailed" | "JobRefunded"> | null;
-  disputes: DisputeStory[];
-  equivocated: EscrowEvent<"WorkerEquivocated"> | null;
-  slashed: AuditEvent<"registry", "WorkerSlashed"> | null;
-  charged: EscrowEvent<"OperatorCharged">[];
-  reserve: EscrowEvent<"ReserveChanged">[];
-  compensated: EscrowEvent<"Compensated">[];
-  /** State that the job must have after its last event (`JobStatus`). */
-  status: number;
-  /** Signing key of the worker that holds the job, or did; null if none does. */
-  worker: Address | null;
-  /** All events of the job, in order. */
-  events: AnyEvent[];
-};
+/** The last of a list; null of none. */
+const last = <E>(list: readonly E[]): E | null => list.at(-1) ?? null;
 
 /** The story of a job; null when its lock is not among the events. */
-export function jobStory(jobId: Hex, all: readonly AnyEvent[]): JobStory | null {
-  const id = jobId.toLowerCase() as Hex;
-  const events = all.filter((event) => jobOfEvent(event) === id);
+export function jobStory(id: Hex, all: readonly AnyEvent[]) {
+  const jobId = id.toLowerCase() as Hex;
+  /** All events of the job, in order. */
+  const events = all.filter((event) => jobOfEvent(event) === jobId);
   const [locked] = eventsOf(events, "escrow", "JobLocked");
   if (locked === undefined) return null;
-  const last = <E>(list: E[]): E | null => list.at(-1) ?? null;
   const acknowledged = eventsOf(events, "escrow", "JobAcknowledged");
   const settled = last(eventsOf(events, "escrow", "JobSettled"));
   return {
-    jobId: id,
+    jobId,
     locked,
+    /** The job's word as the lock wrote it. */
     word: decodeJobWord(locked.args.job),
     authorized: last(eventsOf(events, "escrow", "JobAuthorized")),
     acknowledged,
@@ -65,14 +38,15 @@ export function jobStory(jobId: Hex, all: readonly AnyEvent[]): JobStory | null 
     charged: eventsOf(events, "escrow", "OperatorCharged"),
     reserve: eventsOf(events, "escrow", "ReserveChanged"),
     compensated: eventsOf(events, "escrow", "Compensated"),
-    status: statusAfter(events),
-    // A job that settles from Locked has its worker from its settlement.
+    /** State that the job must have after its last event (`JobStatus`). */
+    status: last(transitionsOf(events))?.after ?? None,
+    /** Signing key of the worker that holds the job, or did; null if none does. A job that settles from Locked has it from its settlement. */
     worker: acknowledged.at(-1)?.args.worker ?? settled?.args.worker ?? null,
     events,
   };
 }
 
-function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettled"> | null): DisputeStory[] {
+function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettled"> | null) {
   const openings = eventsOf(events, "escrow", "JobDisputed");
   return openings.map((opened, i) => {
     const next = openings[i + 1];
@@ -82,6 +56,7 @@ function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettle
       joined: eventsOf(own, "escrow", "DisputeJoined")[0] ?? null,
       votes: eventsOf(own, "panel", "Voted"),
       resolved: eventsOf(own, "escrow", "DisputeResolved")[0] ?? null,
+      /** The escrow held the money: the job was proven and not settled. */
       fromProven: settled === null || isBefore(opened, settled),
     };
   });
@@ -105,9 +80,7 @@ const TRANSITIONS: Record<string, { from: readonly number[]; to: number | null }
 };
 
 /** State before and after each event that has a place in the state machine. */
-export function transitionsOf(
-  events: readonly AnyEvent[],
-): { event: AnyEvent; before: number; after: number; legal: boolean }[] {
+export function transitionsOf(events: readonly AnyEvent[]) {
   let status: number = None;
   return events.flatMap((event) => {
     const transition = event.contract === "escrow" ? TRANSITIONS[event.name] : undefined;
@@ -117,8 +90,6 @@ export function transitionsOf(
     return [{ event, before, after: status, legal: transition.from.includes(before) }];
   });
 }
-
-const statusAfter = (events: readonly AnyEvent[]): number => transitionsOf(events).at(-1)?.after ?? None;
 
 /** The API's name of a state. */
 export const statusName = (status: number): string => jobState(status) ?? "unknown";

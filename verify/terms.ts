@@ -4,11 +4,6 @@ import { toUnits } from "../protocol/money.ts";
 import type { Prices } from "../protocol/pricing.ts";
 import { type AnyEvent, eventsOf, isBefore, isEvent, type Place } from "./events.ts";
 
-export type ModelTerms = Prices & { id: string; tier: number; retiresAt: number };
-/** Minimum stake and what a slash takes, millionths of an SVC. */
-export type StakeTerms = { minimumStake: bigint; slashAmount: bigint };
-export type Reserve = { reserve: number; held: number };
-
 /** A worker as the registry has it. Stake in millionths of an SVC. */
 export type WorkerTerms = {
   id: number;
@@ -40,7 +35,7 @@ export class Terms {
   }
 
   /** Terms of a model for a lock at `place`; null if it was not listed by then. */
-  model(number: number, place: Place): ModelTerms | null {
+  model(number: number, place: Place) {
     const own = eventsOf(this.#events, "catalog", "ModelListed", "PricesScheduled", "RetirementScheduled")
       .filter((event) => event.args.model === number && isBefore(event, place))
       .map((event) => event as AnyEvent);
@@ -62,8 +57,8 @@ export class Terms {
     return this.#inForce(eventsOf(this.#events, "escrow", "FeeScheduled"), place)?.feeBps ?? null;
   }
 
-  /** Minimum stake and slash; null before they were first set. */
-  stake(place: Place): StakeTerms | null {
+  /** Minimum stake and what a slash takes, millionths of an SVC; null before they were first set. */
+  stake(place: Place) {
     return this.#inForce(eventsOf(this.#events, "registry", "StakeTermsScheduled"), place);
   }
 
@@ -106,7 +101,7 @@ export class Terms {
   }
 
   /** An operator's reserve and held bonds. */
-  reserve(operator: number, place: Place): Reserve {
+  reserve(operator: number, place: Place) {
     const own = eventsOf(this.#events, "escrow", "ReserveChanged").filter(({ args }) => args.operator === operator);
     const { reserve, held } = lastBefore(own, place)?.args ?? { reserve: 0, held: 0 };
     return { reserve, held };
