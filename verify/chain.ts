@@ -2,6 +2,7 @@
 import {
   type Address,
   createPublicClient,
+  erc20Abi,
   getAddress,
   getContract,
   type Hex,
@@ -124,7 +125,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }
     );
   }
   const head = await client.getBlockNumber();
-  const { read, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
+  const { read, stablecoin, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
   const { readTimes, timeOf } = blockTimes(client);
 
   /** The first block whose time is at least `time`; the head's successor if there is none. */
@@ -175,14 +176,15 @@ async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }
 
   const logs = new LogReader(client, span);
   const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
-  return { client, logs, ...facts, readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof };
+  const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof };
+  return { logs, ...facts, ...reads, escrow: read, stablecoin };
 }
 
 /** What the escrow says of itself and of the other contracts. */
 async function readContracts(client: PublicClient, escrow: Address) {
   const { read } = getContract({ address: escrow, abi: inferenceEscrowAbi, client });
   try {
-    const [stablecoin, registry, catalog, panel, windows, disputeBond] = await Promise.all([
+    const [token, registry, catalog, panel, windows, disputeBond] = await Promise.all([
       read.token(),
       read.REGISTRY(),
       read.CATALOG(),
@@ -192,8 +194,11 @@ async function readContracts(client: PublicClient, escrow: Address) {
     ]);
     const workers = getContract({ address: registry, abi: workerRegistryAbi, client });
     const serviceToken = await workers.read.STAKE_TOKEN();
-    const addresses: AuditAddresses = { escrow, stablecoin, registry, catalog, panel, serviceToken, treasury: [] };
-    return { read, addresses, windows, disputeBond, signerOf: (worker: number) => workers.read.signerOf([worker]) };
+    const others = { stablecoin: token, registry, catalog, panel, serviceToken };
+    const addresses: AuditAddresses = { escrow, ...others, treasury: [] };
+    const stablecoin = getContract({ address: token, abi: erc20Abi, client }).read;
+    const signerOf = (worker: number) => workers.read.signerOf([worker]);
+    return { read, stablecoin, addresses, windows, disputeBond, signerOf };
   } catch (error) {
     throw new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
   }

@@ -1,6 +1,5 @@
 /** Reads what an audit looks at, from one node: the logs first, then what they need of other blocks and jobs. */
-import { type Address, erc20Abi, type Hex } from "viem";
-import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import type { Address, Hex } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import { ACCOUNT_EVENTS, dayOf, isBalanceEvent, JOB_BALANCE_EVENTS, NO_ACCOUNT, walletOf } from "./accounts.ts";
@@ -150,14 +149,11 @@ export class EvidenceReader {
   /** What the escrow owes and holds at a block; nothing before it existed. */
   async #ledgerAt(blockNumber: bigint): Promise<Ledger> {
     if (blockNumber < this.birth) return { credits: 0n, claimableUnits: 0n, tokenUnits: 0n };
-    const { escrow, stablecoin } = this.addresses;
-    const { client } = this.chain;
-    const owed = { address: escrow, abi: inferenceEscrowAbi, functionName: "liabilities" } as const;
-    const held = { address: stablecoin, abi: erc20Abi, functionName: "balanceOf", args: [escrow] } as const;
+    const { escrow, stablecoin } = this.chain;
     return await this.#atBlock(blockNumber, async () => {
       const [[credits, claimableUnits], tokenUnits] = await Promise.all([
-        client.readContract({ ...owed, blockNumber }),
-        client.readContract({ ...held, blockNumber }),
+        escrow.liabilities({ blockNumber }),
+        stablecoin.balanceOf([this.addresses.escrow], { blockNumber }),
       ]);
       return { credits, claimableUnits, tokenUnits };
     });
@@ -166,11 +162,9 @@ export class EvidenceReader {
   async #accountsAt(blockNumber: bigint, wallets: Iterable<Address>): Promise<ReadonlyMap<Address, AccountWord>> {
     const found = new Map<Address, AccountWord>();
     if (blockNumber < this.birth) return found;
-    const own = { address: this.addresses.escrow, abi: inferenceEscrowAbi, functionName: "accountOf" } as const;
+    const { escrow } = this.chain;
     return await this.#atBlock(blockNumber, async () => {
-      for (const wallet of wallets) {
-        found.set(wallet, await this.chain.client.readContract({ ...own, args: [wallet], blockNumber }));
-      }
+      for (const wallet of wallets) found.set(wallet, await escrow.accountOf([wallet], { blockNumber }));
       return found;
     });
   }
