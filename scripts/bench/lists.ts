@@ -3,7 +3,7 @@ import pg from "pg";
 import { Agent, request } from "undici";
 import { load } from "./load.ts";
 import { p50, p99, progress, type Section, shown } from "./report.ts";
-import { MODEL, type System, startSystem } from "./system.ts";
+import { MODEL, type System } from "./system.ts";
 import { indexCaughtUp } from "./throughput.ts";
 
 const REQUESTS = 500;
@@ -22,8 +22,7 @@ const VARYING: Record<string, string> = {
 };
 
 /** Latency of `GET /v1/jobs` with a full index: rows are copies of a real job, placed before it in the chain's order. */
-export async function lists(upstream: string, jobs: number): Promise<Section> {
-  const system = await startSystem({ upstream, accounts: 1, credits: 10_000 });
+export async function lists(system: System, jobs: number): Promise<Section> {
   const rows: string[][] = [];
   const json: object[] = [];
   const measure = async (name: string, query: string): Promise<void> => {
@@ -36,34 +35,30 @@ export async function lists(upstream: string, jobs: number): Promise<Section> {
     rows.push([name, shown(p50(times)), shown(p99(times))]);
     json.push({ query: name, p50: p50(times), p99: p99(times) });
   };
-  try {
-    await load(system.target, { concurrency: 1, stream: false, requests: 3 });
-    await measure("first page, 3 jobs in the index", "limit=20");
-    // A customer of today: the gateway has rows of its own that the index has as well.
-    await load(system.target, { concurrency: 8, stream: false, requests: OWN_JOBS });
-    await indexCaughtUp(system.stack);
-    progress(`filling the index with ${jobs} jobs`);
-    await fill(system, jobs);
-    const { next_cursor: cursor } = await page(system, "limit=100");
-    const queries: [string, string][] = [
-      ["first page", "limit=20"],
-      ["first page of 100", "limit=100"],
-      ["older page", `limit=20&before=${cursor}`],
-      ["newer page", `limit=20&after=${cursor}`],
-      ["by status", "limit=20&status=refunded"],
-      ["by status and model", `limit=20&status=settled&model=${MODEL}`],
-      ["by a status nothing has", "limit=20&status=disputed"],
-    ];
-    for (const [name, query] of queries) await measure(name, query);
-    return {
-      title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP`,
-      columns: ["query", "p50", "p99"],
-      rows,
-      json,
-    };
-  } finally {
-    await system.stop();
-  }
+  await load(system.target, { concurrency: 1, stream: false, requests: 3 });
+  await measure("first page, 3 jobs in the index", "limit=20");
+  // A customer of today: the gateway has rows of its own that the index has as well.
+  await load(system.target, { concurrency: 8, stream: false, requests: OWN_JOBS });
+  await indexCaughtUp(system.stack);
+  progress(`filling the index with ${jobs} jobs`);
+  await fill(system, jobs);
+  const { next_cursor: cursor } = await page(system, "limit=100");
+  const queries: [string, string][] = [
+    ["first page", "limit=20"],
+    ["first page of 100", "limit=100"],
+    ["older page", `limit=20&before=${cursor}`],
+    ["newer page", `limit=20&after=${cursor}`],
+    ["by status", "limit=20&status=refunded"],
+    ["by status and model", `limit=20&status=settled&model=${MODEL}`],
+    ["by a status nothing has", "limit=20&status=disputed"],
+  ];
+  for (const [name, query] of queries) await measure(name, query);
+  return {
+    title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP`,
+    columns: ["query", "p50", "p99"],
+    rows,
+    json,
+  };
 }
 
 const agent = new Agent({ connections: 1 });

@@ -49,12 +49,16 @@ function done(section: Section): void {
 const upstream = await startUpstream();
 const portkey = await startPortkey();
 
-async function withSystem(blocks: string, run: (system: System) => Promise<void>): Promise<void> {
+async function withSystem(
+  blocks: string,
+  run: (system: System) => Promise<void>,
+  accounts = Math.min(clients, 64),
+): Promise<void> {
   progress(`starting the system, ${named(blocks)}`);
   const system = await startSystem({
     upstream: upstream.url,
     ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
-    accounts: Math.min(clients, 64),
+    accounts,
     credits: 200_000,
     profile: values.profile,
   });
@@ -98,7 +102,8 @@ try {
   if (wanted.has("single")) {
     await withSystem("instant", async (system) => done(await single(system.target)));
   }
-  if (wanted.has("lists")) done(await lists(upstream.url, values.jobs));
+  // One account, so that its jobs are a known share of all.
+  if (wanted.has("lists")) await withSystem("instant", async (system) => done(await lists(system, values.jobs)), 1);
   if (wanted.has("webhooks")) {
     for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);
   }

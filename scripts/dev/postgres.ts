@@ -56,7 +56,11 @@ export async function startPostgres(
     hint: `check the lines above (a full disk, a damaged folder). The database is in ${place.folder}; DATABASE_URL names another one.`,
   };
   await parts.launch(spec);
-  const version = await ensureDatabase(url("postgres"), DATABASE);
+  await query(url("postgres"), `CREATE DATABASE ${DATABASE}`).catch((error: unknown) => {
+    // 42P04: it is there.
+    if (codeOf(error) !== "42P04") throw error;
+  });
+  const version = await query(url(DATABASE), "SHOW server_version");
   const where = place.folder.startsWith(parts.dataDir) ? "" : `, in ${place.folder}`;
   return [`PostgreSQL ${version} on ${port}${where}`, url(DATABASE)];
 }
@@ -70,17 +74,6 @@ export async function connectGiven(url: string): Promise<readonly [says: string,
       `The database that DATABASE_URL names does not answer: ${messageOf(error)}.\nWhat to do: start it or correct the URL; without DATABASE_URL a local one is used.`,
     );
   }
-}
-
-/** Creates a database unless it is there; returns the version of the server. */
-export async function ensureDatabase(serverUrl: string, name: string): Promise<string> {
-  try {
-    await query(serverUrl, `CREATE DATABASE ${name}`);
-  } catch (error) {
-    // 42P04: it is there.
-    if (codeOf(error) !== "42P04") throw error;
-  }
-  return await query(serverUrl, "SHOW server_version");
 }
 
 /** First value of the first row, over a connection of its own. */

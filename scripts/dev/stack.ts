@@ -328,7 +328,7 @@ type Done<T> = readonly [says: string, value: T];
 /** Where progress goes: one line a step, with the time it took, and a sign of life when no step ends for a while. */
 class Progress {
   readonly #write: (line: string) => void;
-  readonly #running = new Map<string, number>();
+  readonly #running = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(write: (line: string) => void) {
@@ -339,11 +339,11 @@ class Progress {
   /** Runs a step; it returns what the line says about it. */
   async step<T>(name: string, action: () => Promise<Done<T>>): Promise<T> {
     const started = performance.now();
-    const seconds = (): string => ((performance.now() - started) / 1_000).toFixed(1).padStart(5);
-    this.#running.set(name, started);
+    this.#running.add(name);
     const [says, value] = await action();
     this.#running.delete(name);
-    this.note(name, `${says.padEnd(58)} ${seconds()} s`);
+    const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+    this.note(name, `${says.padEnd(58)} ${seconds.padStart(5)} s`);
     return value;
   }
 
@@ -360,7 +360,7 @@ class Progress {
   #tick(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      if (this.#running.size > 0) this.note("...", `still starting: ${[...this.#running.keys()].join(", ")}`);
+      if (this.#running.size > 0) this.note("...", `still starting: ${[...this.#running].join(", ")}`);
       else this.#tick();
     }, 4_000).unref();
   }

@@ -11,7 +11,7 @@ const text = (holds: (text: string) => boolean, fault: (text: string) => string)
   z.string().refine(holds, { error: ({ input }) => fault(String(input)) });
 
 /** A whole number. */
-export const whole = (least: number, most: number) =>
+const whole = (least: number, most: number) =>
   text(
     (one) => /^\d+$/.test(one) && Number(one) >= least && Number(one) <= most,
     (one) => `${one} must be a whole number from ${least} to ${most}`,
