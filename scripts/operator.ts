@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../shared/redact.ts";
+import { StackFileError } from "../shared/stack-file.ts";
 import { firstLine, VerifyError } from "../verify/chain.ts";
 import { ConfigError } from "../worker/console.ts";
 import { type Command, readGiven } from "./operator/command.ts";
@@ -84,7 +85,7 @@ if (import.meta.main) {
   try {
     console.log(await runOperator(process.argv.slice(2), process.env));
   } catch (error) {
-    const known = [OperatorError, VerifyError, ConfigError].some((type) => error instanceof type);
+    const known = [OperatorError, VerifyError, ConfigError, StackFileError].some((type) => error instanceof type);
     console.error(known ? `operator: ${(error as Error).message}` : error);
     process.exitCode = known ? 2 : 1;
   }

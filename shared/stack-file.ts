@@ -29,11 +29,16 @@ const schema = z
   })
   .partial();
 
+/** The file is damaged: shown as its message alone. */
+export class StackFileError extends Error {
+  override name = "StackFileError";
+}
+
 /** The data folder of a local stack: DATA_DIR, from the project's folder. */
 export const dataDirOf = (env: NodeJS.ProcessEnv): string =>
   resolve(import.meta.dirname, "..", env["DATA_DIR"] || ".data");
 
-/** Path of the stack file that DATA_DIR names, and what is in it; `stack` is null without one. Throws for a damaged file. */
+/** Path of the stack file that DATA_DIR names, and what is in it; `stack` is null without one. Throws a StackFileError. */
 export function readStackFile(env: NodeJS.ProcessEnv): { file: string; stack: z.infer<typeof schema> | null } {
   const file = resolve(dataDirOf(env), "stack.json");
   if (!existsSync(file)) return { file, stack: null };
@@ -42,6 +47,6 @@ export function readStackFile(env: NodeJS.ProcessEnv): { file: string; stack: z.
   } catch (error) {
     const reason =
       error instanceof z.ZodError ? z.prettifyError(error) : error instanceof SyntaxError ? "no JSON" : error;
-    throw new Error(`${file} is not a stack file: ${reason}`);
+    throw new StackFileError(`${file} is not a stack file: ${reason}`);
   }
 }

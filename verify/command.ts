@@ -5,7 +5,7 @@ import { getAddress, type Hex, isAddress } from "viem";
 import { fromApiJobId } from "../protocol/job-id.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
-import { readStackFile } from "../shared/stack-file.ts";
+import { readStackFile, StackFileError } from "../shared/stack-file.ts";
 import { auditJob, type JobAudit } from "./audit-job.ts";
 import { auditRange, type RangeAudit } from "./audit-range.ts";
 import { Chain, type ChainOptions, firstLine, VerifyError } from "./chain.ts";
@@ -204,7 +204,8 @@ if (import.meta.main) {
       process.exitCode = holds ? 0 : 1;
     }
   } catch (error) {
-    console.error(error instanceof VerifyError ? `verify-job: ${error.message}` : error);
+    const isKnown = error instanceof VerifyError || error instanceof StackFileError;
+    console.error(isKnown ? `verify-job: ${error.message}` : error);
     process.exitCode = 2;
   }
 }

@@ -170,6 +170,13 @@ describe("what cannot be looked at ends with status 2 and says what to do", () =
     await rejects([job, "--rpc", "http://127.0.0.1:1", "--escrow", p.token.address]).toThrow(/no node answers/);
   });
 
+  it("a damaged stack file, by its name and without a stack trace", async () => {
+    writeFileSync(join(p.chain.folder, "stack.json"), "{");
+    const { code, output } = await run(script, [job], { DATA_DIR: p.chain.folder });
+    expect(code).toBe(2);
+    expect(output).toMatch(/^verify-job: .*stack\.json is not a stack file: no JSON\s*$/);
+  });
+
   it("arguments that make no sense, as a process", async () => {
     const wrong = await run(script, ["job_42", ...escrow()]);
     expect(wrong).toMatchObject({ code: 2, output: expect.stringContaining('"job_42" is neither a job id') });
