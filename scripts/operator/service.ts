@@ -3,7 +3,7 @@
 import { pino } from "pino";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/account/keys.ts";
-import { GATEWAY_SCHEMA, openDatabase } from "../../api/store/database.ts";
+import { GATEWAY_SCHEMA, openDatabase } from "../../api/db/pool.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { readSigners } from "../deploy/contracts.ts";
 import { bringUpToDate, readWorkers } from "../register-workers.ts";
