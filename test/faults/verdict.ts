@@ -67,12 +67,33 @@ export async function judge(
     problems.push(`nobody paid for ${jobIds.length} answers, and no transaction was taken back then`);
     problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
+  problems.push(...(await chargedForNothing(world, load, stories)));
   world.note("auditing the chain");
   await checkLedger(world.stack, problems);
   await checkWebhooks(world, stories, problems, patience);
   if (patience.isOver) problems.push("the run's time is over: the index was not judged");
   else problems.push(...(await reindexed(world, patience)));
   return verdict;
+}
+
+/** Settled jobs whose client has not seen the answer and cannot fetch it either. */
+async function chargedForNothing(world: World, load: Load, stories: Map<string, Story>): Promise<string[]> {
+  const seen = new Set(load.requests.filter(({ outcome }) => outcome === "answered").map(({ jobId }) => jobId));
+  const unseen = [...stories].filter(([id, story]) => story.settled > 0 && !seen.has(id)).map(([id]) => id);
+  const isThere = async (id: string): Promise<boolean> => {
+    for (const { apiKey } of world.clients) {
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const reply = await fetch(`${world.gateways[0]}/v1/jobs/${id}/output`, { headers });
+      await reply.body?.cancel();
+      if (reply.status === 200) return true;
+    }
+    return false;
+  };
+  const lost: string[] = [];
+  for (const id of unseen) if (!(await isThere(id))) lost.push(id);
+  world.note(`${unseen.length} answers were charged that their clients had not seen, ${lost.length} cannot be fetched`);
+  if (lost.length === 0) return [];
+  return [`charged for answers that nobody can have: ${lost.join(", ")}`, ...(await records(world, lost.slice(0, 10)))];
 }
 
 /** What the gateways have on record of jobs that did not end. */
