@@ -30,6 +30,7 @@ import { Runs } from "./jobs/job.ts";
 import { JobReader } from "./jobs/job-reader.ts";
 import { JobRecord } from "./jobs/job-record.ts";
 import { Recovery } from "./jobs/recovery.ts";
+import { TokenCounter } from "./jobs/tokens.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -154,6 +155,7 @@ export async function startGateway(
   await workers.start();
 
   // Jobs and disputes.
+  const tokens = new TokenCounter();
   const jobs: JobContext = {
     account,
     operator,
@@ -164,6 +166,7 @@ export async function startGateway(
     pipeline,
     balances,
     workers,
+    tokens,
     client,
     store,
     record,
@@ -224,6 +227,7 @@ export async function startGateway(
     index.stop();
     await pipeline.stop(timeoutMs);
     workers.stop();
+    await tokens.stop();
     await client.close();
     directory.stop();
     operator.stop();

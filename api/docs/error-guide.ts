@@ -18,7 +18,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: NO,
   },
   context_length_exceeded: {
-    cause: "The messages have more tokens than the model's context window, by a common tokenizer's count.",
+    cause:
+      "The messages alone fill the model's context window, or more, by the count of a common tokenizer (o200k_base).",
     fix: "Shorten the conversation, or choose a model with a larger window.",
     retry: NO,
   },

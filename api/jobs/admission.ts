@@ -16,7 +16,7 @@ import {
   unauthorizable,
 } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
-import { tokenBudget } from "./tokens.ts";
+import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
@@ -26,16 +26,20 @@ export type RequestAuthorization = { signed: ClientAuthorization; body: Buffer }
 /** What a body asks for. Without `maxTokens` it has the default. */
 export type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
 
-/** What a valid request comes to: its model, the limits it runs under, and the credits it locks. */
+/** What a valid request asks for. */
 export type PlannedJob = {
   wallet: Address;
   model: Model;
-  request: ChatRequest;
-  credits: number;
+  /** Output tokens that the client asks for, at most. */
+  maxTokens: number;
+  request: Omit<ChatRequest, "max_tokens">;
   authorization: RequestAuthorization | null;
 };
 
-/** Resolves a validated body against the catalog. Throws what no retry can mend: unknown model, text too long. */
+/** A job whose credits may be locked: its request with the limit it runs under, the credits, and the checked authorization, if there is one. */
+export type AdmittedJob = { request: ChatRequest; credits: number; authorization: SignedAuthorization | null };
+
+/** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(
   directory: Directory,
   wallet: Address,
@@ -48,47 +52,68 @@ export function planJob(
       param: "model",
     });
   }
-  const authorized = authorization?.signed.maxTokens;
   // A body that names no limit has the one that was signed.
-  const requested = body.maxTokens ?? Math.min(DEFAULT_MAX_TOKENS, authorized ?? DEFAULT_MAX_TOKENS);
-  const budget = tokenBudget(body.request.messages, requested, model.contextWindow);
-  if (!budget.fits) {
-    throw new ApiError(
-      "context_length_exceeded",
-      `The messages have about ${budget.promptTokens} tokens; '${model.id}' takes at most ${model.contextWindow}. Shorten them.`,
-      { param: "messages" },
-    );
-  }
-  const request = { ...body.request, max_tokens: budget.maxTokens };
-  return { wallet, model, request, credits: quote(authorized ?? budget.maxTokens, model), authorization };
+  const authorized = authorization?.signed.maxTokens ?? DEFAULT_MAX_TOKENS;
+  const maxTokens = body.maxTokens ?? Math.min(DEFAULT_MAX_TOKENS, authorized);
+  return { wallet, model, maxTokens, request: body.request, authorization };
 }
 
 /**
- * Throws what the escrow would refuse, and that no worker is there, before anything is locked. Returns the authorization, checked; null without
- * one.
+ * Throws what the escrow would refuse, that no worker is there, and that the text is too long, before anything is locked. The text is looked at
+ * last: a wallet that cannot pay the least price gets no work out of the service.
  */
-export async function admit(context: JobContext, plan: PlannedJob): Promise<SignedAuthorization | null> {
-  const { wallet, model, credits, authorization } = plan;
+export async function admit(context: JobContext, plan: PlannedJob): Promise<AdmittedJob> {
+  const { wallet, model, authorization } = plan;
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
   if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
-  const { free } = await context.balances.current(wallet);
+  await checkBalance(context, plan, quote(1, model));
+  const maxTokens = await outputTokens(context, plan);
+  const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
   const terms = await currentTerms(context, plan);
   if (terms !== null) checkLimits(context, terms, credits);
-  if (free < credits) {
-    // A deposit of the last second may not be in the balance we remember.
-    const now = await context.balances.read(wallet);
-    if (now.free < credits) throw insufficientCredits(now.free, credits, model);
-  }
+  await checkBalance(context, plan, credits);
   if (terms !== null && terms.operator !== context.operator.id) {
     throw operatorNotChosen(terms.operator, context.operator.id);
   }
+  const admitted = { request: { ...plan.request, max_tokens: maxTokens }, credits, authorization: null };
   if (authorization === null) {
     if (terms?.authorized === true) throw authorizationRequired();
-    return null;
+    return admitted;
   }
   const key = await context.balances.authorizationKey(wallet);
-  const asked = { wallet, model, maxTokens: plan.request.max_tokens, body: authorization.body };
-  return checkAuthorization(context, authorization.signed, asked, key);
+  const asked = { wallet, model, maxTokens, body: authorization.body };
+  return { ...admitted, authorization: checkAuthorization(context, authorization.signed, asked, key) };
+}
+
+async function checkBalance({ balances }: JobContext, { wallet, model }: PlannedJob, credits: number): Promise<void> {
+  if ((await balances.current(wallet)).free >= credits) return;
+  // A deposit of the last second may not be in the balance we remember.
+  const now = await balances.read(wallet);
+  if (now.free < credits) throw insufficientCredits(now.free, credits, model);
+}
+
+/** Output tokens that the context window and the job's time leave of those that are asked for. */
+async function outputTokens({ tokens, workers, times }: JobContext, plan: PlannedJob): Promise<number> {
+  const { wallet, model, maxTokens, request } = plan;
+  const { contextWindow } = model;
+  // No credits are locked for more than the model's workers can do in a job's time.
+  const inTime = workers.mostTokens(model.number, times.completion) ?? maxTokens;
+  const requested = Math.min(maxTokens, inTime);
+  let budget: TokenBudget;
+  try {
+    budget = await tokenBudget(tokens, { wallet, messages: request.messages, requested, contextWindow });
+  } catch (error) {
+    if (!(error instanceof TokenizerBusy)) throw error;
+    throw new ApiError("service_unavailable", "Too many large prompts wait to be counted; retry in a few seconds.", {
+      details: { retry_after: 5 },
+    });
+  }
+  if (budget.fits) return budget.maxTokens;
+  throw new ApiError(
+    "context_length_exceeded",
+    `The messages have ${budget.promptTokens} tokens or more; '${model.id}' takes at most ${contextWindow}, the answer included. Shorten them.`,
+    { param: "messages" },
+  );
 }
 
 /** The wallet's terms. Known ones that speak against the request are asked for again: they may be others now. */

@@ -10,6 +10,7 @@ import type { Head } from "../chain/rpc.ts";
 import type { Cipher } from "../db/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import type { JobRecord } from "./job-record.ts";
+import type { TokenCounter } from "./tokens.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
@@ -45,6 +46,8 @@ export type JobContext = {
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;
+  /** Counts the tokens of prompts. */
+  tokens: TokenCounter;
   /** The connection to workers. */
   client: WorkerClient;
   store: JobStore;

@@ -1,7 +1,6 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
-import { quote } from "../../protocol/pricing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -46,7 +45,7 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = parseChatBody(request.body);
     const authorization = authorizationOf(request);
-    const planned = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
+    const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
     if (dependencies.phase.stopping) {
       throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
         details: { retry_after: 1 },
@@ -62,7 +61,7 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
         details: { retry_after: 5 },
       });
     }
-    const asked = { plan: withinTime(dependencies.jobs, planned), body, request, response };
+    const asked = { plan, body, request, response };
     const key = idempotencyKey(request);
     if (authorization !== null) {
       if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
@@ -71,14 +70,6 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     } else if (key !== null) await answerOnce(dependencies, asked, { key, jobId: null });
     else await answer(dependencies, asked);
   };
-}
-
-/** Clamps the answer to what the model's workers can do in a job's time, so that no credits are locked for more. */
-function withinTime({ workers, times }: JobContext, plan: PlannedJob): PlannedJob {
-  const most = workers.mostTokens(plan.model.number, times.completion);
-  if (most === null || plan.request.max_tokens <= most) return plan;
-  const request = { ...plan.request, max_tokens: most };
-  return { ...plan, request, credits: plan.authorization === null ? quote(most, plan.model) : plan.credits };
 }
 
 /** The request's authorization, null without one. */
@@ -142,8 +133,15 @@ async function answer(
   let run: JobRun | undefined;
   try {
     const stages = new Stages(response.req.receivedAt);
-    const authorization = await admit(dependencies.jobs, plan);
-    run = new JobRun(dependencies.jobs, { ...plan, jobId, authorization, stages, repeatable: once !== undefined });
+    const admitted = await admit(dependencies.jobs, plan);
+    run = new JobRun(dependencies.jobs, {
+      ...admitted,
+      wallet: plan.wallet,
+      model: plan.model,
+      jobId,
+      stages,
+      repeatable: once !== undefined,
+    });
     dependencies.runs.track(run);
     const left = () => void run?.clientLeft();
     if (response.destroyed) left();

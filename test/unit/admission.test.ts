@@ -1,0 +1,71 @@
+/** What is looked at before credits are locked, and in which order. */
+import { expect, it } from "vitest";
+import type { Model } from "../../api/chain/directory.ts";
+import { admit, type PlannedJob } from "../../api/jobs/admission.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { TokenizerBusy } from "../../api/jobs/tokens.ts";
+
+const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
+
+/** A wallet with so many credits asks about a text that must be counted. */
+function ask(free: number, { maxTokens = 100, count = async () => 1_000 } = {}) {
+  const counted: string[] = [];
+  const context = {
+    operator: { id: 1, mayNotLock: null },
+    head: { time: 1_800_000_000 },
+    workers: { candidates: () => [{}] },
+    balances: {
+      current: async () => ({ free }),
+      read: async () => ({ free }),
+      terms: () => ({ operator: 1, authorized: false, frozen: false, dailyLimit: null }),
+    },
+    tokens: {
+      count: (wallet: string) => {
+        counted.push(wallet);
+        return count();
+      },
+    },
+  } as unknown as JobContext;
+  const request = { messages: [{ role: "user" as const, content: "x".repeat(100_000) }] };
+  const plan: PlannedJob = {
+    wallet: "0x01",
+    model: model as unknown as Model,
+    maxTokens,
+    request,
+    authorization: null,
+  };
+  return { counted, admitted: admit(context, plan) };
+}
+
+it("counts no token for a wallet that cannot pay the least price", async () => {
+  const { counted, admitted } = ask(7);
+  await expect(admitted).rejects.toMatchObject({
+    code: "insufficient_credits",
+    details: { credits_remaining: 7, credits_required: 8 },
+  });
+  expect(counted).toEqual([]);
+});
+
+it("looks at the whole price once the text is counted", async () => {
+  const { counted, admitted } = ask(8, { maxTokens: 10_000 });
+  await expect(admitted).rejects.toMatchObject({ code: "insufficient_credits", details: { credits_required: 40 } });
+  expect(counted).toEqual(["0x01"]);
+});
+
+it("admits what fits and can be paid", async () => {
+  await expect(ask(8).admitted).resolves.toMatchObject({ request: { max_tokens: 100 }, credits: 8 });
+});
+
+it("refuses a text that is too long", async () => {
+  await expect(ask(8, { count: async () => 32_768 }).admitted).rejects.toMatchObject({
+    code: "context_length_exceeded",
+  });
+});
+
+it("says when to come back while too many texts wait to be counted", async () => {
+  const count = () => Promise.reject(new TokenizerBusy());
+  await expect(ask(8, { count }).admitted).rejects.toMatchObject({
+    code: "service_unavailable",
+    details: { retry_after: 5 },
+  });
+});
