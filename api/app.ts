@@ -9,7 +9,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { burstLimit, cors, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
-import { authenticate, readBody } from "./routes/request.ts";
+import { authenticate, BODY_LIMIT, readJson } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
@@ -27,7 +27,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances));
-  v1.use(readBody);
+  v1.use(readJson(BODY_LIMIT, gateway.bodies));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", gateway.output);

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import type { Deployment } from "../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { BodyBudget } from "../shared/request-body.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
 import { Keys } from "./account/keys.ts";
 import { Balances } from "./chain/balances.ts";
@@ -37,6 +38,7 @@ import { Metrics } from "./observe/metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
 import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/jobs.ts";
+import { BODIES_LIMIT } from "./routes/request.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** A running gateway, as its routes and metrics see it. */
@@ -58,6 +60,8 @@ export type Gateway = {
   readonly jobReader: JobReader;
   readonly webhooks: WebhookService;
   readonly metrics: Metrics;
+  /** Bytes of request bodies that it holds. */
+  readonly bodies: BodyBudget;
   readonly chat: ChatDependencies;
   readonly output: RequestHandler;
   readonly dispute: RequestHandler;
@@ -253,6 +257,7 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
+    bodies: new BodyBudget(BODIES_LIMIT),
     chat: { jobs, directory, idempotency, docsUrl: config.DOCS_URL, runs, phase },
     output: outputRoute(jobReader, store, ciphers.answers),
     dispute: disputeRoute(jobReader, desk, jobs.times.arbitration),

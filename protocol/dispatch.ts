@@ -10,6 +10,8 @@
  * An answer may be empty: no `delta`, and a `completed` whose hash is that of nothing. A worker whose answer would not be finished in time ends it
  * `finishMargin` seconds before its deadline with `length`.
  *
+ * The dispatch's assignment and signature are in the header `x-assignment` too: a worker checks them before it reads the body.
+ *
  * Silence is filled with comments. After a lost connection, POST `{endpoint}/jobs/output` with the same assignment and
  * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason, acknowledgement}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
@@ -59,6 +61,11 @@ export const dispatchSchema = z.object({
   request: chatRequestSchema,
 });
 export type Dispatch = z.infer<typeof dispatchSchema>;
+
+/** Header of a dispatch: a `Ticket` as JSON. Anyone can reach a worker; only what a gateway signed may send it a large body. */
+export const ASSIGNMENT_HEADER = "x-assignment";
+export const ticketSchema = dispatchSchema.pick({ assignment: true, signature: true });
+export type Ticket = z.infer<typeof ticketSchema>;
 
 export const completionSchema = z.object({
   jobId: hex(16),

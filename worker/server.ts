@@ -1,16 +1,30 @@
 /** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/dispatch.ts what `GET /healthz` answers. */
 import type { Server } from "node:http";
-import express, { type ErrorRequestHandler, type Express, type Response } from "express";
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import type { z } from "zod";
-import { dispatchSchema, type Health, messageSchema, outputRequestSchema, RefusalCode } from "../protocol/dispatch.ts";
+import {
+  ASSIGNMENT_HEADER,
+  dispatchSchema,
+  type Health,
+  messageSchema,
+  outputRequestSchema,
+  RefusalCode,
+  type Ticket,
+  ticketSchema,
+} from "../protocol/dispatch.ts";
 import { firstBad, whyUnreasonable } from "../shared/json-shape.ts";
+import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type Logger } from "./console.ts";
 import type { JobRunner } from "./jobs/runner.ts";
 import { EventStream, Refusal } from "./reply.ts";
 
 /** Larger than any conversation a listed model takes. */
-const BODY_LIMIT = "8mb";
+const DISPATCH_BYTES = 8 * 1024 * 1024;
+/** A request for an output has three signatures in it. */
+const REQUEST_BYTES = 16 * 1024;
+/** Bytes of all bodies at once. */
+const BODIES_BYTES = 16 * DISPATCH_BYTES;
 
 type Parts = { runner: JobRunner; health: () => Health; log: Logger };
 
@@ -22,22 +36,31 @@ export function createServer({ runner, health, log }: Parts): Express {
     res.json(health());
   });
 
-  app.use(express.json({ limit: BODY_LIMIT }));
-  app.use((req, _res, next) => {
-    const reason = whyUnreasonable(req.body);
+  const budget = new BodyBudget(BODIES_BYTES);
+  const read = async (req: Request, res: Response, limit: number): Promise<unknown> => {
+    const from = req.socket.remoteAddress ?? "unknown";
+    const { bytes, release } = await readRequestBody(req, { limit, budget, from });
+    if (res.closed) release();
+    else res.on("close", release);
+    const body = parseJson(bytes.toString("utf8"));
+    const reason = whyUnreasonable(body);
     if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
-    next();
-  });
+    return body;
+  };
 
   app.post("/jobs", async (req, res) => {
     if (health().status === "draining")
       throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
-    checkMessages(req.body);
-    await runner.run(parse(dispatchSchema, req.body), new EventStream(res));
+    // Before the body: anyone can send one.
+    await runner.admit(ticketOf(req.get(ASSIGNMENT_HEADER)));
+    const body = await read(req, res, DISPATCH_BYTES);
+    checkMessages(body);
+    await runner.run(parse(dispatchSchema, body), new EventStream(res));
   });
 
   app.post("/jobs/output", async (req, res) => {
-    res.set("cache-control", "no-store").json(await runner.output(parse(outputRequestSchema, req.body)));
+    const request = parse(outputRequestSchema, await read(req, res, REQUEST_BYTES));
+    res.set("cache-control", "no-store").json(await runner.output(request));
   });
 
   app.use((_req, res) => {
@@ -76,18 +99,32 @@ function answerError(error: unknown, path: string, res: Response, log: Logger): 
   } else if (error instanceof Refusal) {
     log.info({ path, code: error.code, err: error }, "refused");
     error.send(res);
-  } else if (isHttpError(error) && error.status < 500) {
-    // Malformed or oversized JSON; express says so in the status.
-    res
-      .status(error.status)
-      .json({ error: { code: RefusalCode.BadRequest, message: "the body is not JSON of an acceptable size" } });
+  } else if (error instanceof BodyRefused) {
+    const isFull = error.fault === "no_room";
+    new Refusal(isFull ? RefusalCode.Busy : RefusalCode.BadRequest, error.message).send(res);
   } else {
     log.error({ path, err: error }, "request failed");
     res.status(500).json({ error: { code: "internal_error", message: "the worker failed; its log tells why" } });
   }
 }
 
-/** Anyone can send a body: the schema would make a complaint of each bad message before it refuses the list. */
+function ticketOf(header: string | undefined): Ticket {
+  const ticket = ticketSchema.safeParse(header === undefined ? null : parseJson(header));
+  if (ticket.success) return ticket.data;
+  const message = `the header ${ASSIGNMENT_HEADER} must hold the assignment and its signature as JSON`;
+  throw new Refusal(RefusalCode.BadRequest, message);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Its message would quote the text.
+    throw new Refusal(RefusalCode.BadRequest, "what was sent is not JSON");
+  }
+}
+
+/** A gateway's list may be of other people's making: the schema would make a complaint of each bad message before it refuses the list. */
 function checkMessages(body: unknown): void {
   const messages: unknown = Object(Object(body).request).messages;
   const bad = Array.isArray(messages) ? firstBad(messageSchema, messages) : -1;
@@ -100,8 +137,4 @@ function parse<T>(schema: z.ZodType<T>, body: unknown): T {
   // Paths only: values may be a client's text.
   const fields = [...new Set(result.error.issues.map((issue) => issue.path.join(".") || "body"))].slice(0, 5);
   throw new Refusal(RefusalCode.BadRequest, `invalid: ${fields.join(", ")}`);
-}
-
-function isHttpError(error: unknown): error is { status: number } {
-  return typeof error === "object" && error !== null && "status" in error && typeof error.status === "number";
 }

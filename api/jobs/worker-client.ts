@@ -2,6 +2,7 @@ import { createParser } from "eventsource-parser";
 import { type Dispatcher, request } from "undici";
 import { z } from "zod";
 import {
+  ASSIGNMENT_HEADER,
   acknowledgedEvent,
   completedEvent,
   type Dispatch,
@@ -12,6 +13,7 @@ import {
   type ProbedHealth,
   probeSchema,
   refusalSchema,
+  type Ticket,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
@@ -88,14 +90,16 @@ export class WorkerClient {
     events: DispatchEvents,
     signal: AbortSignal,
   ): Promise<CompletedEvent> {
-    const response = await this.#post(endpoint, "/jobs", body, signal);
+    const { assignment, signature } = body;
+    const ticket: Ticket = { assignment, signature };
+    const response = await this.#post(endpoint, "/jobs", { body, ticket }, signal);
     if (response.statusCode !== 200) throw await refusal(response);
     return followStream(response.body, body.request.max_tokens, events);
   }
 
   /** Fetches the finished answer of a job after a lost connection; null if the worker has none. Rejects with WorkerFailure. */
   async fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
-    const response = await this.#post(endpoint, "/jobs/output", body, signal);
+    const response = await this.#post(endpoint, "/jobs/output", { body }, signal);
     if (response.statusCode === 404) {
       discard(response.body);
       return null;
@@ -140,11 +144,17 @@ export class WorkerClient {
     await this.#agent.destroy();
   }
 
-  async #post(endpoint: string, path: string, body: unknown, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #post(
+    endpoint: string,
+    path: string,
+    { body, ticket }: { body: unknown; ticket?: Ticket },
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const headers = { "content-type": "application/json", accept: "text/event-stream, application/json" };
     try {
       return await request(urlOf(endpoint, path, this.#policy), {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "text/event-stream, application/json" },
+        headers: ticket === undefined ? headers : { ...headers, [ASSIGNMENT_HEADER]: JSON.stringify(ticket) },
         body: JSON.stringify(body),
         dispatcher: this.#agent,
         signal,

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type Server, STATUS_CODES } from "node:http";
+import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
+import { BodyRefused } from "../../shared/request-body.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { PATHS } from "../openapi/document.ts";
@@ -47,20 +48,12 @@ export const notFound: RequestHandler = (request, response) => {
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const { type, status, code } = (error ?? {}) as { type?: string; status?: number; code?: string };
-  // Errors of Express's body parser carry a type; their messages may quote the body and are not passed on.
-  if (type === "entity.too.large") {
-    return new ApiError("invalid_request", "The request body is larger than 4 MiB.", { cause: error });
-  }
+  const { status, code } = (error ?? {}) as { status?: number; code?: string };
+  if (error instanceof BodyRefused) return bodyError(error);
+  // Express's own: a path that cannot be decoded.
   if (status !== undefined && status >= 400 && status < 500) {
-    const what = type === undefined ? "The request" : "The request body";
-    return new ApiError(
-      "invalid_request",
-      `${what} could not be read: ${STATUS_CODES[status] ?? type}; send valid JSON to a well-formed path.`,
-      {
-        cause: error,
-      },
-    );
+    const message = "The request's path could not be read: each '%' in it must start an escape such as %20.";
+    return new ApiError("invalid_request", message, { cause: error });
   }
   if (code === NO_SUCH_CHARACTER) {
     return new ApiError("invalid_request", "The request holds a NUL character where there can be none.", {
@@ -78,6 +71,28 @@ function toApiError(error: unknown): ApiError {
     "Something went wrong on our side; nothing is charged without an answer. Retry.",
     { cause: error },
   );
+}
+
+function bodyError({ fault, limit }: BodyRefused): ApiError {
+  const size = limit < 1024 * 1024 ? `${limit / 1024} KiB` : `${limit / 1024 / 1024} MiB`;
+  switch (fault) {
+    case "too_large":
+      return new ApiError("invalid_request", `The request body is larger than ${size}; send less text.`);
+    case "no_room":
+      return new ApiError("service_unavailable", "Too many large requests arrive at once; retry in a second.", {
+        details: { retry_after: 1 },
+      });
+    case "unknown_encoding":
+      return new ApiError("invalid_request", "Content-Encoding: must be gzip, deflate or br, or left out.", {
+        param: "Content-Encoding",
+      });
+    case "not_decodable":
+      return new ApiError("invalid_request", "The request body is not compressed as its Content-Encoding says.", {
+        param: "Content-Encoding",
+      });
+    case "broken_off":
+      return new ApiError("invalid_request", "The request body broke off; send all of it.");
+  }
 }
 
 /** PostgreSQL's text has no NUL: an id with one in it is a client's mistake wherever it gets to. */

@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { RequestHandler } from "express";
-import { ipKeyGenerator, rateLimit } from "express-rate-limit";
+import { rateLimit } from "express-rate-limit";
 import type { IndexWatch } from "../chain/index-watch.ts";
 import { ApiError } from "../errors.ts";
 import { methodsOf } from "./errors.ts";
+import { addressOf } from "./request.ts";
 
 const WINDOW_MS = 1_000;
 
@@ -19,8 +20,7 @@ export function burstLimit(perSecond: number): RequestHandler {
     limit: perSecond,
     standardHeaders: "draft-8",
     legacyHeaders: false,
-    // An IPv6 client owns a whole /56: one address of it is not one client.
-    keyGenerator: (request) => ipKeyGenerator(request.ip ?? "unknown", 56),
+    keyGenerator: addressOf,
     // Both only print a warning, for a header that any client can send; TRUST_PROXY says what is believed.
     validate: { xForwardedForHeader: false, forwardedHeader: false },
     handler: (_request, _response, next) => {

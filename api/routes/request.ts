@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
+import { ipKeyGenerator } from "express-rate-limit";
 import { getAddress } from "viem";
 import type { z } from "zod";
 import { whyUnreasonable } from "../../shared/json-shape.ts";
+import { type BodyBudget, readRequestBody } from "../../shared/request-body.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError, type ErrorCode } from "../errors.ts";
@@ -91,41 +92,75 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
 
 // ---------------------------------------------------------------- the body
 
-/** Largest request body. */
+/** Largest request body of the API. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
+/** Bytes of all bodies that a gateway holds at once. */
+export const BODIES_LIMIT = 32 * BODY_LIMIT;
+
+/** An Idempotency-Key and an authorization stand for the bytes that were sent with them, as they were before any compression. */
+function keepRawBody(request: Request, body: Buffer): void {
+  const { headers } = request;
+  if (headers["idempotency-key"] !== undefined || headers[AUTHORIZATION_HEADER] !== undefined) request.rawBody = body;
+}
 
 /** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
-const onlyJson: RequestHandler = (request, _response, next) => {
-  const { "content-length": length } = request.headers;
+function refuseOtherTypes(request: Request): void {
+  const { "content-length": length, "content-type": type = "none" } = request.headers;
   if (request.method === "POST" && length !== "0" && request.is("application/json") === false) {
-    const type = request.headers["content-type"]?.slice(0, 100) ?? "none";
-    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type}'`, {
+    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type.slice(0, 100)}'`, {
       param: "Content-Type",
     });
   }
-  next();
-};
-
-/** An Idempotency-Key and an authorization stand for the bytes that were sent with them, as they were before any compression. */
-function keepRawBody(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
-  const { headers } = request;
-  const isKept = headers["idempotency-key"] !== undefined || headers[AUTHORIZATION_HEADER] !== undefined;
-  if (isKept) (request as Request).rawBody = body;
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
+    const message = `Content-Type: the charset must be utf-8, not '${charset.slice(0, 40)}'; send JSON as UTF-8.`;
+    throw new ApiError("invalid_request", message, { param: "Content-Type" });
+  }
 }
 
-/** Refuses bodies whose parts are so many or so deep that looking at them would hold up everybody else. */
-export const plainShape: RequestHandler = (request, _response, next) => {
-  const reason = whyUnreasonable(request.body);
-  if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
-  next();
-};
+/**
+ * Reads request bodies: JSON of at most `limit` bytes, also compressed. What cannot be read is `invalid_request`. Refuses bodies whose parts are
+ * so many or so deep that looking at them would hold up everybody else. A body counts in `budget` until its answer has been sent.
+ */
+export function readJson(limit: number, budget: BodyBudget): RequestHandler {
+  return async (request, response, next) => {
+    refuseOtherTypes(request);
+    if (request.is("application/json")) {
+      const from = addressOf(request);
+      const { bytes, release } = await readRequestBody(request, { limit, budget, from });
+      if (response.closed) release();
+      else response.on("close", release);
+      keepRawBody(request, bytes);
+      request.body = bytes.length === 0 ? {} : parseJson(bytes);
+      const reason = whyUnreasonable(request.body);
+      if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
+    }
+    next();
+  };
+}
 
-/** Reads request bodies: JSON of at most 4 MiB, also compressed. Whatever cannot be read is `invalid_request`. */
-export const readBody: RequestHandler[] = [
-  onlyJson,
-  express.json({ limit: BODY_LIMIT, strict: false, verify: keepRawBody }),
-  plainShape,
-];
+function parseJson(bytes: Buffer): unknown {
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's message quotes the body; of it, only the place is passed on.
+    const found = / at position (\d+)/.exec((error as Error).message)?.[1];
+    const before = found === undefined ? text : text.slice(0, Number(found));
+    const line = before.split("\n").length;
+    const column = before.length - before.lastIndexOf("\n");
+    const where = found === undefined ? "" : ` at line ${line}, column ${column}`;
+    throw new ApiError(
+      "invalid_request",
+      `The body is not valid JSON${where}: check its quotes, commas and brackets, and that it is not cut off.`,
+    );
+  }
+}
+
+/** Whom a request is from. An IPv6 client owns a whole /56: one address of it is not one client. */
+export function addressOf(request: Request): string {
+  return ipKeyGenerator(request.ip ?? "unknown", 56);
+}
 
 // ---------------------------------------------------------------- the key
 

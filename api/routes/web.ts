@@ -9,7 +9,7 @@ import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
 import { burstLimit } from "./limits.ts";
-import { plainShape } from "./request.ts";
+import { readJson } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
 import { configRoute, deploymentRoute, directoryRoutes } from "./web-public.ts";
@@ -44,13 +44,7 @@ function webApi(gateway: Gateway): Router {
   };
 
   const api = Router();
-  api.use(
-    burstLimit(config.BURST_PER_SECOND),
-    noStore,
-    sameOriginOnly(origin),
-    express.json({ limit: BODY_LIMIT }),
-    plainShape,
-  );
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, gateway.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));

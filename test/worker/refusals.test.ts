@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -10,7 +12,7 @@ import {
   type TestWorker,
 } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { acknowledge, dispatch, lockJob, prepare, signAssignment } from "./support/dispatch.ts";
+import { acknowledge, dispatch, lockJob, prepare, signAssignment, ticketHeader } from "./support/dispatch.ts";
 
 let chain: TestChain;
 let worker: TestWorker;
@@ -111,14 +113,41 @@ describe("a dispatch is refused", () => {
     expect(await refused(job)).toEqual([409, "not_locked"]);
   });
 
+  it("before its body is there, unless a gateway signed the header's assignment", async () => {
+    const locked = await lockJob(chain, worker);
+    const foreign = { ...locked, signature: await signAssignment(chain, locked.assignment, client) };
+    const past = await prepare(chain, worker, { assignment: { acknowledgeBy: 1_000 } });
+    const cases = [
+      [{}, 400],
+      [{ "x-assignment": "{" }, 400],
+      [ticketHeader(foreign), 403],
+      [ticketHeader(past), 403],
+    ] as const;
+    for (const [headers, expected] of cases) {
+      const call = request(`${worker.endpoint}/jobs`, {
+        method: "POST",
+        headers: { ...headers, "content-length": "8000000" },
+      });
+      call.flushHeaders();
+      const [response] = (await once(call, "response")) as [IncomingMessage];
+      expect(response.statusCode).toBe(expected);
+      call.destroy();
+    }
+  });
+
   it("when it is malformed", async () => {
+    const ticket = ticketHeader(await lockJob(chain, worker));
     const post = (body: string) =>
-      fetch(`${worker.endpoint}/jobs`, { method: "POST", headers: { "content-type": "application/json" }, body });
+      fetch(`${worker.endpoint}/jobs`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...ticket },
+        body,
+      });
     const bodies = [
       ["{", 400],
       ["[]", 400],
       ['{"assignment":1}', 400],
-      [JSON.stringify({ filler: "x".repeat(9_000_000) }), 413],
+      [JSON.stringify({ filler: "x".repeat(9_000_000) }), 400],
     ] as const;
     for (const [body, status] of bodies) {
       const response = await post(body);

@@ -13,8 +13,8 @@ import { Refusal } from "../reply.ts";
 /** Who signed an assignment, and for which operator. */
 export type Gateway = { operator: number; address: Address };
 
-/** Seconds by which a gateway's clock may be ahead of this one. */
-const CLOCK_SKEW = 60;
+/** Seconds by which a gateway's clock may differ from this one. */
+export const CLOCK_SKEW = 60;
 
 /** Checks of an assignment. All of them come before the first token and the first signature; each throws a Refusal. */
 export class AssignmentChecks {

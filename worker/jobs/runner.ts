@@ -7,6 +7,7 @@ import {
   JobErrorCode,
   type OutputRequest,
   RefusalCode,
+  type Ticket,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import { type Backend, BackendError, RequestRefused } from "../backends/backend.ts";
@@ -18,7 +19,7 @@ import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
 import { Generation, JobError } from "./answer.ts";
-import { AssignmentChecks, type Gateway } from "./checks.ts";
+import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 
 type Parts = {
   config: Pick<Config, "concurrency" | "queue" | "models" | "lockWaitMs">;
@@ -51,6 +52,17 @@ export class JobRunner {
   /** How busy this worker is. */
   get load(): Pick<Health, "in_flight" | "queued" | "capacity"> {
     return { in_flight: this.#slots.used, queued: this.#slots.queued, capacity: this.#slots.limit };
+  }
+
+  /** Throws a Refusal when a dispatch of this assignment would be refused, whatever its body says. */
+  async admit({ assignment, signature }: Ticket): Promise<void> {
+    const { jobId, acknowledgeBy } = assignment;
+    await this.#checks.gatewayOf(assignment, signature);
+    // On the chain it can be read later; until then it is good for a few seconds.
+    if (acknowledgeBy + CLOCK_SKEW < Date.now() / 1000) {
+      throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
+    }
+    if (this.#running.has(jobId) || this.#parts.store.isTaken(jobId)) throw alreadyTaken();
   }
 
   /** Runs one job. Throws a Refusal as long as nothing was signed; after that every end goes into the stream. */

@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import type { HDAccount } from "viem/accounts";
 import type { z } from "zod";
 import {
+  ASSIGNMENT_HEADER,
   acknowledgedEvent,
   type ChatRequest,
   completedEvent,
@@ -78,6 +79,11 @@ export async function lockJob(chain: TestChain, worker: TestWorker, options: Job
   return await prepare(chain, worker, { ...options, jobId });
 }
 
+/** The header that a worker wants to see before it reads a job's body. */
+export const ticketHeader = ({ assignment, signature }: Job) => ({
+  [ASSIGNMENT_HEADER]: JSON.stringify({ assignment, signature }),
+});
+
 type Listener = { leaveAfter?: number; onDelta?: () => void };
 
 /** Dispatches a job. `leaveAfter` closes the connection after so many deltas; `onDelta` hears of each. */
@@ -86,7 +92,7 @@ export async function dispatch(
   job: Job,
   { leaveAfter = Number.POSITIVE_INFINITY, onDelta = () => {} }: Listener = {},
 ): Promise<Streamed> {
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", ...ticketHeader(job) };
   const response = await fetch(`${worker.endpoint}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
   const result: Streamed = {
     status: response.status,

@@ -1,0 +1,137 @@
+import type { IncomingMessage } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+
+/** Why a body was not read. `no_room`: this process holds as many bytes of bodies as it may. */
+export type BodyFault = "too_large" | "no_room" | "unknown_encoding" | "not_decodable" | "broken_off";
+
+/** A body that was not read. The rest of it is received and thrown away, so an answer can be sent at once. */
+export class BodyRefused extends Error {
+  override name = "BodyRefused";
+  readonly fault: BodyFault;
+  /** The most bytes that were allowed. */
+  readonly limit: number;
+
+  constructor(fault: BodyFault, limit: number) {
+    super(`the request's body was not read: ${fault}`);
+    this.fault = fault;
+    this.limit = limit;
+  }
+}
+
+type Body = { from: string; bytes: number; refuse: (() => void) | null };
+
+/**
+ * Bytes that a process holds of request bodies, from their arrival to the end of the answer. When they are too many, whoever holds most gives up
+ * the largest body that is still arriving: a client of ordinary size is served beside one that sends many large bodies slowly.
+ */
+export class BodyBudget {
+  readonly #most: number;
+  readonly #bodies = new Set<Body>();
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Bytes held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Counts a body that arrives `from` an address. `refuse` is called when it is given up. */
+  open(from: string, refuse: () => void): Body {
+    const body = { from, bytes: 0, refuse };
+    this.#bodies.add(body);
+    return body;
+  }
+
+  grow(body: Body, bytes: number): void {
+    body.bytes += bytes;
+    this.#bytes += bytes;
+    while (this.#bytes > this.#most) {
+      const largest = this.#largest();
+      if (largest === undefined) return;
+      largest.refuse?.();
+      this.close(largest);
+    }
+  }
+
+  close(body: Body): void {
+    if (this.#bodies.delete(body)) this.#bytes -= body.bytes;
+  }
+
+  #largest(): Body | undefined {
+    const held = new Map<string, number>();
+    for (const { from, bytes } of this.#bodies) held.set(from, (held.get(from) ?? 0) + bytes);
+    const arriving = [...this.#bodies].filter(({ refuse }) => refuse !== null);
+    const order = (a: Body, b: Body) => (held.get(b.from) ?? 0) - (held.get(a.from) ?? 0) || b.bytes - a.bytes;
+    return arriving.sort(order)[0];
+  }
+}
+
+const DECODERS = {
+  gzip: promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip),
+  deflate: promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate),
+  br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
+};
+
+/** `limit`: most bytes, compressed or not. `from`: the client's address. */
+export type BodyLimits = { limit: number; budget: BodyBudget; from: string };
+
+/** Reads a request's body and decompresses it. `release` gives its bytes back to the budget. Rejects with BodyRefused. */
+export async function readRequestBody(
+  request: IncomingMessage,
+  { limit, budget, from }: BodyLimits,
+): Promise<{ bytes: Buffer; release: () => void }> {
+  const refused = Promise.withResolvers<never>();
+  const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
+  try {
+    const raw = await Promise.race([received(request, limit, (bytes) => budget.grow(body, bytes)), refused.promise]);
+    const bytes = await decoded(raw, request.headers["content-encoding"], limit);
+    budget.grow(body, Math.max(0, bytes.length - raw.length));
+    // Rejected meanwhile, or not at all.
+    await Promise.race([refused.promise, Promise.resolve()]);
+    body.refuse = null;
+    return { bytes, release: () => budget.close(body) };
+  } catch (error) {
+    budget.close(body);
+    // What is still to come goes nowhere.
+    request.removeAllListeners("data").resume();
+    throw error;
+  }
+}
+
+/** All bytes, copied into one buffer as they come: a client chooses how small the pieces are, and each would cost memory of its own. */
+function received(request: IncomingMessage, limit: number, onBytes: (bytes: number) => void): Promise<Buffer> {
+  if (Number(request.headers["content-length"]) > limit) return Promise.reject(new BodyRefused("too_large", limit));
+  let buffer: Buffer = Buffer.alloc(0);
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    request.on("data", (piece: Buffer) => {
+      if (size + piece.length > limit) return reject(new BodyRefused("too_large", limit));
+      if (size + piece.length > buffer.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size + piece.length, 2 * buffer.length)));
+        buffer.copy(larger, 0, 0, size);
+        buffer = larger;
+      }
+      piece.copy(buffer, size);
+      size += piece.length;
+      onBytes(piece.length);
+    });
+    request.on("end", () => resolve(buffer.subarray(0, size)));
+    for (const event of ["error", "close"]) request.on(event, () => reject(new BodyRefused("broken_off", limit)));
+  });
+}
+
+async function decoded(raw: Buffer, encoding: string | undefined, limit: number): Promise<Buffer> {
+  const name = encoding?.trim().toLowerCase() ?? "identity";
+  if (name === "identity") return raw;
+  if (!Object.hasOwn(DECODERS, name)) throw new BodyRefused("unknown_encoding", limit);
+  try {
+    return await DECODERS[name as keyof typeof DECODERS](raw, { maxOutputLength: limit });
+  } catch (error) {
+    const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    throw new BodyRefused(isTooLarge ? "too_large" : "not_decodable", limit);
+  }
+}

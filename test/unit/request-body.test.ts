@@ -1,0 +1,134 @@
+/** Reading request bodies within bounds, whoever sends them and however. */
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { BodyBudget, type BodyRefused, readRequestBody } from "../../shared/request-body.ts";
+
+const LIMIT = 64 * 1024;
+const MOST = 8 * LIMIT;
+
+let server: Server | undefined;
+let budget: BodyBudget;
+/** Most bytes that were held at any time. */
+let peak: number;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Answers with the number of bytes it read, or the fault. The header `from` stands for the client's address. */
+async function listen(): Promise<number> {
+  budget = new BodyBudget(MOST);
+  peak = 0;
+  server = createServer(async (request, response) => {
+    request.on("data", () => {
+      peak = Math.max(peak, budget.bytes);
+    });
+    try {
+      const from = String(request.headers["from"] ?? "");
+      const { bytes, release } = await readRequestBody(request, { limit: LIMIT, budget, from });
+      response.on("close", release).end(String(bytes.length));
+    } catch (error) {
+      response.writeHead(400).end((error as BodyRefused).fault);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const open = (port: number, headers: Record<string, string> = {}) =>
+  httpRequest({ port, host: "127.0.0.1", method: "POST", agent: false, headers });
+
+async function answerOf(call: ReturnType<typeof open>): Promise<string> {
+  const [response] = (await once(call, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const piece of response) text += piece;
+  return text;
+}
+
+async function send(port: number, body: Buffer, headers: Record<string, string> = {}): Promise<string> {
+  const call = open(port, headers);
+  const answer = answerOf(call);
+  call.end(body);
+  return answer;
+}
+
+describe("a body", () => {
+  it("is read up to the limit, in pieces of any size", async () => {
+    const port = await listen();
+    expect(await send(port, Buffer.alloc(LIMIT))).toBe(String(LIMIT));
+    const call = open(port);
+    const answer = answerOf(call);
+    for (let i = 0; i < 3_000; i++) call.write("x");
+    call.end();
+    expect(await answer).toBe("3000");
+  });
+
+  it.each(["with", "without"])("beyond the limit is refused before its end, %s a length", async (how) => {
+    const port = await listen();
+    const call = open(port, how === "with" ? { "content-length": String(100 * LIMIT) } : {});
+    const answer = answerOf(call);
+    call.write(Buffer.alloc(LIMIT + 1));
+    expect(await answer).toBe("too_large");
+    expect(budget.bytes).toBe(0);
+    call.destroy();
+  });
+
+  it.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ])("may be compressed (%s), and counts with its full size", async (encoding, compress) => {
+    const port = await listen();
+    const headers = { "content-encoding": encoding };
+    expect(await send(port, compress(Buffer.alloc(LIMIT)), headers)).toBe(String(LIMIT));
+    expect(await send(port, compress(Buffer.alloc(LIMIT + 1)), headers)).toBe("too_large");
+    expect(await send(port, Buffer.from("no such thing"), headers)).toBe("not_decodable");
+  });
+
+  it("of another encoding is refused", async () => {
+    expect(await send(await listen(), Buffer.from("x"), { "content-encoding": "snappy" })).toBe("unknown_encoding");
+  });
+
+  it("is forgotten when it breaks off, and when its answer is sent", async () => {
+    const port = await listen();
+    const call = open(port).on("error", () => {});
+    call.write(Buffer.alloc(1_000));
+    await expect.poll(() => budget.bytes).toBe(1_000);
+    call.destroy();
+    await expect.poll(() => budget.bytes).toBe(0);
+    await send(port, Buffer.alloc(2_000));
+    await expect.poll(() => budget.bytes).toBe(0);
+  });
+});
+
+describe("bodies that never end", () => {
+  it("take no more memory than the budget, and hold up nobody else", async () => {
+    const port = await listen();
+    const calls = Array.from({ length: 40 }, () => open(port, { from: "attacker" }).on("error", () => {}));
+    const answers = calls.map((call) => answerOf(call).catch(() => "closed"));
+    for (const call of calls) call.write(Buffer.alloc(LIMIT - 1));
+    // As many as there is room for stay; the others hear that there is none.
+    const refused = await some(answers, 32);
+    expect(new Set(refused)).toEqual(new Set(["no_room"]));
+    expect(budget.bytes).toBeLessThanOrEqual(MOST);
+    expect(await send(port, Buffer.alloc(LIMIT), { from: "client" })).toBe(String(LIMIT));
+    expect(peak).toBeLessThanOrEqual(MOST + LIMIT);
+    for (const call of calls) call.destroy();
+  });
+});
+
+/** The first so many answers. */
+function some(answers: Promise<string>[], count: number): Promise<string[]> {
+  const got: string[] = [];
+  return new Promise((resolve) => {
+    for (const answer of answers) {
+      void answer.then((text) => {
+        got.push(text);
+        if (got.length === count) resolve(got);
+      });
+    }
+  });
+}
