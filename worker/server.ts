@@ -1,5 +1,5 @@
 /** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/dispatch.ts what `GET /healthz` answers. */
-import type { Server } from "node:http";
+import { createServer as createHttpServer, type Server } from "node:http";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import type { z } from "zod";
 import {
@@ -74,21 +74,30 @@ export function createServer({ runner, health, log }: Parts): Express {
   return app;
 }
 
+/** Anyone who finds the port can connect: no request may trickle in for minutes, nor connections take all memory. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  /** How often Node looks for requests that are late; it answers 408 and closes their connections. */
+  connectionsCheckingInterval: 5_000,
+  /** Longer than a gateway keeps an idle connection, so that it never writes into one that is being closed. */
+  keepAliveTimeout: 75_000,
+};
+const MOST_CONNECTIONS = 4_096;
+/** A job's silence is filled every ten seconds: who takes nothing for so long has gone. */
+const SILENT_MS = 120_000;
+
 /** Listens at the configured address. Rejects with a ConfigError if the port is in use. */
 export function listen(app: Express, { port, host }: Pick<Config, "port" | "host">): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = app.listen(port, host, (error?: Error) => {
-      if (error === undefined) return resolve(server);
-      const busy = "code" in error && error.code === "EADDRINUSE";
+    const server = createHttpServer(LIMITS, app);
+    server.maxConnections = MOST_CONNECTIONS;
+    server.timeout = SILENT_MS;
+    server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `port ${port} of ${host} is in use: choose another with WORKER_PORT or --port`;
-      reject(busy ? new ConfigError(message) : error);
+      reject(error.code === "EADDRINUSE" ? new ConfigError(message) : error);
     });
-    // Anyone who finds the port can connect: no request may trickle in for minutes, nor connections take all memory.
-    server.headersTimeout = 10_000;
-    server.requestTimeout = 60_000;
-    server.maxConnections = 4_096;
-    // Longer than a gateway keeps an idle connection, so that it never writes into one that is being closed.
-    server.keepAliveTimeout = 75_000;
+    server.listen(port, host, () => resolve(server));
   });
 }
 

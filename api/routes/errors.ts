@@ -115,7 +115,13 @@ const WHAT: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
 
-/** What never becomes a request, because it is no HTTP, gets the error body as well (specification, "Errors"). */
+/** Time for a refused connection to take its answer. */
+const FLUSH_MS = 2_000;
+
+/**
+ * What never becomes a request, because it is no HTTP or too slow, gets the error body as well (specification, "Errors"). The connection is
+ * closed once the answer is sent: half closed, it would stay for as long as the client likes.
+ */
 export function answerMalformed(server: Server, docsUrl: string, logger: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex & { bytesWritten?: number }) => {
     // With an answer under way on this connection, another one in the midst of it would be worse than none.
@@ -134,7 +140,9 @@ export function answerMalformed(server: Server, docsUrl: string, logger: Logger)
       `x-request-id: ${requestId}`,
       "connection: close",
     ];
-    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+    // Of a client that reads nothing, either.
+    setTimeout(() => socket.destroy(), FLUSH_MS).unref();
   });
 }
 

@@ -3,17 +3,20 @@ import { once } from "node:events";
 import type { RequestListener, Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import express from "express";
+import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
+import { answerMalformed } from "../../api/routes/errors.ts";
 import { createHttpServer, operatorsOnly } from "../../api/routes/limits.ts";
 
+type Times = Parameters<typeof createHttpServer>[2];
 let server: Server | undefined;
 afterEach(() => {
   server?.closeAllConnections();
   server?.close();
 });
 
-async function listen(app: RequestListener, maxConnections = 10): Promise<number> {
-  server = createHttpServer(app, maxConnections);
+async function listen(app: RequestListener, maxConnections = 10, times?: Times): Promise<number> {
+  server = createHttpServer(app, maxConnections, times);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
@@ -40,6 +43,22 @@ describe("the HTTP server", () => {
     // A plain answer is silent for as long as a lock, a completion and its inclusion take: 20 + 120 + 30 s.
     expect(server?.timeout).toBeGreaterThan(170_000 + 60_000);
     expect(server?.timeout).toBeLessThanOrEqual(600_000);
+  });
+
+  it.each([
+    ["headers that are late", "GET / HTTP/1.1\r\nHost: x\r\n"],
+    ["a body that is late", "POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 5\r\n\r\n"],
+    ["what is no HTTP", "HELO\r\n\r\n"],
+  ])("answers %s, and closes the connection though the client keeps its side open", async (_what, bytes) => {
+    const port = await listen(() => {}, 10, { headers: 200, request: 300, check: 50 });
+    answerMalformed(server as Server, "https://docs.test", pino({ level: "silent" }));
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+    socket.write(bytes);
+    const [data] = await once(socket, "data");
+    expect(String(data)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+    const open = () => new Promise((resolve) => server?.getConnections((_error, count) => resolve(count)));
+    await expect.poll(open).toBe(0);
+    socket.destroy();
   });
 });
 
