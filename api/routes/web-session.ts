@@ -2,16 +2,15 @@ import { type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
 import type { Session, Sessions } from "../account/sessions.ts";
-import { type Audience, type Nonces, verifySignIn } from "../account/sign-in.ts";
-import type { Rpc } from "../chain/rpc.ts";
-import { validate } from "./request.ts";
+import { type SignInCheck, verifySignIn } from "../account/sign-in.ts";
+import { addressOf, validate } from "./request.ts";
 
 const signInSchema = z.object({
   message: z.string().max(4_000),
   signature: z.custom<`0x${string}`>((v) => isHex(v) && v.length <= 20_000, "must be hex"),
 });
 
-type Parts = { sessions: Sessions; nonces: Nonces; rpc: Rpc; audience: Audience };
+type Parts = SignInCheck & { sessions: Sessions };
 
 const shown = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: expiresAt.toISOString() });
 
@@ -22,14 +21,15 @@ const shown = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: expires
  * - `GET /session` → `{session: {wallet, expires_at} | null, ended}`; `ended` if the cookie's session is over
  * - `DELETE /session` → 204
  */
-export function sessionRoutes({ sessions, nonces, rpc, audience }: Parts): Router {
+export function sessionRoutes({ sessions, ...check }: Parts): Router {
   const nonce: RequestHandler = (_request, response) => {
-    const { nonce, expiresAt } = nonces.issue();
+    const { nonce, expiresAt } = check.nonces.issue();
     response.json({ nonce, expires_at: expiresAt.toISOString() });
   };
 
   const signIn: RequestHandler = async (request, response) => {
-    const wallet = await verifySignIn(validate(signInSchema, request.body), audience, nonces, rpc);
+    const signed = validate(signInSchema, request.body);
+    const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
     const earlier = sessions.token(request);
     if (earlier !== null) await sessions.close(earlier);
     const { token, session } = await sessions.open(wallet);

@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { requireSession, Sessions } from "../account/sessions.ts";
-import { Nonces } from "../account/sign-in.ts";
+import { ContractSignatures, Nonces } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -50,7 +50,7 @@ function webApi(gateway: Gateway): Router {
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
   api.get("/config", configRoute(config, operator.id));
   api.get("/deployment.json", deploymentRoute(config));
-  api.use(sessionRoutes({ sessions, nonces, rpc, audience: { origin, chainId } }));
+  api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, reader: pool }));
   api.use(directoryRoutes(pool));
 
