@@ -77,7 +77,7 @@ const schema = z.object({
   BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
   /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */
   TRUST_PROXY: z.coerce.number().int().min(0).default(0),
-  /** Development only: webhooks and workers may be at loopback addresses and without TLS. */
+  /** Development only: webhooks and workers may be at loopback addresses, also without TLS. */
   ALLOW_LOCAL_ENDPOINTS: z.stringbool().default(false),
   /** Private networks in which workers and webhook receivers may be, such as 10.1.0.0/16,fd12:3456::/48. */
   ALLOW_ENDPOINT_NETWORKS: networks.optional(),

@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Network = readonly [Address, number];
 
 /**
- * Which endpoints may be asked. `allowLocal` is the development switch: loopback addresses and plain HTTP as well.
+ * Which endpoints may be asked. `allowLocal` is the development switch: loopback addresses as well, over plain HTTP too.
  * `allowNetworks` are private networks in which endpoints may be, over HTTPS as everywhere.
  */
 export type EndpointPolicy = { allowLocal: boolean; allowNetworks?: readonly Network[] };
@@ -51,6 +51,10 @@ export function whyRefused(address: string, { allowLocal, allowNetworks = [] }: 
   }
   return null;
 }
+
+/** Whether an address, not a name, is one of this machine's own. */
+export const isLoopback = (address: string): boolean =>
+  ipaddr.isValid(address) && embedded(ipaddr.parse(address)).range() === "loopback";
 
 /** The address, or the IPv4 address that it leads to: `::ffff:a.b.c.d`, and the well-known NAT64 prefix. */
 function embedded(address: Address): Address {

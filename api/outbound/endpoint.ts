@@ -2,7 +2,7 @@
 import { type LookupAddress, promises } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { type EndpointPolicy, whyRefused } from "./address.ts";
+import { type EndpointPolicy, isLoopback, whyRefused } from "./address.ts";
 
 /** An endpoint that must not be asked: by its URL, or by an address its name resolves to. The message says why. */
 export class EndpointRefused extends Error {
@@ -27,12 +27,12 @@ const SITE_NAMES = /(^|\.)(local|internal|home\.arpa)$/;
 export function parseEndpoint(text: string, policy: EndpointPolicy): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw new EndpointRefused("must be a URL, such as https://example.com/hook");
-  refuseScheme(url.protocol, policy);
+  // Without the brackets of IPv6 and a final dot.
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  refuseScheme(url.protocol, host, policy);
   if (url.username !== "" || url.password !== "") {
     throw new EndpointRefused("must not contain a user name or password: they would be kept and shown");
   }
-  // Without the brackets of IPv6 and a final dot.
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   if (isIP(host) !== 0) refuseAddress(host, policy);
   else if (isLocalName(host, policy)) {
     throw new EndpointRefused(`${host} is a local name: the endpoint must be reachable on the public internet`);
@@ -47,8 +47,10 @@ function isLocalName(host: string, { allowLocal, allowNetworks = [] }: EndpointP
 
 const isLocalhost = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host);
 
-function refuseScheme(protocol: string, { allowLocal }: EndpointPolicy): void {
-  if (protocol === "https:" || (allowLocal && protocol === "http:")) return;
+/** Plain HTTP is for this machine alone: on a network anyone could read and change what is said. */
+function refuseScheme(protocol: string, host: string, { allowLocal }: EndpointPolicy): void {
+  const isLocal = isLocalhost(host) || isLoopback(host);
+  if (protocol === "https:" || (allowLocal && protocol === "http:" && isLocal)) return;
   throw new EndpointRefused(`must be an https URL, not ${protocol}//`);
 }
 
@@ -87,7 +89,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
     ...rest,
     connect: (target, callback) => {
       try {
-        refuseScheme(target.protocol, policy);
+        refuseScheme(target.protocol, target.hostname, policy);
         // Node connects to a literal address without a lookup.
         if (isIP(target.hostname) !== 0) refuseAddress(target.hostname, policy);
       } catch (error) {

@@ -116,7 +116,7 @@ export class WebhookService {
     const { logger } = this.context;
     const { allowLocal, allowNetworks = [] } = this.context.policy;
     if (allowLocal) {
-      logger.warn("ALLOW_LOCAL_ENDPOINTS is on: webhooks and workers may be at loopback addresses and without TLS");
+      logger.warn("ALLOW_LOCAL_ENDPOINTS is on: webhooks and workers may be at loopback addresses, also without TLS");
     }
     if (allowNetworks.length > 0) {
       const networks = allowNetworks.map((network) => network.join("/"));

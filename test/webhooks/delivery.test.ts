@@ -190,7 +190,7 @@ describe("an attempt that failed", () => {
       ],
       [
         "unknown",
-        "http://does-not-exist.example/hook",
+        "https://does-not-exist.example/hook",
         null,
         expect.stringContaining("could not be resolved") as never,
       ],

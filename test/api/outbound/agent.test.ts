@@ -95,7 +95,7 @@ describe("in production", () => {
 describe("in development", () => {
   it("loopback and plain HTTP work, by address and by name", async () => {
     answers = [[four("127.0.0.1")]];
-    for (const host of ["127.0.0.1", "hook.example"]) {
+    for (const host of ["127.0.0.1", "hook.localhost"]) {
       const { statusCode, body } = await ask(agent(true), `http://${host}:${port}/`);
       expect([statusCode, await body.text()]).toEqual([200, "hello"]);
     }
@@ -108,9 +108,17 @@ describe("in development", () => {
     expect(await body.text()).toBe("hello");
   });
 
+  it("plain HTTP to another machine is refused, also when its name leads to this one", async () => {
+    answers = [[four("127.0.0.1")]];
+    for (const host of ["8.8.8.8", "hook.example"]) {
+      await expect(ask(agent(true), `http://${host}:${port}/`)).rejects.toThrow(/must be an https URL/);
+    }
+    expect([resolved, connections]).toEqual([[], 0]);
+  });
+
   it("a private network is still refused", async () => {
     answers = [[four("127.0.0.1"), four("192.168.0.1")]];
-    await expect(ask(agent(true), `http://hook.example:${port}/`)).rejects.toMatchObject(refusal);
+    await expect(ask(agent(true), `http://hook.localhost:${port}/`)).rejects.toMatchObject(refusal);
     expect(connections).toBe(0);
   });
 });
@@ -118,7 +126,7 @@ describe("in development", () => {
 describe("a name that changes its answer (rebinding)", () => {
   it("is asked once a connection: what was checked is what is connected to", async () => {
     answers = [[four("127.0.0.1")], [four("10.0.0.1")]];
-    const { body } = await ask(agent(true), `http://hook.example:${port}/`);
+    const { body } = await ask(agent(true), `http://hook.localhost:${port}/`);
     expect(await body.text()).toBe("hello");
     expect(resolved).toHaveLength(1);
     expect(connections).toBe(1);
@@ -127,9 +135,9 @@ describe("a name that changes its answer (rebinding)", () => {
   it("is checked again for each new connection", async () => {
     answers = [[four("127.0.0.1")], [four("10.0.0.1")]];
     const dispatcher = agent(true);
-    const { body } = await ask(dispatcher, `http://hook.example:${port}/close`);
+    const { body } = await ask(dispatcher, `http://hook.localhost:${port}/close`);
     await body.text();
-    await expect(ask(dispatcher, `http://hook.example:${port}/`)).rejects.toMatchObject(refusal);
+    await expect(ask(dispatcher, `http://hook.localhost:${port}/`)).rejects.toMatchObject(refusal);
     expect(connections).toBe(1);
   });
 });

@@ -44,14 +44,18 @@ describe("the URL of an endpoint", () => {
     expect(() => parse(url)).toThrow(why);
   });
 
-  it("development allows plain HTTP and loopback, still no private network", () => {
+  it("development allows loopback, also over plain HTTP; public hosts need HTTPS, and no private network is allowed", () => {
     for (const url of [
       "http://localhost:3000/hook",
       "http://127.0.0.1:3000/",
+      "http://[::ffff:127.0.0.1]/",
       "https://[::1]/",
-      "http://example.com/",
+      "https://example.com/",
     ]) {
-      expect(parse(url, true).href).toBe(url);
+      expect(parse(url, true).href).toBe(new URL(url).href);
+    }
+    for (const url of ["http://example.com/", "http://8.8.8.8/", "http://127.0.0.1.example.com/"]) {
+      expect(() => parse(url, true)).toThrow(/must be an https URL/);
     }
     for (const url of ["http://10.0.0.1/", "http://169.254.169.254/latest", "ftp://127.0.0.1/", "http://nas.local/"]) {
       expect(() => parse(url, true)).toThrow(EndpointRefused);
