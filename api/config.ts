@@ -49,7 +49,7 @@ const schema = z.object({
   DEPLOYMENT_FILE: z.string().min(1),
   /** Signs transactions and assignments. One process a signer. */
   GATEWAY_PRIVATE_KEY: key,
-  /** 32 bytes of hex; encrypts answers and webhook secrets at rest. */
+  /** 32 bytes of hex; encrypts answers, webhook secrets and URLs at rest. */
   MASTER_KEY: z.string().regex(MASTER_KEY, "must be 64 hex digits, e.g. from `openssl rand -hex 32`"),
   /** Master keys that decrypt too, comma-separated: while MASTER_KEY is changed. */
   OTHER_MASTER_KEYS: z

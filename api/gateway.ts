@@ -24,7 +24,7 @@ import { IncidentStore } from "./db/incidents.ts";
 import { getHead } from "./db/index-reads.ts";
 import { JobStore } from "./db/jobs.ts";
 import { type Incarnation, recognizeChain } from "./db/pool.ts";
-import { reencrypt, startHousekeeping } from "./db/upkeep.ts";
+import { reencrypt, sealUrls, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
 import { Runs } from "./jobs/job.ts";
@@ -97,7 +97,7 @@ export async function startGateway(
   const metrics = new Metrics();
   const ciphers = {
     answers: new Cipher(config.MASTER_KEY, "answers", config.OTHER_MASTER_KEYS),
-    webhookSecrets: new Cipher(config.MASTER_KEY, "webhook secrets", config.OTHER_MASTER_KEYS),
+    webhooks: new Cipher(config.MASTER_KEY, "webhook secrets", config.OTHER_MASTER_KEYS),
   };
 
   // The chain, and this process's right to send to it.
@@ -201,12 +201,13 @@ export async function startGateway(
     ownsSigner: () => signerLock.held,
   });
   const idempotency = new IdempotencyStore(pool);
-  const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhookSecrets));
+  const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));
   const stopHousekeeping = startHousekeeping(
     { jobs: store, idempotency, disputes, incidents },
     config.OUTPUT_RETENTION_HOURS,
     logger,
   );
+  await sealUrls(pool, ciphers.webhooks);
   webhooks.start();
   if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, ciphers, logger, () => phase.stopping);
 

@@ -4,7 +4,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM for what is kept at rest (answers, webhook secrets), with a key of its own per purpose derived from the
+ * AES-256-GCM for what is kept at rest (answers, webhooks' secrets and URLs), with a key of its own per purpose derived from the
  * master key. The context (a job id, a webhook id) is authenticated, so that a row's ciphertext cannot be moved to another.
  * Other master keys, the one before or the one to come, decrypt too.
  */
@@ -61,3 +61,6 @@ function openWith(key: Buffer, data: Buffer, context: string): string | null {
     return null;
   }
 }
+
+/** What a webhook's URL is bound to: its secret's ciphertext, bound to the id, cannot stand in its place. */
+export const urlContext = (id: string): string => `${id} url`;

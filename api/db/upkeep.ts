@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Cipher } from "./cipher.ts";
+import { type Cipher, urlContext } from "./cipher.ts";
 import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";
@@ -9,7 +9,8 @@ import type { JobStore } from "./jobs.ts";
 /** Rows read at a time: an answer can have a hundred kilobytes and more. */
 const PAGE = 50;
 
-type Encrypted = { table: string; id: string; column: string; cipher: Cipher };
+/** `context`: what a row's ciphertext is bound to, if that is not its id alone. */
+type Encrypted = { table: string; id: string; column: string; cipher: Cipher; context?: (id: string) => string };
 type Count = { renewed: number; unreadable: number };
 
 /**
@@ -19,12 +20,13 @@ type Count = { renewed: number; unreadable: number };
  */
 export async function reencrypt(
   pool: pg.Pool,
-  ciphers: { answers: Cipher; webhookSecrets: Cipher },
+  ciphers: { answers: Cipher; webhooks: Cipher },
   logger: Logger,
   stopping: () => boolean,
 ): Promise<void> {
   const all: Encrypted[] = [
-    { table: "webhook", id: "id", column: "secret", cipher: ciphers.webhookSecrets },
+    { table: "webhook", id: "id", column: "secret", cipher: ciphers.webhooks },
+    { table: "webhook", id: "id", column: "url", cipher: ciphers.webhooks, context: urlContext },
     { table: "job", id: "job_id", column: "output", cipher: ciphers.answers },
   ];
   const total: Count = { renewed: 0, unreadable: 0 };
@@ -46,7 +48,7 @@ export async function reencrypt(
 
 async function renewTable(
   pool: pg.Pool,
-  { table, id, column, cipher }: Encrypted,
+  { table, id, column, cipher, context = (one) => one }: Encrypted,
   logger: Logger,
   stopping: () => boolean,
 ): Promise<Count> {
@@ -60,7 +62,7 @@ async function renewTable(
     for (const row of rows) {
       let renewed: Buffer | null;
       try {
-        renewed = cipher.renew(row.data, row.id);
+        renewed = cipher.renew(row.data, context(row.id));
       } catch (error) {
         count.unreadable += 1;
         logger.error({ err: error, table, id: row.id }, "a row cannot be decrypted with any of the master keys");
@@ -76,6 +78,17 @@ async function renewTable(
     after = last.id;
   }
   return count;
+}
+
+/** Encrypts the URLs of webhooks that were made before URLs were: they begin with `http`, a nonce does not. */
+export async function sealUrls(pool: pg.Pool, webhooks: Cipher): Promise<void> {
+  const { rows } = await pool.query<{ id: string; url: Buffer }>(
+    "SELECT id, url FROM webhook WHERE substring(url FROM 1 FOR 4) = convert_to('http', 'UTF8')",
+  );
+  for (const { id, url } of rows) {
+    const sealed = webhooks.encrypt(url.toString("utf8"), urlContext(id));
+    await pool.query("UPDATE webhook SET url = $2 WHERE id = $1 AND url = $3", [id, sealed, url]);
+  }
 }
 
 // ---------------------------------------------------------------- what has had its time

@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Dispatcher as HttpDispatcher, request } from "undici";
-import type { Cipher } from "../db/cipher.ts";
+import { type Cipher, urlContext } from "../db/cipher.ts";
 import { transaction } from "../db/pool.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
 import { EndpointRefused } from "../outbound/endpoint.ts";
@@ -110,9 +110,11 @@ export class DeliveryDispatcher {
   /** One attempt; null if it was cut by the stop, and so says nothing of the endpoint. */
   async #attempt(claimed: Claimed): Promise<Outcome | null> {
     const { cipher, http, metrics, logger } = this.#parts;
-    const { id, webhookId, eventId, event, url, body } = claimed;
+    const { id, webhookId, eventId, event, body } = claimed;
     let outcome: Outcome;
+    let url: string;
     try {
+      url = cipher.decrypt(claimed.url, urlContext(webhookId));
       const secret = cipher.decrypt(claimed.secret, webhookId);
       const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs };
       outcome = await attempt(message, http, this.#abort.signal);
@@ -175,8 +177,8 @@ type Claimed = {
   webhookId: string;
   eventId: string;
   event: string;
-  url: string;
   /** Encrypted. */
+  url: Buffer;
   secret: Buffer;
   body: string;
   /** Number of this attempt. */

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import { EVENT_NAMES, type EventName } from "./events.ts";
-import { unknownWebhook, type WebhookContext } from "./receivers.ts";
+import { readUrl, unknownWebhook, type WebhookContext } from "./receivers.ts";
 
 /**
  * pending: to be sent at `next_attempt_at` (or being sent) · delivered: answered 2xx · failed: five attempts failed ·
@@ -115,10 +115,11 @@ export async function listDeliveries(
 
 /** One delivery with every attempt, oldest first, and the body that is sent. @throws ApiError `webhook_not_found` */
 export async function getDelivery(
-  { pool }: WebhookContext,
+  context: WebhookContext,
   wallet: string,
   id: string,
 ): Promise<DeliveryObject & { url: string; body: string; attempt_log: AttemptObject[] }> {
+  const { pool } = context;
   const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
     deliveryNumber(id),
     wallet.toLowerCase(),
@@ -132,7 +133,7 @@ export async function getDelivery(
   );
   return {
     ...shown(row),
-    url: row.url,
+    url: readUrl(context, row.webhook_id, row.url),
     body: row.body,
     attempt_log: attempts.rows.map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
   };

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
-import type { Cipher } from "../db/cipher.ts";
+import { type Cipher, urlContext } from "../db/cipher.ts";
 import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
@@ -21,7 +21,7 @@ export type ChainHead = { readonly block: Block; refresh(): Promise<Block> };
 /** What the functions on a wallet's webhooks need. */
 export type WebhookContext = {
   pool: pg.Pool;
-  /** Encrypts secrets; made for this purpose only. */
+  /** Encrypts secrets and URLs; made for this purpose only. */
   cipher: Cipher;
   policy: EndpointPolicy;
   head: ChainHead;
@@ -66,11 +66,25 @@ export type WebhookObject = {
 
 const COLUMNS = "id, url, events, status, created_at";
 
-type WebhookRow = Omit<WebhookObject, "created_at"> & { created_at: Date };
+type WebhookRow = Omit<WebhookObject, "created_at" | "url"> & { created_at: Date; url: Buffer };
 
-const shown = ({ id, url, events, status, created_at }: WebhookRow): WebhookObject => ({
+/** A webhook's URL for its owner; empty where the master key is another one, so that the webhook can still be deleted. */
+export function readUrl(
+  { cipher, logger }: Pick<WebhookContext, "cipher" | "logger">,
+  id: string,
+  url: Buffer,
+): string {
+  try {
+    return cipher.decrypt(url, urlContext(id));
+  } catch (error) {
+    logger.error({ err: error, webhook: id }, "a webhook's URL cannot be read: it is shown as empty");
+    return "";
+  }
+}
+
+const shown = (context: WebhookContext, { id, url, events, status, created_at }: WebhookRow): WebhookObject => ({
   id,
-  url,
+  url: readUrl(context, id, url),
   events,
   created_at: created_at.toISOString(),
   status,
@@ -81,8 +95,8 @@ const shown = ({ id, url, events, status, created_at }: WebhookRow): WebhookObje
  * @throws ApiError `invalid_request` for a URL that must not be asked, `conflict` at the wallet's limit.
  */
 export async function createWebhook(context: WebhookContext, wallet: string, body: NewWebhook): Promise<WebhookObject> {
-  const url = endpointUrl(context, body.url);
   const id = `wh_${randomBytes(16).toString("hex")}`;
+  const sealedUrl = context.cipher.encrypt(endpointUrl(context, body.url), urlContext(id));
   const secret = body.secret ?? `whsec_${randomBytes(32).toString("base64url")}`;
   const { number, timestamp } = await blockNow(context);
   const owner = wallet.toLowerCase();
@@ -99,20 +113,20 @@ export async function createWebhook(context: WebhookContext, wallet: string, bod
     const created = await client.query<WebhookRow>(
       `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $7) RETURNING ${COLUMNS}`,
-      [id, owner, url, body.events, context.cipher.encrypt(secret, id), number, timestamp],
+      [id, owner, sealedUrl, body.events, context.cipher.encrypt(secret, id), number, timestamp],
     );
     return created.rows[0] as WebhookRow;
   });
-  return { ...shown(row), ...(body.secret === undefined ? { secret } : {}) };
+  return { ...shown(context, row), ...(body.secret === undefined ? { secret } : {}) };
 }
 
 /** The wallet's webhooks, newest first. */
-export async function listWebhooks({ pool }: WebhookContext, wallet: string): Promise<WebhookObject[]> {
-  const { rows } = await pool.query<WebhookRow>(
+export async function listWebhooks(context: WebhookContext, wallet: string): Promise<WebhookObject[]> {
+  const { rows } = await context.pool.query<WebhookRow>(
     `SELECT ${COLUMNS} FROM webhook WHERE wallet = $1 ORDER BY created_at DESC, id DESC`,
     [wallet.toLowerCase()],
   );
-  return rows.map(shown);
+  return rows.map((row) => shown(context, row));
 }
 
 /** Deletes a webhook with its delivery log; nothing is sent to it any more. @throws ApiError `webhook_not_found` */
@@ -138,7 +152,7 @@ export async function enableWebhook(context: WebhookContext, wallet: string, id:
     [id, wallet.toLowerCase(), number, timestamp],
   );
   if (rows[0] === undefined) throw unknownWebhook(id);
-  return shown(rows[0]);
+  return shown(context, rows[0]);
 }
 
 /** 404 for an id that is not one of the wallet's webhooks. */

@@ -32,8 +32,13 @@ describe("POST /v1/webhooks", () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       status: "active",
     });
-    const { rows } = await pool.query("SELECT secret FROM webhook WHERE id = $1", [body.id]);
-    expect(rows[0].secret.includes(Buffer.from(SECRET))).toBe(false);
+    // What a dump of the database shows.
+    const { rows } = await pool.query("SELECT webhook::text AS row, secret, url FROM webhook WHERE id = $1", [body.id]);
+    for (const secret of [SECRET, url, new URL(url).host]) {
+      expect(rows[0].secret.includes(secret) || rows[0].url.includes(secret) || rows[0].row.includes(secret)).toBe(
+        false,
+      );
+    }
     expect((await client.api.request("DELETE", `/v1/webhooks/${body.id}`)).status).toBe(200);
   });
 

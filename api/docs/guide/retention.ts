@@ -25,7 +25,7 @@ export const retention = ({ retentionHours }: Site): Section => ({
       ["idempotency keys, with a hash of the body", "our database", `${Math.max(retentionHours, 24)} hours`],
       ["the job: model, tokens, price, hashes, transactions", "the public chain", "for ever"],
       ["API keys", "our database, as SHA-256 only", "until you revoke them"],
-      ["webhook secrets", "encrypted in our database", "until you delete the webhook"],
+      ["webhook secrets and URLs", "encrypted in our database", "until you delete the webhook"],
       [
         "request logs: time, path, status, job id, request id",
         "our logs",

@@ -2,12 +2,13 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Cipher } from "../../../api/db/cipher.ts";
-import { reencrypt } from "../../../api/db/upkeep.ts";
+import { Cipher, urlContext } from "../../../api/db/cipher.ts";
+import { reencrypt, sealUrls } from "../../../api/db/upkeep.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const [OLD, NEW, LOST] = ["01".repeat(32), "02".repeat(32), "03".repeat(32)];
 const ANSWERS = 120;
+const URL = "https://example.com/hook?token=s3cret";
 const wallet = `0x${"11".repeat(20)}`;
 const jobId = (n: number) => `job_${n.toString(16).padStart(32, "0")}`;
 
@@ -15,14 +16,19 @@ let pool: pg.Pool;
 beforeAll(async () => {
   ({ pool } = await ownDatabase());
   const old = new Cipher(OLD, "answers");
+  const webhooks = new Cipher(OLD, "webhook secrets");
   for (let n = 0; n < ANSWERS; n++) {
     await insertJob(jobId(n), n % 3 === 0 ? null : old.encrypt(`answer ${n}`, jobId(n)));
   }
   await pool.query(
     `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
-     VALUES ('wh_1', $1, 'https://example.com', '{job.completed}', $2, 0, 0, 0, 0)`,
-    [wallet, new Cipher(OLD, "webhook secrets").encrypt("whsec", "wh_1")],
+     VALUES ('wh_1', $1, $2, '{job.completed}', $3, 0, 0, 0, 0)`,
+    [wallet, URL, webhooks.encrypt("whsec", "wh_1")],
   );
+  // It was written before URLs were encrypted.
+  await sealUrls(pool, webhooks);
+  expect((await pool.query("SELECT url FROM webhook")).rows[0].url.includes("token")).toBe(false);
+  await sealUrls(pool, webhooks);
 });
 afterAll(() => pool?.end());
 
@@ -40,15 +46,15 @@ async function run(): Promise<Record<string, unknown>[]> {
   const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const ciphers = {
     answers: new Cipher(NEW, "answers", [OLD]),
-    webhookSecrets: new Cipher(NEW, "webhook secrets", [OLD]),
+    webhooks: new Cipher(NEW, "webhook secrets", [OLD]),
   };
   await reencrypt(pool, ciphers, logger, () => false);
   return lines;
 }
 
-test("every answer and every webhook's secret is under the new key, and says what it said", async () => {
+test("every answer and every webhook's secret and URL is under the new key, and says what it said", async () => {
   const kept = ANSWERS - ANSWERS / 3;
-  expect(await run()).toEqual([expect.objectContaining({ renewed: kept + 1, unreadable: 0 })]);
+  expect(await run()).toEqual([expect.objectContaining({ renewed: kept + 2, unreadable: 0 })]);
   const { rows } = await pool.query<{ job_id: string; output: Buffer }>(
     "SELECT job_id, output FROM job WHERE output IS NOT NULL ORDER BY job_id",
   );
@@ -57,8 +63,10 @@ test("every answer and every webhook's secret is under the new key, and says wha
     .filter((n) => n % 3 !== 0)
     .map((n) => `answer ${n}`);
   expect(rows.map((row) => cipher.decrypt(row.output, row.job_id))).toEqual(texts);
-  const secret = (await pool.query("SELECT secret FROM webhook")).rows[0].secret;
-  expect(new Cipher(NEW, "webhook secrets").decrypt(secret, "wh_1")).toBe("whsec");
+  const { secret, url } = (await pool.query("SELECT secret, url FROM webhook")).rows[0];
+  const webhooks = new Cipher(NEW, "webhook secrets");
+  expect(webhooks.decrypt(secret, "wh_1")).toBe("whsec");
+  expect(webhooks.decrypt(url, urlContext("wh_1"))).toBe(URL);
   // Started once more, there is nothing left to do.
   expect(await run()).toEqual([expect.objectContaining({ renewed: 0, unreadable: 0 })]);
 });
