@@ -8,6 +8,7 @@ import { ClassicLevel } from "classic-level";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
 import { assignmentSchema, completionSchema, finishReasonSchema } from "../protocol/dispatch.ts";
+import { Cipher } from "../shared/cipher.ts";
 import { WriteLane } from "../shared/write-lane.ts";
 import { ConfigError, type Logger } from "./console.ts";
 
@@ -27,7 +28,6 @@ export type Papers = z.infer<typeof papersSchema>;
 
 /** A finished job as it lies on disk until the chain has it. */
 const recordSchema = z.object({
-  version: z.literal(1),
   papers: papersSchema,
   text: z.string(),
   completion: completionSchema,
@@ -37,9 +37,16 @@ const recordSchema = z.object({
   finishedAt: z.number(),
 });
 export type CompletionRecord = z.infer<typeof recordSchema>;
+/** As it is written: `text` is the encrypted answer, in base64. Version 1 has it as it is. */
+const storedSchema = recordSchema.extend({ version: z.union([z.literal(1), z.literal(2)]) });
 /** The same without the answer: what is kept in memory. */
 export type CompletionHead = Omit<CompletionRecord, "text">;
 
+/** Encrypts answers with a key derived from the worker's own. */
+export const answerCipher = (privateKey: Hex): Cipher => new Cipher(privateKey.slice(2), "stored answers");
+
+type Tools = { cipher: Cipher; log: Logger };
+type Known = { taken: string[]; completed: string[]; repairedAt: number };
 type Db = ClassicLevel<string, string>;
 /** A change of one key: `value` null erases it. `durable`: on the disk before the writer goes on. */
 type Change = { key: string; value: string | null; durable: boolean };
@@ -59,7 +66,7 @@ const LOCK_WAIT_MS = 3_000;
  *
  *   taken/<job id>       Unix seconds; the job was taken here and is never taken again. The operating system has it before the
  *                        acknowledgement leaves, so it outlives a kill.
- *   completion/<job id>  answer, Completion and signatures as JSON; forced to the disk before the Completion's signature leaves
+ *   completion/<job id>  answer (encrypted), Completion and signatures as JSON; forced to the disk before the Completion's signature leaves
  *                        the process. Erased when the chain shows the end of the job.
  *   repaired             Unix milliseconds; marks of jobs from before may be lost, so all of them count as taken.
  *
@@ -67,14 +74,16 @@ const LOCK_WAIT_MS = 3_000;
  */
 export class CompletionStore {
   readonly #db: Db;
+  readonly #cipher: Cipher;
   readonly #log: Logger;
   readonly #lane: WriteLane<Change>;
   readonly #taken: Set<string>;
   readonly #completed: Set<string>;
   readonly #repairedAt: number;
 
-  private constructor(db: Db, log: Logger, known: { taken: string[]; completed: string[]; repairedAt: number }) {
+  private constructor(db: Db, { cipher, log }: Tools, known: Known) {
     this.#db = db;
+    this.#cipher = cipher;
     this.#log = log;
     this.#lane = new WriteLane((changes) => write(db, changes));
     this.#taken = new Set(known.taken);
@@ -83,14 +92,16 @@ export class CompletionStore {
   }
 
   /**
-   * Opens or makes the store. Answers are private: no other user of the machine can read the folder. Damage is repaired once.
+   * Opens or makes the store. Answers are private: no other user of the machine can read the folder, and without the worker's key the disk
+   * shows none. Damage is repaired once.
    * Throws a ConfigError that says what to do when the store cannot be opened.
    */
-  static async open(folder: string, log: Logger): Promise<CompletionStore> {
+  static async open(folder: string, tools: Tools): Promise<CompletionStore> {
+    const { log } = tools;
     const path = storePath(folder);
     await mkdir(path, { recursive: true, mode: 0o700 });
     try {
-      return await CompletionStore.#load(path, log);
+      return await CompletionStore.#load(path, tools);
     } catch (error) {
       if (!isDamage(error)) throw unusable(path, error);
       log.warn(
@@ -100,19 +111,19 @@ export class CompletionStore {
     }
     try {
       await ClassicLevel.repair(path);
-      return await CompletionStore.#load(path, log, Date.now());
+      return await CompletionStore.#load(path, tools, Date.now());
     } catch (error) {
       throw unusable(path, error);
     }
   }
 
-  static async #load(path: string, log: Logger, repaired: number | null = null): Promise<CompletionStore> {
+  static async #load(path: string, tools: Tools, repaired: number | null = null): Promise<CompletionStore> {
     const db = await openDb(path);
     try {
       if (repaired !== null) await write(db, [{ key: REPAIRED, value: String(repaired), durable: true }]);
       const repairedAt = Number((await db.get(REPAIRED)) ?? 0);
       const [taken, completed] = [await idsOf(db, TAKEN), await idsOf(db, COMPLETION)];
-      return new CompletionStore(db, log, { taken, completed, repairedAt });
+      return new CompletionStore(db, tools, { taken, completed, repairedAt });
     } catch (error) {
       await db.close();
       throw error;
@@ -142,12 +153,12 @@ export class CompletionStore {
   async save(record: CompletionRecord): Promise<void> {
     const { jobId } = record.completion;
     if (this.#completed.has(jobId)) {
-      if (isDeepStrictEqual((await this.read(jobId))?.completion, record.completion)) return;
+      if (isDeepStrictEqual((await this.#stored(jobId))?.completion, record.completion)) return;
       throw new Error(`job ${jobId} has another completion already: a second one is never signed`);
     }
     this.#completed.add(jobId);
     try {
-      await this.#lane.add({ key: COMPLETION + jobId, value: JSON.stringify(record), durable: true });
+      await this.#lane.add({ key: COMPLETION + jobId, value: this.#sealed(record), durable: true });
     } catch (error) {
       this.#completed.delete(jobId);
       throw error;
@@ -156,8 +167,21 @@ export class CompletionStore {
 
   /** A stored job with its answer; null if there is none. */
   async read(jobId: Hex): Promise<CompletionRecord | null> {
+    const stored = await this.#stored(jobId);
+    if (stored === null) return null;
+    const { version, text, ...head } = stored;
+    return { ...head, text: version === 1 ? text : this.#cipher.decrypt(Buffer.from(text, "base64"), jobId) };
+  }
+
+  async #stored(jobId: Hex): Promise<z.infer<typeof storedSchema> | null> {
     const text = await this.#db.get(COMPLETION + jobId);
-    return text === undefined ? null : recordSchema.parse(JSON.parse(text));
+    return text === undefined ? null : storedSchema.parse(JSON.parse(text));
+  }
+
+  #sealed(record: CompletionRecord): string {
+    const text = this.#cipher.encrypt(record.text, record.completion.jobId).toString("base64");
+    const stored: z.infer<typeof storedSchema> = { ...record, version: 2, text };
+    return JSON.stringify(stored);
   }
 
   /** All stored jobs. One that cannot be read is dropped: it stays taken. */
@@ -165,9 +189,10 @@ export class CompletionStore {
     const heads: CompletionHead[] = [];
     for (const jobId of await idsOf(this.#db, COMPLETION)) {
       try {
-        const record = await this.read(jobId);
-        if (record === null) continue;
-        const { text: _, ...head } = record;
+        // The chain needs no answer: what another key encrypted is settled, too.
+        const stored = await this.#stored(jobId);
+        if (stored === null) continue;
+        const { text: _, version: __, ...head } = stored;
         heads.push(head);
       } catch (error) {
         this.#log.warn({ jobId, err: error }, "dropping a stored completion that cannot be read");

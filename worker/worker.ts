@@ -16,7 +16,7 @@ import { JobRunner } from "./jobs/runner.ts";
 import { Identity, openWorkerKey } from "./keys.ts";
 import { createServer, listen } from "./server.ts";
 import { SettlementWatcher } from "./settlement.ts";
-import { CompletionStore } from "./store.ts";
+import { answerCipher, CompletionStore } from "./store.ts";
 
 const SWEEP_MS = 3_600_000;
 /** After the drain, time for the last bytes to reach their gateways. */
@@ -82,7 +82,7 @@ type Worker = {
 async function startWorker({ config, chain, backend, privateKey, log }: Given): Promise<Worker> {
   const identity = new Identity(privateKey, chain.deployment);
   const reader = new ChainReader(chain);
-  const store = await CompletionStore.open(config.dataDir, log);
+  const store = await CompletionStore.open(config.dataDir, { cipher: answerCipher(privateKey), log });
   const { equivocation } = await reader.windows();
   await warnAboutStanding({ config, chain, log }, identity, reader);
   const stored = await store.heads();

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Logger } from "pino";
-import { type Cipher, urlContext } from "./cipher.ts";
+import type { Cipher } from "../../shared/cipher.ts";
 import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";
@@ -79,6 +79,9 @@ async function renewTable(
   }
   return count;
 }
+
+/** What a webhook's URL is bound to: its secret's ciphertext, bound to the id, cannot stand in its place. */
+export const urlContext = (id: string): string => `${id} url`;
 
 /** Encrypts the URLs of webhooks that were made before URLs were: they begin with `http`, a nonce does not. */
 export async function sealUrls(pool: pg.Pool, webhooks: Cipher): Promise<void> {

@@ -7,7 +7,7 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import type { Cipher } from "../db/cipher.ts";
+import type { Cipher } from "../../shared/cipher.ts";
 import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
-import type { Cipher } from "../db/cipher.ts";
+import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { type JobReader, readAnswer } from "../jobs/job-reader.ts";

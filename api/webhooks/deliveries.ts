@@ -6,8 +6,9 @@ import { createHmac } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Dispatcher as HttpDispatcher, request } from "undici";
-import { type Cipher, urlContext } from "../db/cipher.ts";
+import type { Cipher } from "../../shared/cipher.ts";
 import { transaction } from "../db/pool.ts";
+import { urlContext } from "../db/upkeep.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
 import { EndpointRefused } from "../outbound/endpoint.ts";
 

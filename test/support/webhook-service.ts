@@ -1,13 +1,13 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { type Address, createPublicClient, http } from "viem";
-import { Cipher } from "../../api/db/cipher.ts";
 import { incarnationName, migrate, openDatabase } from "../../api/db/pool.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
 import { Deriver } from "../../api/webhooks/derivation.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import { createWebhook, type WebhookContext, type WebhookObject } from "../../api/webhooks/receivers.ts";
 import { WebhookService, type WebhookSettings } from "../../api/webhooks/service.ts";
+import { Cipher } from "../../shared/cipher.ts";
 import type { Stage } from "../indexer/support/stage.ts";
 import { eventually, type KnownStack } from "./api-client.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Cipher } from "../../../api/db/cipher.ts";
+import { Cipher } from "../../../shared/cipher.ts";
 
 const KEY = "01".repeat(32);
 

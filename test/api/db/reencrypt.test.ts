@@ -2,8 +2,8 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Cipher, urlContext } from "../../../api/db/cipher.ts";
-import { reencrypt, sealUrls } from "../../../api/db/upkeep.ts";
+import { reencrypt, sealUrls, urlContext } from "../../../api/db/upkeep.ts";
+import { Cipher } from "../../../shared/cipher.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const [OLD, NEW, LOST] = ["01".repeat(32), "02".repeat(32), "03".repeat(32)];

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
@@ -6,15 +6,15 @@ import pino from "pino";
 import type { Hex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newJobId } from "../../../protocol/job-id.ts";
-import { CompletionStore, countStored } from "../../../worker/store.ts";
+import { answerCipher, CompletionStore, countStored } from "../../../worker/store.ts";
 
 const log = pino({ level: "silent" });
+const cipher = answerCipher(`0x${"5e".repeat(32)}`);
 const jobId = (n: number): Hex => `0x${n.toString(16).padStart(32, "0")}`;
 /** A job made at this time. */
 const jobOf = (milliseconds: number): Hex => newJobId(milliseconds);
 const hash: Hex = `0x${"ab".repeat(32)}`;
 const record = (n: number, text: string) => ({
-  version: 1 as const,
   papers: {
     assignment: { jobId: jobId(n), worker: `0x${"11".repeat(20)}` as const, attempt: 1, acknowledgeBy: 5 },
     gateway: `0x${"22".repeat(20)}` as const,
@@ -32,12 +32,12 @@ let folder: string;
 let store: CompletionStore;
 const reopen = async () => {
   await store.close();
-  store = await CompletionStore.open(folder, log);
+  store = await CompletionStore.open(folder, { cipher, log });
 };
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "completions-"));
-  store = await CompletionStore.open(folder, log);
+  store = await CompletionStore.open(folder, { cipher, log });
 });
 afterEach(async () => {
   await store.close();
@@ -54,6 +54,30 @@ it("lets a job be taken once, also by two offers at once and after a restart", a
   expect(store.isTaken(jobId(1))).toBe(true);
   expect(await store.take(jobId(1))).toBe(false);
   expect(await store.take(jobId(3))).toBe(true);
+});
+
+it("shows no answer to who has the disk without the key; the worker reads it again, and settles what another key wrote", async () => {
+  await store.save(record(1, "nobody else's business"));
+  await store.close();
+  const disk = readdirSync(join(folder, "jobs")).map((file) => readFileSync(join(folder, "jobs", file)));
+  expect(disk.some((bytes) => bytes.includes(jobId(1)))).toBe(true);
+  expect(disk.some((bytes) => bytes.includes("nobody else") || bytes.includes(btoa("nobody else")))).toBe(false);
+
+  const other = answerCipher(`0x${"07".repeat(32)}`);
+  store = await CompletionStore.open(folder, { cipher: other, log });
+  expect(await store.heads()).toHaveLength(1);
+  await expect(store.read(jobId(1))).rejects.toThrow(/cannot be decrypted/);
+  await reopen();
+  expect((await store.read(jobId(1)))?.text).toBe("nobody else's business");
+});
+
+it("reads what a worker before version 2 wrote", async () => {
+  await store.close();
+  const db = new ClassicLevel<string, string>(join(folder, "jobs"));
+  await db.put(`completion/${jobId(1)}`, JSON.stringify({ ...record(1, "plain"), version: 1 }));
+  await db.close();
+  store = await CompletionStore.open(folder, { cipher, log });
+  expect(await store.read(jobId(1))).toEqual(record(1, "plain"));
 });
 
 it("keeps completions until they are erased", async () => {
@@ -85,7 +109,7 @@ describe("the answers counted without a worker", () => {
     await store.erase(jobId(2));
     await store.close();
     expect(await countStored(folder)).toEqual({ count: 2, unknown: null });
-    store = await CompletionStore.open(folder, log);
+    store = await CompletionStore.open(folder, { cipher, log });
     expect((await store.heads()).length).toBe(2);
   });
 
@@ -112,7 +136,7 @@ describe("the answers counted without a worker", () => {
       who.mockRestore();
     }
     expect(await countStored(folder)).toEqual({ count: 1, unknown: null });
-    store = await CompletionStore.open(folder, log);
+    store = await CompletionStore.open(folder, { cipher, log });
   });
 });
 
@@ -120,7 +144,7 @@ it("waits for whoever only counts", async () => {
   await store.close();
   const counting = new ClassicLevel<string, string>(join(folder, "jobs"));
   await counting.open();
-  const opening = CompletionStore.open(folder, log);
+  const opening = CompletionStore.open(folder, { cipher, log });
   await counting.close();
   store = await opening;
   expect(await store.take(jobId(1))).toBe(true);
@@ -128,7 +152,7 @@ it("waits for whoever only counts", async () => {
 
 it("is nobody else's to read, and of one process at a time", async () => {
   expect(statSync(join(folder, "jobs")).mode & 0o077).toBe(0);
-  await expect(CompletionStore.open(folder, log)).rejects.toThrow(/another process has it open/);
+  await expect(CompletionStore.open(folder, { cipher, log })).rejects.toThrow(/another process has it open/);
 });
 
 it("refuses a second Completion of a job, at once or after a restart, and takes the same one again", async () => {
@@ -154,7 +178,7 @@ describe("a damaged store", () => {
     await store.save(record(1, "kept"));
     await store.close();
     writeFileSync(manifest(), "garbage");
-    store = await CompletionStore.open(folder, log);
+    store = await CompletionStore.open(folder, { cipher, log });
     expect(await store.read(jobId(1))).toEqual(record(1, "kept"));
     expect([await store.take(before), await store.take(after)]).toEqual([false, true]);
     await reopen();
@@ -164,10 +188,10 @@ describe("a damaged store", () => {
   it("that cannot be repaired says what to do", async () => {
     await store.close();
     rmSync(manifest());
-    await expect(CompletionStore.open(folder, log)).rejects.toThrow(
+    await expect(CompletionStore.open(folder, { cipher, log })).rejects.toThrow(
       /cannot be opened: .*MANIFEST.* What to do: .*move it away/,
     );
     rmSync(join(folder, "jobs"), { recursive: true });
-    store = await CompletionStore.open(folder, log);
+    store = await CompletionStore.open(folder, { cipher, log });
   });
 });

@@ -43,7 +43,7 @@ export class Cipher {
       if (text !== null) return { key, text };
     }
     throw new Error(
-      "What is stored cannot be decrypted: it was altered, or its master key is neither MASTER_KEY nor one of OTHER_MASTER_KEYS.",
+      "What is stored cannot be decrypted: it was altered, or its key is another one (of a gateway: neither MASTER_KEY nor one of OTHER_MASTER_KEYS).",
     );
   }
 }
@@ -61,6 +61,3 @@ function openWith(key: Buffer, data: Buffer, context: string): string | null {
     return null;
   }
 }
-
-/** What a webhook's URL is bound to: its secret's ciphertext, bound to the id, cannot stand in its place. */
-export const urlContext = (id: string): string => `${id} url`;
