@@ -28,6 +28,8 @@ export type Call = { method: string; params: readonly unknown[] };
 type Reply = { id?: number; result?: unknown; error?: { code: number; message: string; data?: unknown } };
 
 const TIMEOUT_MS = 10_000;
+/** Most bytes of a reply, as viem has it: many times the largest that is asked for. A node that sends more is broken. */
+const REPLY_BYTES = 10 * 1024 * 1024;
 
 /**
  * JSON-RPC as it is, for the calls that every job makes: kept connections, no scheduler, nothing tried twice. Rejects with RpcError or
@@ -78,11 +80,23 @@ export class JsonRpc {
         dispatcher: this.#agent,
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return await response.body.json();
+      return await boundedJson(response.body);
     } catch (error) {
       throw new RpcUnreachable(name, error);
     }
   }
+}
+
+/** Parses a reply of at most `REPLY_BYTES`; closes the connection of a longer one. */
+async function boundedJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > REPLY_BYTES) throw new Error(`its reply is larger than ${REPLY_BYTES / 1024 / 1024} MiB`);
+    pieces.push(piece);
+  }
+  return JSON.parse(Buffer.concat(pieces).toString("utf8"));
 }
 
 /** A read, once more if it had no answer: the node may have closed a kept connection in the moment it was used. */

@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import type { Gateway } from "../gateway.ts";
-import { operatorsOnly } from "./limits.ts";
+import { burstLimit, operatorsOnly } from "./limits.ts";
 
 /** A head older than this means that the chain node does not answer. */
 const HEAD_SILENT_MS = 5_000;
@@ -11,9 +11,10 @@ export function healthRoutes(gateway: Gateway): Router {
     response.json({ status: "ok" });
   };
 
+  const database = shared(() => answers(gateway.pool.query("SELECT 1")));
   const ready: RequestHandler = async (_request, response) => {
     const checks = {
-      database: await answers(gateway.pool.query("SELECT 1")),
+      database: await database(),
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,
@@ -21,7 +22,10 @@ export function healthRoutes(gateway: Gateway): Router {
       accepting: gateway.phase.accepting,
     };
     const ok = Object.values(checks).every(Boolean);
-    response.status(ok ? 200 : 503).json({ status: ok ? "ready" : "not ready", checks });
+    // No reason to send requests elsewhere: accounts, lists and disputes work without workers, and every gateway has the same ones.
+    const workers = aliveWorkers(gateway);
+    const notice = workers === 0 ? { notice: "no worker is alive: chat requests are answered with 503" } : {};
+    response.status(ok ? 200 : 503).json({ status: ok ? "ready" : "not ready", checks, workers, ...notice });
   };
 
   const { registry } = gateway.metrics;
@@ -31,8 +35,32 @@ export function healthRoutes(gateway: Gateway): Router {
 
   return Router()
     .get("/healthz", alive)
-    .get("/readyz", ready)
+    .get("/readyz", burstLimit(gateway.config.BURST_PER_SECOND), ready)
     .get("/metrics", operatorsOnly(gateway.config.METRICS_TOKEN), metrics);
+}
+
+/** Workers that answer this gateway, of any model. */
+function aliveWorkers({ directory, workers }: Gateway): number {
+  const hosts = directory.models().flatMap(({ number }) => workers.hosts(number));
+  return new Set(hosts.map(({ signer }) => signer)).size;
+}
+
+/** One look for all who ask meanwhile, and within this time: the route is open to everybody. */
+const SHARED_MS = 250;
+
+function shared<T>(look: () => Promise<T>): () => Promise<T> {
+  let last: { since: number; found: Promise<T> } | undefined;
+  return () => {
+    if (last === undefined || performance.now() - last.since > SHARED_MS) {
+      const found = look();
+      last = { since: Number.POSITIVE_INFINITY, found };
+      const current = last;
+      void found.finally(() => {
+        current.since = performance.now();
+      });
+    }
+    return last.found;
+  };
 }
 
 async function answers(query: Promise<unknown>): Promise<boolean> {

@@ -34,6 +34,26 @@ const CALLS = [
   { method: "eth_blockNumber", params: [] },
 ];
 
+describe("a reply without an end", () => {
+  it("is cut", async () => {
+    let written: number | undefined;
+    server.removeAllListeners("request").on("request", (request, response) => {
+      request.resume();
+      let sent = 0;
+      const more = () => {
+        while (!response.destroyed && sent < 200 && response.write(" ".repeat(1024 * 1024))) sent += 1;
+        sent += 1;
+      };
+      response.on("drain", more).on("close", () => {
+        written = sent;
+      });
+      more();
+    });
+    await expect(rpc.request("eth_blockNumber", [], 60_000)).rejects.toThrow(/larger than 10 MiB/);
+    await expect.poll(() => written).toBeLessThan(100);
+  });
+});
+
 describe("a call", () => {
   it("returns the result", async () => {
     answer = (body) => ({ id: (body as Call).id, result: [(body as Call).method, (body as Call).params] });

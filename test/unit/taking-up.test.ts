@@ -3,20 +3,26 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
+import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
 import { ApiError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
+import { errorHandler } from "../../api/routes/errors.ts";
 import { healthRoutes } from "../../api/routes/health.ts";
 
 let server: Server | undefined;
 afterEach(() => void server?.close());
 
-async function health(path: string, takenUp: boolean): Promise<Response> {
+let queries = 0;
+
+async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]): Promise<Response> {
   const gateway = {
-    config: {},
+    config: { BURST_PER_SECOND: 5 },
+    directory: { models: () => [{ number: 1 }, { number: 2 }] },
+    workers: { hosts: () => alive.map((signer) => ({ signer })) },
     metrics: { registry: {} },
-    pool: { query: async () => ({}) },
+    pool: { query: async () => void queries++ },
     head: { silentMs: 0 },
     signerLock: { held: true },
     pipeline: { congested: false },
@@ -24,6 +30,7 @@ async function health(path: string, takenUp: boolean): Promise<Response> {
   };
   server = express()
     .use(healthRoutes(gateway as unknown as Gateway))
+    .use(errorHandler("https://docs.test", pino({ level: "silent" })))
     .listen(0, "127.0.0.1");
   await once(server, "listening");
   return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
@@ -37,6 +44,24 @@ it("it is alive, and not ready", async () => {
   expect(await reply.json()).toMatchObject({ status: "not ready", checks: { recovery: false, settlement: true } });
   server?.close();
   expect((await health("/readyz", true)).status).toBe(200);
+});
+
+it("says how many workers are alive, and is ready without any", async () => {
+  expect(await (await health("/readyz", true, ["0x01", "0x02"])).json()).toMatchObject({ status: "ready", workers: 2 });
+  server?.close();
+  const reply = await health("/readyz", true, []);
+  expect(reply.status).toBe(200);
+  expect(await reply.json()).toMatchObject({ status: "ready", workers: 0, notice: expect.stringMatching(/no worker/) });
+});
+
+it("asks the database once for many who ask, and turns a flood away", async () => {
+  const first = await health("/readyz", true);
+  queries = 0;
+  const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(first.url)));
+  expect(queries).toBeLessThanOrEqual(2);
+  const statuses = replies.map(({ status }) => status);
+  expect(statuses).toContain(429);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
 });
 
 it("chat is answered with service_unavailable, and when to come back", async () => {
