@@ -66,12 +66,13 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
   const { wallet, model, authorization } = plan;
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
   if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
-  await checkBalance(context, plan, quote(1, model));
+  const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
+  await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(context, plan);
   const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
   const terms = await currentTerms(context, plan);
   if (terms !== null) checkLimits(context, terms, credits);
-  await checkBalance(context, plan, credits);
+  await checkBalance(context, plan, { least: credits, price: credits });
   if (terms !== null && terms.operator !== context.operator.id) {
     throw operatorNotChosen(terms.operator, context.operator.id);
   }
@@ -81,15 +82,20 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
     return admitted;
   }
   const key = await context.balances.authorizationKey(wallet);
-  const asked = { wallet, model, maxTokens, body: authorization.body };
-  return { ...admitted, authorization: checkAuthorization(context, authorization.signed, asked, key) };
+  const request = { wallet, model, maxTokens, body: authorization.body };
+  return { ...admitted, authorization: checkAuthorization(context, authorization.signed, request, key) };
 }
 
-async function checkBalance({ balances }: JobContext, { wallet, model }: PlannedJob, credits: number): Promise<void> {
-  if ((await balances.current(wallet)).free >= credits) return;
+/** Throws unless the wallet has the `least` credits that the request can cost; the client is told its `price`. */
+async function checkBalance(
+  { balances }: JobContext,
+  { wallet, model }: PlannedJob,
+  { least, price }: { least: number; price: number },
+): Promise<void> {
+  if ((await balances.current(wallet)).free >= least) return;
   // A deposit of the last second may not be in the balance we remember.
   const now = await balances.read(wallet);
-  if (now.free < credits) throw insufficientCredits(now.free, credits, model);
+  if (now.free < least) throw insufficientCredits(now.free, price, model);
 }
 
 /** Output tokens that the context window and the job's time leave of those that are asked for. */

@@ -34,6 +34,7 @@ export const HEADERS: Record<string, Json> = {
   RateLimit: header("What is left of the burst limit, as in the IETF draft.", text),
   "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
   "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
+  "WWW-Authenticate": header("`Bearer`: how to send a key; with `error` when one was sent.", text),
   "Server-Timing": header(
     "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
       "`record` (writing it down) and `settlement` (until its transaction is signed and on record); not on replays.",

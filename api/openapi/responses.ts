@@ -48,7 +48,7 @@ function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
   );
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_GUIDE[code].cause}`).join("\n\n"),
-    headers: { ...known, ...retry },
+    headers: { ...known, ...retry, ...(status === 401 ? some("WWW-Authenticate") : {}) },
     content: { "application/json": { schema: ref("Error"), examples } },
   };
 }

@@ -10,7 +10,7 @@ const textPart = z.object({
   text: z.string("must be a string"),
 });
 const content = z
-  .union([z.string(), z.array(textPart).min(1)], "must be a string")
+  .union([z.string(), z.array(textPart).min(1, "must hold at least one text part")], "must be a string")
   .transform((value) => (typeof value === "string" ? value : value.map((part) => part.text).join("")))
   .meta({ description: "The text; an array of text parts is joined.", examples: ["Say hello."] });
 

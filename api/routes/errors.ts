@@ -21,6 +21,11 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
     }
     // What a route announced for its own answer is not true of an error.
     response.removeHeader("trailer");
+    // RFC 6750: what kind of key is asked for, and whether one was there.
+    if (apiError.status === 401) {
+      const wrong = apiError.code === "invalid_api_key" ? ' error="invalid_token"' : "";
+      response.setHeader("www-authenticate", `Bearer${wrong}`);
+    }
     const retryAfter = apiError.details?.retry_after;
     if (typeof retryAfter === "number") response.setHeader("retry-after", String(retryAfter));
     response.status(apiError.status).json(apiError.body(docsUrl));

@@ -109,6 +109,7 @@ const EXPOSED = [
   "retry-after",
   "ratelimit",
   "ratelimit-policy",
+  "www-authenticate",
 ].join(", ");
 const PREFLIGHT_SECONDS = "7200";
 

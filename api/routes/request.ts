@@ -69,7 +69,7 @@ function paramName(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** Parses `value` or throws an `invalid_request` that names the first offending field. */
+/** Parses `value` or throws an `invalid_request` that names the first offending field, what it must be and what it is. */
 export function validate<T extends z.ZodType>(
   schema: T,
   value: unknown,
@@ -79,14 +79,36 @@ export function validate<T extends z.ZodType>(
   if (result.success) return result.data;
   const issue = deepest(result.error.issues[0] as z.core.$ZodIssue);
   const param = paramName(issue.path);
-  throw new ApiError(code, param === "" ? issue.message : `${param}: ${issue.message}`, param === "" ? {} : { param });
+  const given = issue.path.reduce<unknown>((part, name) => Object(part)[name], value);
+  const message = `${issue.message} (it is ${described(given, issue.code === "invalid_value")})`;
+  throw new ApiError(
+    code,
+    param === "" ? `The body ${message}` : `${param}: ${message}`,
+    param === "" ? {} : { param },
+  );
 }
 
-/** In a union the branch that came furthest tells more than "no branch matched". */
+/** Longest text that is quoted. */
+const QUOTED = 40;
+
+/** What a value is, for a sentence. A text is quoted only where it should be one of a few words: others may be secret. */
+function described(value: unknown, isWord: boolean): string {
+  if (value === undefined) return "missing";
+  if (typeof value === "string") {
+    return isWord && value.length <= QUOTED ? `'${value}'` : `a text of ${value.length} characters`;
+  }
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+/** In a union the branch that came furthest, or that has the right type, tells more than "no branch matched". */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== "invalid_union") return issue;
-  const inner = issue.errors.flat().toSorted((a, b) => b.path.length - a.path.length)[0];
-  if (inner === undefined || inner.path.length === 0) return issue;
+  const isRightType = (one: z.core.$ZodIssue) => Number(one.code !== "invalid_type");
+  const order = (a: z.core.$ZodIssue, b: z.core.$ZodIssue) =>
+    b.path.length - a.path.length || isRightType(b) - isRightType(a);
+  const inner = issue.errors.flat().toSorted(order)[0];
+  if (inner === undefined || (inner.path.length === 0 && !isRightType(inner))) return issue;
   return { ...deepest(inner), path: [...issue.path, ...inner.path] };
 }
 

@@ -34,6 +34,7 @@ describe("authentication", () => {
       const reply = await apiClient(stack, null).get(path);
       expect(reply.status).toBe(401);
       expect(reply.body).toEqual(errorBody(stack, "missing_api_key", "authentication_error"));
+      expect(reply.headers.get("www-authenticate")).toBe("Bearer");
     },
   );
 
@@ -45,6 +46,7 @@ describe("authentication", () => {
     const reply = await apiClient(stack, key).get("/v1/models");
     expect(reply.status).toBe(401);
     expect(reply.body).toEqual(errorBody(stack, "invalid_api_key", "authentication_error"));
+    expect(reply.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
   });
 
   it("a regenerated key replaces the one before it: one key a wallet", async () => {

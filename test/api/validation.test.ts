@@ -202,6 +202,59 @@ describe("a request body", () => {
     expect(response.headers.get("x-service-credits-remaining")).toBe("1000");
   });
 
+  it("with another charset than UTF-8: 400 that names it", async () => {
+    const headers = { "content-type": "application/json; charset=utf-16" };
+    const response = await client.api.send("POST", "/v1/chat/completions", headers, "{}");
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({
+      code: "invalid_request",
+      param: "Content-Type",
+      message: "Content-Type: the charset must be utf-8, not 'utf-16'; send JSON as UTF-8.",
+    });
+  });
+
+  it.each([
+    [
+      "a comma too many",
+      '{"model": "m",\n "messages": [],}',
+      /^The body is not valid JSON at line 2, column 17: check /,
+    ],
+    ["a cut end", '{"model": "s3cret', /^The body is not valid JSON.*: check its quotes, commas and brackets/],
+    ["no JSON", "s3cret=1", /^The body is not valid JSON/],
+  ])("with %s: 400 that says where, and quotes nothing", async (_what, body, message) => {
+    const response = await client.api.send("POST", "/v1/chat/completions", JSON_TYPE, body);
+    expect(response.status).toBe(400);
+    const error = await errorOf(response);
+    expect(error).toMatchObject({ code: "invalid_request", param: null, message: expect.stringMatching(message) });
+    expect(error.message).not.toContain("s3cret");
+  });
+
+  const user = (content: unknown) => ({ model: MODEL, messages: [{ role: "user", content }] });
+  it.each([
+    ["/v1/chat/completions", user([]), "messages[0].content: must hold at least one text part (it is a list of 0)"],
+    ["/v1/chat/completions", user(5), "messages[0].content: must be a string (it is 5)"],
+    ["/v1/chat/completions", [1], "The body must be a JSON object (it is a list of 1)"],
+    [
+      "/v1/chat/completions",
+      { model: MODEL, messages: [{ role: "developer", content: "x" }] },
+      "messages[0].role: must be one of system, user, assistant (it is 'developer')",
+    ],
+    ["/v1/chat/completions", { ...user("x"), temperature: 3 }, "temperature: must be at most 2 (it is 3)"],
+    [
+      `/v1/jobs/job_${"0".repeat(32)}/dispute`,
+      { received_output_hash: `sha256:${"a".repeat(65)}` },
+      "received_output_hash: must be sha256: and 64 hex digits (it is a text of 72 characters)",
+    ],
+    [
+      "/v1/webhooks",
+      { url: "https://example.com", events: ["job.completed"], secret: "s3cret" },
+      "secret: must be at least 16 characters (it is a text of 6 characters)",
+    ],
+  ])("of %s, %j: a sentence with what it must be and what it is", async (path, body, message) => {
+    const { status, body: answer } = await client.api.post(path, body);
+    expect([status, answer.error.code, answer.error.message]).toEqual([400, "invalid_request", message]);
+  });
+
   it("with a charset and in any case is JSON all the same", async () => {
     const body = JSON.stringify(chat("none", "Hello"));
     const response = await client.api.send(
