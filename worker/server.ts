@@ -42,10 +42,9 @@ export function createServer({ runner, health, log }: Parts): Express {
     const { bytes, release } = await readRequestBody(req, { limit, budget, from });
     if (res.closed) release();
     else res.on("close", release);
-    const body = parseJson(bytes.toString("utf8"));
-    const reason = whyUnreasonable(body);
+    const reason = whyUnreasonable(bytes);
     if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
-    return body;
+    return parseJson(bytes.toString("utf8"));
   };
 
   app.post("/jobs", async (req, res) => {

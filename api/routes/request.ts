@@ -153,9 +153,9 @@ export function readJson(limit: number, budget: BodyBudget): RequestHandler {
       if (response.closed) release();
       else response.on("close", release);
       keepRawBody(request, bytes);
-      request.body = bytes.length === 0 ? {} : parseJson(bytes);
-      const reason = whyUnreasonable(request.body);
+      const reason = whyUnreasonable(bytes);
       if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
+      request.body = bytes.length === 0 ? {} : parseJson(bytes);
     }
     next();
   };

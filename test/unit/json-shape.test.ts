@@ -5,32 +5,52 @@ import { parseChatBody } from "../../api/routes/chat-request.ts";
 import { firstBad, whyUnreasonable } from "../../shared/json-shape.ts";
 
 describe("whyUnreasonable", () => {
+  const judge = (body: unknown) => whyUnreasonable(Buffer.from(JSON.stringify(body)));
+
   it("has nothing against values and conversations, however long", () => {
-    for (const body of [undefined, null, 1, "text", [], {}]) expect(whyUnreasonable(body)).toBeNull();
+    for (const body of [null, 1, "text", [], {}]) expect(judge(body)).toBeNull();
+    expect(whyUnreasonable(Buffer.alloc(0))).toBeNull();
     // 131,072 tokens of context in messages of four tokens: the most that any model could take.
     const messages = Array.from({ length: 32_768 }, () => ({ role: "user", content: "a" }));
-    expect(whyUnreasonable({ model: "qwen3-8b", messages })).toBeNull();
-    expect(whyUnreasonable({ request: { messages } })).toBeNull();
+    expect(judge({ model: "qwen3-8b", messages })).toBeNull();
+    expect(judge({ request: { messages } })).toBeNull();
+  });
+
+  it("takes no bracket, comma or quote inside a text for one of JSON's", () => {
+    const texts = ["[[{{", ",".repeat(300_000), '"[", \\"', "\\", '\\"'.repeat(10_000), "[".repeat(1_000)];
+    for (const text of texts) expect(judge({ messages: [{ role: "user", content: text }], [text]: [text] })).toBeNull();
+  });
+
+  it("leaves what is no JSON to the parser", () => {
+    for (const text of ["]]]}", '{"a', '"\\', "nonsense"]) expect(whyUnreasonable(Buffer.from(text))).toBeNull();
   });
 
   it("refuses millions of messages", () => {
-    expect(whyUnreasonable({ messages: Array<number>(2_000_000).fill(0) })).toMatch(/more than 200,000 values/);
-    const messages = Array.from({ length: 150_000 }, () => ({ a: 1 }));
-    expect(whyUnreasonable({ messages })).toMatch(/more than 200,000 values/);
+    expect(judge({ messages: Array<number>(2_000_000).fill(0) })).toMatch(/more than 100,000 values/);
+    const messages = Array.from({ length: 150_000 }, () => [{ a: 1 }]);
+    expect(judge({ messages })).toMatch(/more than 100,000 values/);
   });
 
-  it("refuses long lists of anything else, wherever they are", () => {
+  it("refuses long lists of anything else, and objects of many fields, wherever they are", () => {
     const long = Array<number>(1_001).fill(0);
-    for (const body of [long, { stop: long }, { messages: [{ role: "user", content: long }] }, { messages: [long] }]) {
-      expect(whyUnreasonable(body)).toMatch(/a list of more than 1,000 entries/);
+    const fields = Object.fromEntries(long.map((_, i) => [`k${i}`, 0]));
+    for (const part of [long, fields]) {
+      for (const body of [
+        part,
+        { stop: part },
+        { messages: [{ role: "user", content: part }] },
+        { messages: [part] },
+      ]) {
+        expect(judge(body)).toMatch(/more than 1,000 entries/);
+      }
     }
-    expect(whyUnreasonable({ stop: long.slice(1) })).toBeNull();
+    expect(judge({ stop: long.slice(1) })).toBeNull();
   });
 
-  it("refuses what is nested deeper than anything sensible, without recursion of its own", () => {
-    const nested = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
-    expect(whyUnreasonable({ logit_bias: nested(60) })).toBeNull();
-    expect(whyUnreasonable({ logit_bias: nested(100_000) })).toMatch(/more than 64 deep/);
+  it("refuses what is nested deeper than anything sensible", () => {
+    const nested = (depth: number) => Buffer.from(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+    expect(whyUnreasonable(nested(60))).toBeNull();
+    expect(whyUnreasonable(nested(2_000_000))).toMatch(/more than 64 deep/);
   });
 });
 
