@@ -94,6 +94,8 @@ export class JobRunner {
   async output(request: OutputRequest): Promise<WorkerOutput> {
     const { assignment, signature } = request;
     const gateway = await this.#checks.gatewayOf(assignment, signature);
+    // Before anything is read or told: an assignment and its signature are public.
+    await this.#checks.outputAccess(request, gateway);
     if (this.#running.has(assignment.jobId)) {
       throw new Refusal(RefusalCode.NotFinished, "the job still runs; ask again");
     }
@@ -103,7 +105,6 @@ export class JobRunner {
     if ((await this.#checks.operatorOf(papers.gateway)) !== gateway.operator) {
       throw new Refusal(RefusalCode.NotAssigned, "the job was dispatched by another operator");
     }
-    await this.#checks.outputAccess(request, gateway);
     return {
       text: record.text,
       completion: record.completion,
