@@ -1,5 +1,6 @@
 /** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
 import type { Server } from "node:http";
+import { limitConnectionsEach } from "../shared/connections.ts";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { migrate, openDatabase } from "./db/pool.ts";
@@ -10,6 +11,8 @@ import { createHttpServer } from "./routes/limits.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
 const STOP_MS = 20_000;
+/** Of all connections, what one address may have. */
+const SHARE_OF_ONE = 0.1;
 /** Time for the last bytes after that. */
 const FLUSH_MS = 2_000;
 
@@ -61,6 +64,8 @@ function listen(gateway: Gateway): Promise<Server> {
   return new Promise((resolve, reject) => {
     const app = createApp(gateway);
     const server = createHttpServer(app, config.MAX_CONNECTIONS);
+    // Behind a proxy all connections are the proxy's.
+    if (config.TRUST_PROXY === 0) limitConnectionsEach(server, Math.ceil(config.MAX_CONNECTIONS * SHARE_OF_ONE));
     server.once("error", reject);
     server.listen(config.API_PORT, config.API_HOST, () => resolve(server));
     server.on("drop", () => logger.warn({ limit: config.MAX_CONNECTIONS }, "too many connections: one was closed"));

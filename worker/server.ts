@@ -12,6 +12,7 @@ import {
   type Ticket,
   ticketSchema,
 } from "../protocol/dispatch.ts";
+import { limitConnectionsEach } from "../shared/connections.ts";
 import { firstBad, whyUnreasonable } from "../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
 import type { Config } from "./config.ts";
@@ -83,6 +84,8 @@ const LIMITS = {
   keepAliveTimeout: 75_000,
 };
 const MOST_CONNECTIONS = 4_096;
+/** A gateway has at most 256. */
+const MOST_CONNECTIONS_EACH = 1_024;
 /** A job's silence is filled every ten seconds: who takes nothing for so long has gone. */
 const SILENT_MS = 120_000;
 
@@ -91,6 +94,7 @@ export function listen(app: Express, { port, host }: Pick<Config, "port" | "host
   return new Promise((resolve, reject) => {
     const server = createHttpServer(LIMITS, app);
     server.maxConnections = MOST_CONNECTIONS;
+    limitConnectionsEach(server, MOST_CONNECTIONS_EACH);
     server.timeout = SILENT_MS;
     server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `port ${port} of ${host} is in use: choose another with WORKER_PORT or --port`;

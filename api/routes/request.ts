@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { getAddress } from "viem";
 import type { z } from "zod";
+import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
 import { whyUnreasonable } from "../../shared/json-shape.ts";
 import { type BodyBudget, readRequestBody } from "../../shared/request-body.ts";
 import type { Keys } from "../account/keys.ts";
@@ -179,9 +180,9 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Whom a request is from. An IPv6 client owns a whole /56: one address of it is not one client. */
+/** Whom a request is from. Of an IPv6 address only what a client does not choose. */
 export function addressOf(request: Request): string {
-  return ipKeyGenerator(request.ip ?? "unknown", 56);
+  return ipKeyGenerator(request.ip ?? "unknown", IPV6_CLIENT_BITS);
 }
 
 // ---------------------------------------------------------------- the key

@@ -1,5 +1,5 @@
 /** What stands between the gateway and who is slow, or curious, on purpose. */
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { RequestListener, Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import express from "express";
@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { answerMalformed } from "../../api/routes/errors.ts";
 import { createHttpServer, operatorsOnly } from "../../api/routes/limits.ts";
+import { limitConnectionsEach } from "../../shared/connections.ts";
 
 type Times = Parameters<typeof createHttpServer>[2];
 let server: Server | undefined;
@@ -59,6 +60,42 @@ describe("the HTTP server", () => {
     const open = () => new Promise((resolve) => server?.getConnections((_error, count) => resolve(count)));
     await expect.poll(open).toBe(0);
     socket.destroy();
+  });
+});
+
+describe("connections of one address", () => {
+  const server = new EventEmitter();
+  limitConnectionsEach(server as Server, 2);
+  /** A new connection; whether it was closed. */
+  const open = (remoteAddress: string) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, destroy: () => {} });
+    socket.destroy = () => {
+      socket.destroyed = true;
+    };
+    server.emit("connection", socket);
+    return socket;
+  };
+
+  it("are limited, until one of them ends; others have their own", () => {
+    const first = open("192.0.2.1");
+    expect([first, open("192.0.2.1"), open("192.0.2.1"), open("192.0.2.2")].map(({ destroyed }) => destroyed)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+    first.emit("close");
+    expect([open("192.0.2.1"), open("192.0.2.1")].map(({ destroyed }) => destroyed)).toEqual([false, true]);
+  });
+
+  it("count together within the part of an IPv6 address that its owner chooses", () => {
+    const destroyed = ["2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:ff::3"].map((address) => open(address).destroyed);
+    expect(destroyed).toEqual([false, false, true]);
+  });
+
+  it("are not counted on this machine", () => {
+    const all = Array.from({ length: 10 }, () => [open("127.0.0.1"), open("::ffff:127.0.0.1"), open("::1")]).flat();
+    expect(all.some(({ destroyed }) => destroyed)).toBe(false);
   });
 });
 
