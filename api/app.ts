@@ -37,6 +37,7 @@ export function createApp(gateway: Gateway): Express {
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
+  app.use(["/docs", "/openapi.json"], burstLimit(config.BURST_PER_SECOND));
   app.use(docsRoutes(config, gateway.operator.id));
   app.use("/app", webApp(gateway));
 

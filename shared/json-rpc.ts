@@ -30,6 +30,7 @@ type Reply = { id?: number; result?: unknown; error?: { code: number; message: s
 const TIMEOUT_MS = 10_000;
 /** Most bytes of a reply, as viem has it: many times the largest that is asked for. A node that sends more is broken. */
 const REPLY_BYTES = 10 * 1024 * 1024;
+type Limits = { timeoutMs: number; maxBytes: number };
 
 /**
  * JSON-RPC as it is, for the calls that every job makes: kept connections, no scheduler, nothing tried twice. Rejects with RpcError or
@@ -46,9 +47,14 @@ export class JsonRpc {
     this.#node = nodeAddress(url);
   }
 
-  /** One call. */
-  async request<T>(method: string, params: readonly unknown[], timeoutMs = TIMEOUT_MS): Promise<T> {
-    const reply = await this.#post(method, this.#body({ method, params }), timeoutMs);
+  /** One call; its reply has at most `maxBytes`. */
+  async request<T>(
+    method: string,
+    params: readonly unknown[],
+    timeoutMs = TIMEOUT_MS,
+    maxBytes = REPLY_BYTES,
+  ): Promise<T> {
+    const reply = await this.#post(method, this.#body({ method, params }), { timeoutMs, maxBytes });
     return resultOf(method, reply as Reply) as T;
   }
 
@@ -56,7 +62,7 @@ export class JsonRpc {
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<T> {
     const names = calls.map(({ method }) => method).join(", ");
     const bodies = calls.map((call) => this.#body(call));
-    const replies = await this.#post(names, bodies, timeoutMs);
+    const replies = await this.#post(names, bodies, { timeoutMs, maxBytes: REPLY_BYTES });
     // A node that takes no batches answers with one error for all.
     if (!Array.isArray(replies)) return [resultOf(names, replies as Reply)] as unknown as T;
     const byId = new Map((replies as Reply[]).map((reply) => [reply.id, reply]));
@@ -71,7 +77,7 @@ export class JsonRpc {
     return { jsonrpc: "2.0", id: this.#nextId++, method, params };
   }
 
-  async #post(name: string, body: unknown, timeoutMs: number): Promise<unknown> {
+  async #post(name: string, body: unknown, { timeoutMs, maxBytes }: Limits): Promise<unknown> {
     try {
       const response = await send(this.#node.url, {
         method: "POST",
@@ -80,20 +86,20 @@ export class JsonRpc {
         dispatcher: this.#agent,
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return await boundedJson(response.body);
+      return await boundedJson(response.body, maxBytes);
     } catch (error) {
       throw new RpcUnreachable(name, error);
     }
   }
 }
 
-/** Parses a reply of at most `REPLY_BYTES`; closes the connection of a longer one. */
-async function boundedJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+/** Parses a reply; closes the connection of one that is too long. */
+async function boundedJson(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<unknown> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (size > REPLY_BYTES) throw new Error(`its reply is larger than ${REPLY_BYTES / 1024 / 1024} MiB`);
+    if (size > maxBytes) throw new Error(`its reply is larger than ${maxBytes} bytes`);
     pieces.push(piece);
   }
   return JSON.parse(Buffer.concat(pieces).toString("utf8"));

@@ -9,7 +9,7 @@ export { RpcError, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
 /** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
 export type Rpc = {
   client: PublicClient;
-  request<T>(method: string, params: readonly unknown[], timeoutMs?: number): Promise<T>;
+  request<T>(method: string, params: readonly unknown[], timeoutMs?: number, maxBytes?: number): Promise<T>;
   /** Several calls in one HTTP request; results in their order. */
   batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs?: number): Promise<T>;
 };
@@ -22,7 +22,7 @@ export function connectRpc(url: string): Rpc {
   const plain = new JsonRpc(url);
   return {
     client,
-    request: (method, params, timeoutMs) => plain.request(method, params, timeoutMs),
+    request: (method, params, timeoutMs, maxBytes) => plain.request(method, params, timeoutMs, maxBytes),
     batch: (calls, timeoutMs) => plain.batch(calls, timeoutMs),
   };
 }

@@ -78,8 +78,12 @@ async function lookUp(reader: Reader, jobId: string, id: Hex): Promise<Known> {
   }
 }
 
+const NODE_MS = 5_000;
+/** A full batch of ours has a third of it. Anyone can name a transaction of his own that logs megabytes. */
+const RECEIPT_BYTES = 2 * 1024 * 1024;
+
 async function readTransaction(rpc: Rpc, hash: Hex): Promise<ShownTransaction | null> {
-  const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash]);
+  const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
   if (receipt === null) {
     const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash]);
     if (sent === null) return null;

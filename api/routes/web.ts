@@ -20,6 +20,8 @@ import { webhookRoutes } from "./webhooks.ts";
 const BODY_LIMIT = 64 * 1024;
 /** Requests a second from one address that lead to questions to the node; nodes are metered. */
 const NODE_PER_SECOND = 50;
+/** The same for transactions and their logs, which can be megabytes. */
+const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
@@ -46,7 +48,8 @@ function webApi(gateway: Gateway): Router {
   const api = Router();
   api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, gateway.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
-  api.use(["/session", "/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
   api.get("/config", configRoute(config, operator.id));
   api.get("/deployment.json", deploymentRoute(config));

@@ -49,8 +49,9 @@ describe("a reply without an end", () => {
       });
       more();
     });
-    await expect(rpc.request("eth_blockNumber", [], 60_000)).rejects.toThrow(/larger than 10 MiB/);
+    await expect(rpc.request("eth_blockNumber", [], 60_000)).rejects.toThrow(/larger than 10485760 bytes/);
     await expect.poll(() => written).toBeLessThan(100);
+    await expect(rpc.request("eth_getTransactionReceipt", [], 60_000, 1024)).rejects.toThrow(/larger than/);
   });
 });
 
