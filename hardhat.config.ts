@@ -59,7 +59,8 @@ export default defineConfig({
   // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
   typechain: { outDir: "./types/ethers-contracts", tsNocheck: true },
   // Enough accounts for 64 clients with a wallet of their own (gas of a full batch).
-  networks: { default: { type: "edr-simulated", chainType: "l1", accounts: { count: 80 } } },
+  // With a limit given, no transaction is simulated before it is sent.
+  networks: { default: { type: "edr-simulated", chainType: "l1", accounts: { count: 80 }, gas: 16_000_000 } },
   test: {
     mocha: { timeout: 20_000 },
     solidity: {

@@ -3,6 +3,7 @@ import { getAddress } from "viem";
 import { protocolModule } from "../../../contracts/ignition/protocol.ts";
 import { someAddress } from "../support/actors.ts";
 import { ethers, ignition } from "../support/chain.ts";
+import { freshBare } from "../support/fresh.ts";
 import { deployBare } from "../support/world.ts";
 
 describe("The deployment module", () => {
@@ -36,7 +37,7 @@ describe("The deployment module", () => {
   });
 
   it("wires the contracts to each other", async () => {
-    const { escrow, catalog, registry, treasury, svc, token } = await deployBare();
+    const { escrow, catalog, registry, treasury, svc, token } = await freshBare();
     expect([
       await escrow.token(),
       await escrow.CATALOG(),
@@ -56,7 +57,7 @@ describe("The deployment module", () => {
 
   it("numbers operators in the order given", async () => {
     const operators = ["c", "a", "b"].map(someAddress);
-    const { settings } = await deployBare();
+    const { settings } = await freshBare();
     const deployed = await ignition.deploy(protocolModule({ ...settings, operators }));
     const escrow = await ethers.getContractAt("InferenceEscrow", deployed.escrow);
     const admitted = await Promise.all([1, 2, 3].map((number) => escrow.operatorOf(number)));
@@ -71,7 +72,7 @@ describe("The deployment module", () => {
   });
 
   it("refuses to deploy without an operator: no job could ever be locked", async () => {
-    const { settings } = await deployBare();
+    const { settings } = await freshBare();
     expect(() => protocolModule({ ...settings, operators: [] })).to.throw("without an operator");
   });
 });

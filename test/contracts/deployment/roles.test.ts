@@ -1,7 +1,7 @@
 /** After the deployment the deployer holds nothing: every role, every address and every balance of every contract is read. */
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { ethers } from "../support/chain.ts";
+import { ethers, freshly } from "../support/chain.ts";
 import { type BareWorld, deployBare } from "../support/world.ts";
 
 const CONTRACTS = [
@@ -41,7 +41,7 @@ async function addressesOf(world: BareWorld): Promise<Record<string, string>> {
 
 describe("After the deployment", () => {
   it("every contract names whom it should: the timelock owns all, the guardian guards, nobody else is named", async () => {
-    const world = await deployed();
+    const world = await freshly(deployed);
     const { escrow, catalog, registry, treasury, panel, timelock, svc, token, guardian } = world;
     const at = async (contract: { getAddress(): Promise<string> }) => await contract.getAddress();
     const owned = await at(timelock);
@@ -68,7 +68,7 @@ describe("After the deployment", () => {
   });
 
   it("the deployer is operator, signer, arbiter, worker, member of the timelock, voter and holder of nothing", async () => {
-    const world = await deployed();
+    const world = await freshly(deployed);
     const { escrow, registry, panel, timelock, svc, token, owner: deployer } = world;
     const { address } = deployer;
     expect(await escrow.signerOf(address)).to.deep.equal([0n, 0n]);
@@ -91,7 +91,7 @@ describe("After the deployment", () => {
   });
 
   it("each contract's history of ownership ends with the timelock", async () => {
-    const world = await deployed();
+    const world = await freshly(deployed);
     const { timelock, owner: deployer } = world;
     for (const name of ["escrow", "catalog", "registry", "treasury", "panel"] as const) {
       const contract = world[name];

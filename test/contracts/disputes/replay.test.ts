@@ -4,10 +4,10 @@ import { getAddress } from "viem";
 import type { Completion } from "../../../protocol/messages.ts";
 import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
 import { OTHER_HASH, settledJob } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, completionOf, lockJob, sendProof } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
-import { CHAIN_ID, deployWorld, type World } from "../support/world.ts";
+import { CHAIN_ID, type World } from "../support/world.ts";
 
 type Domain = Record<string, unknown>;
 
@@ -56,8 +56,7 @@ describe("A Completion signed for", () => {
   }
 
   it("a second deployment on the same chain convicts nobody in the first", async () => {
-    const first = await freshWorld();
-    const second = await deployWorld();
+    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
     const job = await settledJob(first);
     const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
     const here = await signCompletion(first.escrow, first.worker.key, one);
@@ -72,8 +71,7 @@ describe("A Completion signed for", () => {
 
 describe("An Acknowledgement and an Assignment", () => {
   it("of one deployment are worth nothing in another", async () => {
-    const first = await freshWorld();
-    const second = await deployWorld();
+    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
     const job = await lockJob(second);
     const [assignment, byGateway, byWorker] = await acknowledgement(second, job);
     const [, foreignGateway, foreignWorker] = await acknowledgement(first, job);

@@ -4,7 +4,7 @@
  */
 import { expect } from "chai";
 import { books, moved } from "../support/books.ts";
-import { freshly } from "../support/chain.ts";
+import { prepared } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { attacksOn, endByStrangers, inOneBlock } from "../support/front-running.ts";
 import { completionOf } from "../support/jobs.ts";
@@ -35,7 +35,7 @@ for (const { name, answered, prepare, due } of SCENARIOS) {
     }
 
     async function payout(attack?: string) {
-      const { world, before, job, at, pending, attacks } = await freshly(waiting);
+      const { world, before, job, at, pending, attacks } = await prepared(waiting);
       const { escrow, stranger } = world;
       const transactions = [pending];
       if (attack !== undefined) {

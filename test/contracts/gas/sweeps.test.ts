@@ -1,5 +1,4 @@
 /** Whoever sends a call chooses its gas: too little must never turn a payment into a refusal, or half of a ruling into a whole one. */
-import type { Hex } from "viem";
 import { mineAt } from "../support/chain.ts";
 import {
   disputedJob,
@@ -44,7 +43,7 @@ async function equivocation(world: HostileWorld, job: Job): Promise<string> {
   return world.escrow.interface.encodeFunctionData("proveEquivocation", [...args]);
 }
 
-type Case = { name: string; most: number; reserve?: true; prepare: (world: HostileWorld) => Promise<[Hex, Call]> };
+type Case = { name: string; most: number; reserve?: true; prepare: (world: HostileWorld) => Promise<Call> };
 
 const cases: Case[] = [
   {
@@ -53,7 +52,7 @@ const cases: Case[] = [
     prepare: async (world) => {
       const job = await lockJob(world);
       const data = world.escrow.interface.encodeFunctionData("complete", [...(await completeArgs(world, job))]);
-      return [job.id, await onEscrow(world, world.gateway, data)];
+      return await onEscrow(world, world.gateway, data);
     },
   },
   {
@@ -63,7 +62,7 @@ const cases: Case[] = [
       const job = await provenJob(world);
       await mineAt(job.finalizeFrom);
       const data = world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
-      return [job.id, await onEscrow(world, world.stranger, data)];
+      return await onEscrow(world, world.stranger, data);
     },
   },
   {
@@ -71,7 +70,7 @@ const cases: Case[] = [
     most: 600_000,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
-      return [job.id, await ruling(world, job, Ruling.WorkerAtFault)];
+      return await ruling(world, job, Ruling.WorkerAtFault);
     },
   },
   {
@@ -79,7 +78,7 @@ const cases: Case[] = [
     most: 700_000,
     prepare: async (world) => {
       const job = await disputedProvenJob(world, { by: world.client });
-      return [job.id, await ruling(world, job, Ruling.GatewayAtFault)];
+      return await ruling(world, job, Ruling.GatewayAtFault);
     },
   },
   {
@@ -88,7 +87,7 @@ const cases: Case[] = [
     reserve: true,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
-      return [job.id, await ruling(world, job, Ruling.GatewayAtFault)];
+      return await ruling(world, job, Ruling.GatewayAtFault);
     },
   },
   {
@@ -97,7 +96,7 @@ const cases: Case[] = [
     reserve: true,
     prepare: async (world) => {
       const job = await disputedProvenJob(world, { by: world.client });
-      return [job.id, await ruling(world, job, Ruling.GatewayAtFault)];
+      return await ruling(world, job, Ruling.GatewayAtFault);
     },
   },
   {
@@ -107,7 +106,7 @@ const cases: Case[] = [
     prepare: async (world) => {
       const job = await disputedProvenJob(world);
       await mineAt(job.ruleFrom);
-      return [job.id, await ruling(world, job, Ruling.Rejected)];
+      return await ruling(world, job, Ruling.Rejected);
     },
   },
   {
@@ -115,7 +114,7 @@ const cases: Case[] = [
     most: 500_000,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
-      return [job.id, await ruling(world, job, Ruling.Rejected)];
+      return await ruling(world, job, Ruling.Rejected);
     },
   },
   {
@@ -125,7 +124,7 @@ const cases: Case[] = [
       const job = await disputedJob(world);
       await mineAt(job.openedAt + DAY);
       const data = world.escrow.interface.encodeFunctionData("expire", [job.id]);
-      return [job.id, await onEscrow(world, world.stranger, data)];
+      return await onEscrow(world, world.stranger, data);
     },
   },
   {
@@ -133,7 +132,7 @@ const cases: Case[] = [
     most: 650_000,
     prepare: async (world) => {
       const job = await settledJob(world);
-      return [job.id, await onEscrow(world, world.stranger, await equivocation(world, job))];
+      return await onEscrow(world, world.stranger, await equivocation(world, job));
     },
   },
   {
@@ -141,7 +140,7 @@ const cases: Case[] = [
     most: 650_000,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
-      return [job.id, await onEscrow(world, world.stranger, await equivocation(world, job))];
+      return await onEscrow(world, world.stranger, await equivocation(world, job));
     },
   },
   {
@@ -154,7 +153,7 @@ const cases: Case[] = [
       await sendRuling(world, job, Ruling.GatewayAtFault);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
       const data = escrow.interface.encodeFunctionData("collectDebt", [job.id]);
-      return [job.id, await onEscrow(world, world.stranger, data)];
+      return await onEscrow(world, world.stranger, data);
     },
   },
 ];
@@ -179,9 +178,9 @@ for (const { name, most, reserve = false, prepare } of cases) {
       if (name.startsWith("collectDebt") && token.startsWith("a compensation")) continue;
       it(`gives all or nothing with ${token}`, async () => {
         const world = await rich(reserve);
-        const [id, call] = await prepare(world);
+        const call = await prepare(world);
         await spoil(world);
-        await expectAllOrNothing(world, id, call, most);
+        await expectAllOrNothing(call, most);
       });
     }
   });

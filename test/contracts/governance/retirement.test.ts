@@ -1,6 +1,6 @@
 /** A model retired by a real vote: proposed, voted, queued and executed; it works until its date and not after. */
 import { expect } from "chai";
-import { mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
 import {
   freshGovernedWorld,
   hashed,
@@ -56,7 +56,6 @@ describe("The retirement of a model by vote", () => {
     const last = await lockJob(world);
     await nextBlockAt(retiresAt);
     await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
-    await mineAt(retiresAt);
     expect(await catalog.termsOf(MODEL)).to.equal(0);
     // What was locked in time is answered and paid on its terms, and the other models go on.
     await nextBlockAt(retiresAt + 60);

@@ -15,13 +15,12 @@ import { executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import { answerAtOnce } from "../support/collusion.ts";
 import { accountWith, jobWith } from "../support/events.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";
 import {
   buyCredits,
   CLIENT_CREDITS,
-  deployWorld,
   MODEL,
   OPERATOR,
   OTHER_MODEL,
@@ -219,7 +218,7 @@ describe("lockAuthorized", () => {
   });
 
   it("needs the wallet's key: no other key, no signature of another escrow, none that is malformed", async () => {
-    const world = await freshAuthorizedWorld();
+    const [second, world] = [await freshWorldWithoutReserve(), await freshAuthorizedWorld()];
     const { escrow, worker } = world;
     const key = signingKey("not the client's");
     await expect(sendLockAuthorized(world, { key }))
@@ -230,7 +229,6 @@ describe("lockAuthorized", () => {
       escrow,
       "ECDSAInvalidSignature",
     );
-    const second = await deployWorld();
     const authorization = await authorizationOf(world);
     const elsewhere = await signAuthorization(second.escrow, AUTHORIZATION_KEY, authorization);
     await expectNotAuthorized(world, sendLockAuthorized(world, { ...authorization, signature: elsewhere }));

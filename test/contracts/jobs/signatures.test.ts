@@ -3,10 +3,10 @@ import { expect } from "chai";
 import { getAddress, type Hex } from "viem";
 import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
 import { ethers } from "../support/chain.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { acknowledgement, completionOf, lockJob, sendComplete } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
-import { CHAIN_ID, deployWorld, type World } from "../support/world.ts";
+import { CHAIN_ID, type World } from "../support/world.ts";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
@@ -62,8 +62,7 @@ describe("Signatures", () => {
   });
 
   it("of a first deployment are worth nothing in a second one on the same chain", async () => {
-    const first = await freshWorld();
-    const second = await deployWorld();
+    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
     const job = await lockJob(second);
     await lockJob(first, { id: job.id });
     const signature = await signCompletion(first.escrow, first.worker.key, completionOf(job));

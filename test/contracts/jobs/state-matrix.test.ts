@@ -1,6 +1,6 @@
 /** Every state a job can be in × every call that could move it: legal moves end where they should, all others revert. */
 import { expect } from "chai";
-import { ethers, freshly, nextBlockAt, now } from "../support/chain.ts";
+import { ethers, nextBlockAt, now, prepared } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { type Job, storedJob } from "../support/jobs.ts";
 import { MOVES, type Outcome } from "../support/moves.ts";
@@ -40,7 +40,7 @@ for (const state of Object.keys(STATES) as State[]) {
     for (const { name, after = 0, send, from } of MOVES) {
       const outcome = from[state];
       it(`${name}: ${outcome}`, async () => {
-        const { world, job } = await freshly(inState);
+        const { world, job } = await prepared(inState);
         const before = await everything(world, job);
         const time = job.lockedAt + after;
         if (time > (await now())) await nextBlockAt(time);

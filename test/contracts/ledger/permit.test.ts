@@ -1,7 +1,8 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { getAddress } from "viem";
-import { ethers, freshly, now } from "../support/chain.ts";
+import { ethers, now, prepared } from "../support/chain.ts";
+import { freshBare } from "../support/fresh.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
 import { type BareWorld, CHAIN_ID, deployBare, OPERATOR } from "../support/world.ts";
 
@@ -24,11 +25,11 @@ async function permit(world: BareWorld, owner: HardhatEthersSigner, credits: big
 
 describe("depositWithPermit", () => {
   async function withTokens() {
-    const world = await deployBare();
+    const world = await freshBare();
     await world.token.mint(world.client.address, 100n * UNITS);
     return world;
   }
-  const start = () => freshly(withTokens);
+  const start = () => prepared(withTokens);
 
   it("buys credits with one transaction and no allowance", async () => {
     const world = await start();

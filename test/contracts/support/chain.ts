@@ -1,18 +1,44 @@
-/** One simulated chain for all contract tests; `freshly` gives each test its own state. */
+/** One simulated chain for all contract tests; `freshly` gives each test its own state of it. */
 /// <reference types="mocha" />
 /// <reference path="../../../types/ethers-contracts/hardhat.d.ts" />
 import { network } from "hardhat";
 
 export const { ethers, ignition, networkHelpers } = await network.create();
 
-/**
- * A fixture as it was left, clock included. The simulated clock runs on with the machine's: without this, the first block of a test that
- * runs minutes after the fixture was made would be minutes later than the fixture's last one.
- */
-export async function freshly<T>(fixture: () => Promise<T>): Promise<T> {
-  const made = await networkHelpers.loadFixture(fixture);
+/** Worlds stand beside each other on the chain. Each is deployed once, and `untouched` has all of them as they were deployed. */
+const worlds = new Map<() => Promise<unknown>, unknown>();
+let untouched: Snapshot | undefined;
+/** What was last prepared from a world. */
+let latest: { prepare: () => Promise<unknown>; made: unknown; snapshot: Snapshot } | undefined;
+type Snapshot = Awaited<ReturnType<typeof networkHelpers.takeSnapshot>>;
+
+/** A world as it was deployed. It is recognised by its function, which therefore has a name and no arguments. */
+export async function freshly<T>(deploy: () => Promise<T>): Promise<T> {
+  latest = undefined;
+  await untouched?.restore();
+  if (!worlds.has(deploy)) {
+    worlds.set(deploy, await deploy());
+    untouched = await networkHelpers.takeSnapshot();
+  }
+  await keepClock();
+  return worlds.get(deploy) as T;
+}
+
+/** What several tests in a row begin with, beyond a world: `prepare` takes a fresh one. */
+export async function prepared<T>(prepare: () => Promise<T>): Promise<T> {
+  if (latest?.prepare === prepare) {
+    await latest.snapshot.restore();
+  } else {
+    const made = await prepare();
+    latest = { prepare, made, snapshot: await networkHelpers.takeSnapshot() };
+  }
+  await keepClock();
+  return latest.made as T;
+}
+
+/** The simulated clock runs on with the machine's: without this, the first block after a restored one would be minutes later. */
+async function keepClock(): Promise<void> {
   await nextBlockAt((await now()) + 1);
-  return made;
 }
 
 /** The next block gets this time, Unix seconds. */
