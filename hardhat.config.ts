@@ -73,7 +73,7 @@ export default defineConfig({
     mocha: { timeout: 20_000 },
     solidity: {
       fuzz: { runs: 1_000 },
-      invariant: { runs: 256, depth: 128, failOnRevert: true },
+      invariant: { runs: 64, depth: 128, failOnRevert: true },
       // The tests link and deploy what is compiled already.
       fsPermissions: { readDirectory: ["artifacts"] },
     },

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import hre from "hardhat";
 import { RELEASED } from "../../../contracts/release.ts";
 import { releaseFiles } from "../../../scripts/build/release.ts";
-import { TEST_CONTRACTS, testContractFiles } from "../../../scripts/build/test-contracts.ts";
+import { inputHash, TEST_CONTRACTS } from "../../../scripts/build/test-contracts.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const HELP = "run `npm run compile`, read the diff and commit it";
@@ -13,17 +13,24 @@ describe("The release", function () {
   this.timeout(300_000);
   let compiled: Map<string, string>;
   before(async () => {
-    compiled = new Map([...(await releaseFiles(hre)), ...testContractFiles()]);
+    compiled = await releaseFiles(hre);
   });
 
   const released = [...RELEASED, "compiler-input"].map((name) => `contracts/release/${name}.json`);
-  const ofTests = Object.keys(TEST_CONTRACTS).map((name) => `test/support/contracts/${name}.json`);
 
-  for (const file of [...released, "protocol/generated/abi.ts", ...ofTests]) {
+  for (const file of [...released, "protocol/generated/abi.ts"]) {
     it(`has ${file} byte by byte as the sources compile`, () => {
       const committed = readFileSync(new URL(file, ROOT), "utf8");
       // Not in the assertion: the difference of two such files fills the terminal.
       expect(committed === compiled.get(file), `${file} is not what the sources compile to: ${HELP}`).to.equal(true);
+    });
+  }
+
+  for (const name of Object.keys(TEST_CONTRACTS)) {
+    it(`stands beside a test/support/contracts/${name}.json of the same sources`, () => {
+      const committed = readFileSync(new URL(`test/support/contracts/${name}.json`, ROOT), "utf8");
+      const { sources, inputHash: hash } = JSON.parse(committed) as { sources: string[]; inputHash: string };
+      expect(hash === inputHash(sources), `${name} is not of the present sources: ${HELP}`).to.equal(true);
     });
   }
 

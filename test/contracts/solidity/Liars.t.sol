@@ -7,7 +7,7 @@ import {JobStatus} from "../../../contracts/Types.sol";
 import {Liars} from "./liars/Liars.sol";
 import {VM} from "./Vm.sol";
 
-/// @notice Operators, workers, clients and arbiters that lie together: 256 runs of 128 acts, each property after each act.
+/// @notice Operators, workers, clients and arbiters that lie together: 64 runs of 128 acts, each property after each act.
 contract LiarsTest {
     Liars private _liars;
 

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Life} from "./life/Life.sol";
 import {VM} from "./Vm.sol";
 
-/// @notice The whole life of jobs, stakes and disputes in random order: 256 runs of 128 calls, each property after each call.
+/// @notice The whole life of jobs, stakes and disputes in random order: 64 runs of 128 calls, each property after each call.
 contract LifeTest {
     Life private _life;
 
