@@ -62,7 +62,8 @@ export default defineConfig({
   },
   paths: {
     sources: ["./contracts", "./test/contracts/tokens"],
-    tests: { mocha: "./test/contracts", solidity: "./test/contracts" },
+    // Not the tokens: a source of both would be compiled again for each, and every build undo the other.
+    tests: { mocha: "./test/contracts", solidity: "./test/contracts/solidity" },
   },
   coverage: { skipFiles: ["test/**"] },
   // The generated files do not keep to `erasableSyntaxOnly`; only their types are ever used.
