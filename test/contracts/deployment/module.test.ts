@@ -36,25 +36,6 @@ describe("The deployment module", () => {
     expect([...held.values()]).not.to.include(deployer?.address);
   });
 
-  it("wires the contracts to each other", async () => {
-    const { escrow, catalog, registry, treasury, svc, token } = await freshBare();
-    expect([
-      await escrow.token(),
-      await escrow.CATALOG(),
-      await escrow.REGISTRY(),
-      await escrow.treasury(),
-    ]).to.deep.equal([
-      await token.getAddress(),
-      await catalog.getAddress(),
-      await registry.getAddress(),
-      await treasury.getAddress(),
-    ]);
-    expect([await registry.escrow(), await registry.STAKE_TOKEN()]).to.deep.equal([
-      await escrow.getAddress(),
-      await svc.getAddress(),
-    ]);
-  });
-
   it("numbers operators in the order given", async () => {
     const operators = ["c", "a", "b"].map(someAddress);
     const { settings } = await freshBare();

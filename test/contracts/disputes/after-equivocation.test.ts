@@ -181,24 +181,6 @@ describe("After an equivocation the wallet", () => {
   });
 });
 
-describe("After an equivocation the operator", () => {
-  it("disputes no more: what it says is said by the equivocation", async () => {
-    const world = await richWorld();
-    const job = await convicted(world);
-    for (const by of [world.gateway, world.secondGateway]) {
-      await expect(sendDispute(world, job, { by }))
-        .to.be.revertedWithCustomError(world.escrow, "Dispute_NotAParty")
-        .withArgs(job.id, by.address);
-    }
-  });
-
-  it("completes no more: the job is settled already", async () => {
-    const world = await richWorld();
-    const job = await convicted(world);
-    await expect(sendComplete(world, job)).not.to.emit(world.escrow, "JobSettled");
-  });
-});
-
 describe("The dispute after an equivocation", () => {
   /** What moves from the conviction on: the client has had the fee of six credits. */
   for (const [name, ruling, change] of [

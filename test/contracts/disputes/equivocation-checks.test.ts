@@ -1,11 +1,10 @@
 /** What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time. */
 import { expect } from "chai";
 import type { Hex } from "viem";
-import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { acknowledgedJob, OTHER_HASH, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { completionOf, type Job, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { NO_SIGNATURE, type Signature, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 
@@ -42,20 +41,6 @@ describe("The time for equivocation", () => {
 });
 
 describe("proveEquivocation", () => {
-  it("needs a job with a worker", async () => {
-    const world = await freshWorld();
-    const locked = await lockJob(world);
-    const unknown: Job = { id: jobId(), lockedAt: locked.lockedAt };
-    for (const [job, status] of [
-      [locked, 1],
-      [unknown, 0],
-    ] as const) {
-      await expect(sendEquivocation(world, job))
-        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-        .withArgs(job.id, status);
-    }
-  });
-
   it("takes no Completion twice and none of another job, on either side", async () => {
     const world = await freshWorld();
     const { escrow, stranger } = world;
@@ -162,12 +147,5 @@ describe("proveEquivocation", () => {
     await expect(escrow.proveEquivocation(one, first, two, { r: second.r, vs: HIGH_S }))
       .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
       .withArgs(HIGH_S);
-  });
-
-  it("works while paused", async () => {
-    const world = await freshWorld();
-    const job = await settledJob(world);
-    await world.escrow.connect(world.guardian).setPaused(true);
-    await expect(sendEquivocation(world, job)).to.emit(world.escrow, "WorkerEquivocated");
   });
 });

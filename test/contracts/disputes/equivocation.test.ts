@@ -14,7 +14,6 @@ import {
   settledJob,
 } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
 const [SETTLED, REFUNDED, DISPUTED] = [4n, 6n, 7n];
@@ -64,20 +63,6 @@ describe("Equivocation", () => {
       await expect(shown).not.to.emit(escrow, "Compensated");
     });
   }
-
-  it("of an acknowledged job ends it: nobody can take it over", async () => {
-    const world = await richWorld();
-    const { escrow, rival } = world;
-    const job = await acknowledgedJob(world);
-    await sendEquivocation(world, job);
-    for (const attempt of [
-      () => sendAcknowledge(world, job, { worker: rival, attempt: 2 }),
-      () => sendComplete(world, job),
-      () => sendProof(world, job),
-    ]) {
-      await expect(attempt()).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(job.id, REFUNDED);
-    }
-  });
 
   it("of a disputed job whose charge was paid leaves the dispute to the panel", async () => {
     const world = await richWorld();

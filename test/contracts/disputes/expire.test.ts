@@ -1,6 +1,5 @@
 /** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the protocol. */
 import { expect } from "chai";
-import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import {
   ARBITRATION,
@@ -9,7 +8,6 @@ import {
   Ruling,
   sendExpire,
   sendJoin,
-  sendRuling,
   sendVote,
   waitForVotes,
 } from "../support/disputes.ts";
@@ -67,18 +65,5 @@ describe("expire", () => {
     await expect(sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[1]))
       .to.be.revertedWithCustomError(world.panel, "Panel_NotOpen")
       .withArgs(job.id);
-  });
-
-  it("ends a dispute once, and one that was ruled never", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
-    const [silent, ruled] = [await disputedJob(world), await disputedJob(world)];
-    await sendRuling(world, ruled, Ruling.Rejected);
-    await sendExpire(world, silent);
-    for (const { id } of [silent, ruled]) {
-      await expect(escrow.expire(id)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(id, 4);
-    }
-    const unknown = jobId();
-    await expect(escrow.expire(unknown)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(unknown, 0);
   });
 });

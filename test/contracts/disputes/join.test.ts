@@ -1,6 +1,5 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
 import { expect } from "chai";
-import { jobId } from "../support/actors.ts";
 import { executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -12,7 +11,6 @@ import {
   sendDispute,
   sendEquivocation,
   sendJoin,
-  sendRuling,
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
@@ -141,24 +139,6 @@ describe("joinDispute", () => {
       await expect(sendJoin(world, job))
         .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyJoined")
         .withArgs(job.id);
-    }
-  });
-
-  it("needs an open dispute", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
-    const ruled = await disputedJob(world);
-    await sendRuling(world, ruled, Ruling.Rejected);
-    const settled = await settledJob(world);
-    const unknown = { id: jobId(), lockedAt: 0 };
-    for (const [job, status] of [
-      [ruled, 4],
-      [settled, 4],
-      [unknown, 0],
-    ] as const) {
-      await expect(sendJoin(world, job))
-        .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-        .withArgs(job.id, status);
     }
   });
 

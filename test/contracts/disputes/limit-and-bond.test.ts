@@ -226,15 +226,6 @@ describe("The wallet's bond", () => {
     });
   }
 
-  it("is bought while paused, when nobody can deposit", async () => {
-    const { world, job } = await withLeft(0, 1_000_000n);
-    const { escrow, client, guardian } = world;
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.setPaused(true);
-    await expect(escrow.connect(client).deposit(BOND, 0)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
-    await expect(sendDispute(world, job, { by: client })).to.emit(escrow, "JobDisputed");
-  });
-
   it("without the tokens or the allowance is refused by the token, in its own words", async () => {
     for (const [units, approved, error] of [
       [1_000_000n, 0n, "ERC20InsufficientAllowance"],

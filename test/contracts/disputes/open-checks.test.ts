@@ -1,7 +1,7 @@
 /** What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature. */
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { jobId, signingKey } from "../support/actors.ts";
+import { signingKey } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
@@ -160,15 +160,5 @@ describe("A dispute of a settled job", () => {
       escrow,
       "ECDSAInvalidSignature",
     );
-  });
-});
-
-describe("A dispute of a job that does not exist", () => {
-  it("is refused, with or without a signature", async () => {
-    const world = await freshWorld();
-    const job = { id: jobId(), lockedAt: 0 };
-    await expect(sendDispute(world, job, { signature: NO_SIGNATURE }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-      .withArgs(job.id, 0);
   });
 });

@@ -1,16 +1,7 @@
 /** When a dispute can be opened: both sides of each bound, and once a job. */
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
-import {
-  disputedJob,
-  disputedProvenJob,
-  provenJob,
-  Ruling,
-  sendDispute,
-  sendExpire,
-  sendRuling,
-  settledJob,
-} from "../support/disputes.ts";
+import { disputedProvenJob, provenJob, Ruling, sendDispute, sendRuling, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendFinalize } from "../support/jobs.ts";
 
@@ -77,27 +68,6 @@ describe("The window of a dispute", () => {
 });
 
 describe("A job is disputed once", () => {
-  it("while the dispute is open", async () => {
-    const world = await freshWorld();
-    const job = await disputedJob(world);
-    for (const party of parties) {
-      await expect(sendDispute(world, job, { by: world[party] }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-        .withArgs(job.id, 7);
-    }
-  });
-
-  it("after a rejection, however young the settlement", async () => {
-    const world = await freshWorld();
-    const job = await disputedJob(world, { by: world.client });
-    await sendRuling(world, job, Ruling.Rejected);
-    for (const party of parties) {
-      await expect(sendDispute(world, job, { by: world[party] }))
-        .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyOpened")
-        .withArgs(job.id);
-    }
-  });
-
   it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
     const world = await freshWorld();
     const { escrow, client } = world;
@@ -110,12 +80,5 @@ describe("A job is disputed once", () => {
         .to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened")
         .withArgs(job.id);
     }
-  });
-
-  it("after it expired", async () => {
-    const world = await freshWorld();
-    const job = await disputedJob(world);
-    await sendExpire(world, job);
-    await expect(sendDispute(world, job)).to.be.revertedWithCustomError(world.escrow, "Job_TooLate");
   });
 });

@@ -266,21 +266,4 @@ describe("rule", () => {
       .to.be.revertedWithCustomError(escrow, "Job_TooLate")
       .withArgs(job.id, deadline, deadline);
   });
-
-  it("happens once", async () => {
-    const world = await freshWorld();
-    const { escrow, panel } = world;
-    const asPanel = escrow.connect(await actingAs(panel));
-    for (const [ruling, status] of [
-      [Ruling.Rejected, 4],
-      [Ruling.GatewayAtFault, 6],
-      [Ruling.WorkerAtFault, 6],
-    ] as const) {
-      const job = await disputed(world);
-      await asPanel.rule(job.id, ruling);
-      await expect(asPanel.rule(job.id, Ruling.WorkerAtFault))
-        .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-        .withArgs(job.id, status);
-    }
-  });
 });

@@ -1,8 +1,10 @@
 /** One call at many gas limits, each from the same state: it reverts whole or has its whole effect, whoever chooses the limit. */
 import { expect } from "chai";
+import type { AddressLike } from "ethers";
 import { ethers, networkHelpers, nextBlockAt, now } from "../support/chain.ts";
 
-export type Call = { from: { sendTransaction(tx: object): Promise<unknown> }; to: string; data: string };
+export type Call = { from: { sendTransaction(tx: object): Promise<unknown> }; to: AddressLike; data: string };
+type Range = { from?: number; to: number; steps?: number };
 /** @property root Of the state of all accounts and contracts after it. */
 type Attempt = { gasLimit: number; reverted: boolean; root: string };
 
@@ -27,16 +29,13 @@ async function attempts({ from, to, data }: Call, limits: readonly number[]): Pr
   return made;
 }
 
-/** Sweeps from a limit that is surely too low to one that is surely enough, in `steps` steps. */
-export async function expectAllOrNothing(call: Call, most: number, steps = 40): Promise<void> {
-  const least = 40_000;
-  const made = await attempts(
-    call,
-    Array.from({ length: steps + 1 }, (_, i) => least + Math.floor(((most - least) * i) / steps)),
-  );
+/** Sweeps from a limit that is surely too low to one that is surely enough. */
+export async function expectAllOrNothing(call: Call, { from = 40_000, to, steps = 40 }: Range): Promise<void> {
+  const limits = Array.from({ length: steps + 1 }, (_, i) => from + Math.floor(((to - from) * i) / steps));
+  const made = await attempts(call, limits);
   const [nothing, all] = [made[0], made.at(-1)];
-  expect(nothing?.reverted, `${least} gas is enough`).to.equal(true);
-  expect(all?.reverted, `${most} gas is not enough`).to.equal(false);
+  expect(nothing?.reverted, `${from} gas is enough`).to.equal(true);
+  expect(all?.reverted, `${to} gas is not enough`).to.equal(false);
   for (const { gasLimit, reverted, root } of made)
     expect(root, `at ${gasLimit} gas`).to.equal((reverted ? nothing : all)?.root);
 }

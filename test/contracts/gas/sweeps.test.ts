@@ -180,7 +180,7 @@ for (const { name, most, reserve = false, prepare } of cases) {
         const world = await rich(reserve);
         const call = await prepare(world);
         await spoil(world);
-        await expectAllOrNothing(call, most);
+        await expectAllOrNothing(call, { to: most });
       });
     }
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
+import { acknowledgedJob, lockJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
 
 describe("fail", () => {
@@ -56,13 +56,5 @@ describe("fail", () => {
     await nextBlockAt(job.lockedAt + 1_000_000);
     await escrow.connect(gateway).fail(job.id, 4);
     expect((await escrow.jobOf(job.id)).status).to.equal(5);
-  });
-
-  it("is never possible once the worker's proof is on chain", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    await expect(world.escrow.connect(world.gateway).fail(job.id, 1))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-      .withArgs(job.id, 3);
   });
 });

@@ -115,13 +115,6 @@ describe("chooseOperator", () => {
     });
   });
 
-  it("works while paused: a wallet can always leave", async () => {
-    const world = await freshWorld();
-    await world.escrow.connect(world.guardian).setPaused(true);
-    await world.escrow.connect(world.client).chooseOperator(0);
-    expect(await chosenBy(world, world.client)).to.equal(0);
-  });
-
   it("leaves open jobs to the operator that locked them", async () => {
     const world = await freshWorld();
     const { escrow, client, gateway, secondGateway, otherGateway } = world;

@@ -64,13 +64,6 @@ describe("withdraw", () => {
     }
   });
 
-  it("works while paused", async () => {
-    const { escrow, client, guardian } = await freshWorld();
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(client).withdraw(CLIENT_CREDITS, client.address);
-    expect((await escrow.accountOf(client.address)).free).to.equal(0);
-  });
-
   it("changes nothing when the token refuses the receiver, who can then name another", async () => {
     const { escrow, hostile, client, stranger } = await freshHostileWorld();
     for (const behaviour of [Behaviour.Revert, Behaviour.ReturnFalse, Behaviour.BurnGas]) {

@@ -6,7 +6,7 @@ import { eventsOf } from "../support/events.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
-import { OPERATOR, registerWorker } from "../support/world.ts";
+import { registerWorker } from "../support/world.ts";
 
 describe("What complete checks", () => {
   it("is its operator's alone", async () => {
@@ -99,15 +99,5 @@ describe("What complete checks", () => {
     await expect(sendComplete(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
     await sendComplete(world, taken);
     expect((await escrow.jobOf(taken.id)).status).to.equal(4);
-  });
-
-  it("works while paused and by a stopped operator", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian } = world;
-    const job = await lockJob(world);
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await sendComplete(world, job);
-    expect((await escrow.jobOf(job.id)).status).to.equal(4);
   });
 });

@@ -176,13 +176,6 @@ describe("claim", () => {
       .withArgs(worker.payout, PAID);
     expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
   });
-
-  it("works while paused", async () => {
-    const { escrow, hostile, worker, guardian } = await withDeferred();
-    await escrow.connect(guardian).setPaused(true);
-    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    await escrow.claim(worker.payout);
-  });
 });
 
 describe("claimTo", () => {

@@ -37,14 +37,6 @@ describe("submitProof", () => {
     expect((await escrow.accountOf(client.address)).escrowed).to.equal(80);
   });
 
-  it("takes one proof a job", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    await expect(sendProof(world, job, { proofHash: answerHash("another") }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-      .withArgs(job.id, 3);
-  });
-
   it("is the acknowledged worker's: no rival, no unregistered key, no changed text", async () => {
     const world = await freshWorld();
     const { escrow, worker, rival } = world;
@@ -155,23 +147,6 @@ describe("finalize", () => {
     }
   });
 
-  it("happens once, and not after the gateway completed", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
-    const finalized = await provenJob(world);
-    await nextBlockAt(finalized.finalizeFrom);
-    await sendFinalize(world, finalized);
-    await expect(sendFinalize(world, finalized))
-      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-      .withArgs(finalized.id, 4);
-    const completed = await provenJob(world);
-    await sendComplete(world, completed);
-    await nextBlockAt(completed.finalizeFrom);
-    await expect(sendFinalize(world, completed))
-      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-      .withArgs(completed.id, 4);
-  });
-
   it("pays the address the worker has named by then", async () => {
     const world = await freshWorld();
     const { token, registry, worker, workerOwner, stranger } = world;
@@ -179,14 +154,6 @@ describe("finalize", () => {
     await registry.connect(workerOwner).setPayout(worker.key.address, stranger.address);
     await nextBlockAt(job.finalizeFrom);
     await expect(sendFinalize(world, job)).to.changeTokenBalance(ethers, token, stranger.address, 540_000n);
-  });
-
-  it("works while paused", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    await world.escrow.connect(world.guardian).setPaused(true);
-    await nextBlockAt(job.finalizeFrom);
-    await sendFinalize(world, job);
   });
 
   it("knows no proof of an unknown job", async () => {
