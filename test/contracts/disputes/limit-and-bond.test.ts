@@ -244,24 +244,4 @@ describe("The wallet's bond", () => {
     const { world, job } = await withLeft(0, 1_000_000n);
     await expect(sendDispute(world, job)).to.changeTokenBalance(ethers, world.token, world.client, 0);
   });
-
-  for (const [name, ruling, kept] of [
-    ["the worker is at fault", Ruling.WorkerAtFault, false],
-    ["the gateway is at fault", Ruling.GatewayAtFault, false],
-    ["the dispute is rejected", Ruling.Rejected, true],
-  ] as const) {
-    it(`is ${kept ? "lost to the treasury" : "returned, also when it was bought"} when ${name}`, async () => {
-      const { world, job } = await withLeft(0, 1_000_000n);
-      const { escrow, client, token, treasury } = world;
-      await sendDispute(world, job, { by: client });
-      const before = await token.balanceOf(treasury);
-      await sendRuling(world, job, ruling);
-      const { free, escrowed } = await escrow.accountOf(client.address);
-      expect(escrowed).to.equal(0);
-      // The treasury has just the fee of this job: six of the sixty credits come back at once. The operator has all of them.
-      const charge = ruling === Ruling.GatewayAtFault ? 60 : 6;
-      expect(free).to.equal(kept ? 0 : BOND + charge);
-      if (kept) expect((await token.balanceOf(treasury)) - before).to.equal(BOND * 10_000);
-    });
-  }
 });

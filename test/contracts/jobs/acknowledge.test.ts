@@ -3,7 +3,6 @@ import { nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, storedJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAcknowledgement, signAssignment } from "../support/sign.ts";
-import { OPERATOR } from "../support/world.ts";
 
 describe("acknowledge", () => {
   it("gives the job to the worker, whoever sends it", async () => {
@@ -123,14 +122,6 @@ describe("acknowledge", () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     await sendAcknowledge(world, job, { sender: world.otherGateway });
-    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
-  });
-
-  it("goes on for an operator that may lock no more", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    await world.escrow.connect(world.guardian).stopOperator(OPERATOR, true);
-    await sendAcknowledge(world, job);
     expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
   });
 

@@ -133,23 +133,6 @@ describe("stopOperator", () => {
     await sendLock(world);
   });
 
-  it("never keeps it from ending its jobs: acknowledge, complete, fail, refund, dispute", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian, gateway } = world;
-    const settled = await settledJob(world);
-    const [completed, failed, refunded] = [await lockJob(world), await lockJob(world), await lockJob(world)];
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await sendAcknowledge(world, completed, { sender: gateway });
-    await sendComplete(world, completed);
-    await escrow.connect(gateway).fail(failed.id, 0);
-    await sendDispute(world, settled);
-    await nextBlockAt(refunded.lockedAt + 120);
-    await escrow.connect(gateway).refund(refunded.id);
-    const jobs = [completed, failed, settled, refunded];
-    const states = await Promise.all(jobs.map(async ({ id }) => (await escrow.jobOf(id)).status));
-    expect(states).to.deep.equal([4n, 5n, 7n, 6n]);
-  });
-
   it("does not keep its admin from its signers and its reserve", async () => {
     const world = await freshWorld();
     const { escrow, guardian, operatorAdmin } = world;
@@ -465,26 +448,5 @@ describe("The jobs of an operator", () => {
     await sendAcknowledge(world, job, { assignedBy: key });
     await sendComplete(world, job, { gateway: key });
     expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
-  });
-
-  it("are ended by no signer of another operator, and by no admin", async () => {
-    const world = await freshWorld();
-    const { escrow, otherGateway, otherAdmin, operatorAdmin } = world;
-    const [settled, job] = [await settledJob(world), await lockJob(world)];
-    for (const caller of [otherGateway, otherAdmin, operatorAdmin]) {
-      await expect(escrow.connect(caller).fail(job.id, 0))
-        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
-        .withArgs(job.id, caller.address);
-      await expect(sendComplete(world, job, { gateway: caller }))
-        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
-        .withArgs(job.id, caller.address);
-      await expect(sendDispute(world, settled, { by: caller }))
-        .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
-        .withArgs(settled.id, caller.address);
-    }
-    await nextBlockAt(job.lockedAt + 120);
-    await expect(escrow.connect(otherGateway).refund(job.id))
-      .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
-      .withArgs(job.id, job.lockedAt + 150, job.lockedAt + 120);
   });
 });

@@ -73,34 +73,6 @@ describe("Payouts", () => {
     await expect(finalizing).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
   });
 
-  it("cannot be turned into a deferral by a caller who is stingy with gas", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, worker, token, treasury } = world;
-    const job = await lockJob(world);
-    const args = await completeArgs(world, job);
-    const [low, high, step] = [60_000n, 330_000n, 9_000n];
-    let settled = 0;
-    for (let gasLimit = low; gasLimit <= high; gasLimit += step) {
-      const snapshot = (await ethers.provider.send("evm_snapshot", [])) as string;
-      const done = await escrow
-        .connect(gateway)
-        .complete(...args, { gasLimit })
-        .then(
-          () => true,
-          () => false,
-        );
-      expect(await escrow.claimableOf(worker.payout), `gas ${gasLimit}`).to.equal(0);
-      expect(await token.balanceOf(worker.payout), `gas ${gasLimit}`).to.equal(done ? PAID : 0n);
-      expect(await token.balanceOf(treasury), `gas ${gasLimit}`).to.equal(done ? FEE : 0n);
-      settled += done ? 1 : 0;
-      await ethers.provider.send("evm_revert", [snapshot]);
-    }
-    // The sweep saw both: too little gas (nothing happened) and enough (everything did).
-    expect(settled)
-      .to.be.greaterThan(0)
-      .and.lessThan(Number((high - low) / step));
-  });
-
   it("asks by name for the gas of a transfer that it could not hand on", async () => {
     const world = await freshWorld();
     const { escrow, gateway } = world;

@@ -7,7 +7,6 @@ import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
   completionOf,
-  lockJob,
   PROOF_HASH,
   provenJob,
   sendAcknowledge,
@@ -50,16 +49,6 @@ describe("submitProof", () => {
     ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
   });
 
-  it("needs the acknowledgement, which the same batch can bring", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    await expect(sendProof(world, job))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WrongState")
-      .withArgs(job.id, 1);
-    await sendAcknowledge(world, job);
-    await sendProof(world, job);
-  });
-
   it("does not pay a silent worker for its replacement's hash once that one is acknowledged", async () => {
     const world = await freshWorld();
     const { escrow, token, worker, rival } = world;
@@ -74,17 +63,6 @@ describe("submitProof", () => {
     }
     await sendComplete(world, job, { worker: rival });
     expect([await token.balanceOf(worker.payout), await token.balanceOf(rival.payout)]).to.deep.equal([0n, 540_000n]);
-  });
-
-  it("lets the replaced worker prove nothing", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, rival } = world;
-    const job = await acknowledgedJob(world);
-    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    await expect(sendProof(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-      .withArgs(job.id, worker.key.address);
-    await sendProof(world, job, { worker: rival });
   });
 });
 
