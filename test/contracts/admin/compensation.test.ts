@@ -23,16 +23,6 @@ describe("Compensations of the treasury", () => {
     await expect(mine.compensate(id, 0)).not.to.emit(treasury, "CompensationPaid");
   });
 
-  it("go out on nobody else's word, the owner's included", async () => {
-    const { treasury, token, owner, guardian, gateway, stranger, panel } = await freshBare();
-    await token.mint(treasury, 1_000n);
-    for (const caller of [owner, guardian, gateway, stranger, await actingAs(panel)]) {
-      await expect(treasury.connect(caller).compensate(jobId(), 1))
-        .to.be.revertedWithCustomError(treasury, "Treasury_NotTheEscrow")
-        .withArgs(caller.address);
-    }
-  });
-
   it("have one escrow, for ever", async () => {
     const { treasury, escrow, token, owner, stranger } = await freshBare();
     expect(await treasury.escrow()).to.equal(await escrow.getAddress());

@@ -42,38 +42,6 @@ describe("A guardian at its worst", () => {
       .withArgs(world.gateway.address);
   });
 
-  it("can do nothing else: it takes no money, names nobody and gives no lock back", async () => {
-    const world = await freshWorld();
-    const { escrow, catalog, registry, treasury, panel, token, guardian } = world;
-    await stop(world);
-    const { address } = guardian;
-    for (const [contract, call] of [
-      [escrow, () => escrow.connect(guardian).admitOperator(address)],
-      [escrow, () => escrow.connect(guardian).stopOperator(OPERATOR, false)],
-      [escrow, () => escrow.connect(guardian).setCompensationCap(0)],
-      [escrow, () => escrow.connect(guardian).setTreasury(address)],
-      [escrow, () => escrow.connect(guardian).scheduleFee(0)],
-      [escrow, () => escrow.connect(guardian).setGuardian(address)],
-      [treasury, () => treasury.connect(guardian).pay(token, address, 1)],
-      [treasury, () => treasury.connect(guardian).claimTo(address)],
-      [panel, () => panel.connect(guardian).setArbiters([address], 1)],
-      [catalog, () => catalog.connect(guardian).schedulePrices(1, 1, 1)],
-      [registry, () => registry.connect(guardian).scheduleStakeTerms(1, 1)],
-    ] as const) {
-      await expect(call())
-        .to.be.revertedWithCustomError(contract as typeof escrow, "OwnableUnauthorizedAccount")
-        .withArgs(address);
-    }
-    for (const call of [
-      () => escrow.connect(guardian).rotateSigners(OPERATOR, [], [], [world.gateway.address]),
-      () => escrow.connect(guardian).setOperatorAdmin(OPERATOR, address),
-      () => escrow.connect(guardian).announceReserveWithdrawal(OPERATOR, 1),
-      () => escrow.connect(guardian).withdrawReserve(OPERATOR, address),
-    ]) {
-      await expect(call()).to.be.revertedWithCustomError(escrow, "Operator_NotAdmin").withArgs(OPERATOR, address);
-    }
-  });
-
   const exits: [string, (world: World) => Promise<(world: World) => Promise<unknown>>][] = [
     ["withdraw", async () => async (w) => w.escrow.connect(w.client).withdraw(9_000, w.client.address)],
     ["setLimits", async () => async (w) => w.escrow.connect(w.client).setLimits(true, 0, true)],

@@ -18,16 +18,6 @@ describe("ProtocolTreasury", () => {
       .to.emit(treasury, "TreasuryPaid")
       .withArgs(2, await token.getAddress(), stranger.address, 40);
   });
-
-  it("pays on nobody else's word", async () => {
-    const { treasury, token, guardian, gateway, stranger } = await freshBare();
-    await token.mint(await treasury.getAddress(), 100);
-    for (const caller of [guardian, gateway, stranger]) {
-      await expect(treasury.connect(caller).pay(token, caller.address, 1))
-        .to.be.revertedWithCustomError(treasury, "OwnableUnauthorizedAccount")
-        .withArgs(caller.address);
-    }
-  });
 });
 
 describe("A fee that the stablecoin refused to pay to the treasury", () => {

@@ -248,21 +248,3 @@ describe("scheduleRetirement", () => {
     expect(await catalog.termsOf(9)).to.equal(0);
   });
 });
-
-describe("The catalog", () => {
-  it("is governance's", async () => {
-    const { catalog, stranger, guardian, gateway } = await freshBare();
-    for (const caller of [stranger, guardian, gateway]) {
-      const mine = catalog.connect(caller);
-      for (const attempt of [
-        () => mine.list(LISTING),
-        () => mine.schedulePrices(MODEL, 1, 1),
-        () => mine.scheduleRetirement(MODEL, 2n ** 40n - 1n),
-      ]) {
-        await expect(attempt())
-          .to.be.revertedWithCustomError(catalog, "OwnableUnauthorizedAccount")
-          .withArgs(caller.address);
-      }
-    }
-  });
-});

@@ -94,14 +94,6 @@ describe("lock", () => {
     expect((await escrow.jobOf(job.id)).operator).to.equal(OTHER_OPERATOR);
   });
 
-  it("stops while paused", async () => {
-    const world = await freshWorld();
-    await world.escrow.connect(world.guardian).setPaused(true);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(world.escrow, "Ledger_Paused");
-    await world.escrow.connect(world.guardian).setPaused(false);
-    await sendLock(world);
-  });
-
   it("is valid before validUntil, not at it", async () => {
     const world = await freshWorld();
     const validUntil = (await now()) + 10;

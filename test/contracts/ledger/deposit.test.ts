@@ -60,17 +60,6 @@ describe("deposit", () => {
     expect((await escrow.accountOf(client.address)).id).to.equal(0);
   });
 
-  it("stops while paused and goes on afterwards", async () => {
-    const { escrow, token, client, guardian } = await freshBare();
-    await token.mint(client.address, 100n * UNITS);
-    await token.connect(client).approve(escrow, 100n * UNITS);
-    await escrow.connect(guardian).setPaused(true);
-    await expect(escrow.connect(client).deposit(100, OPERATOR)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
-    await escrow.connect(guardian).setPaused(false);
-    await escrow.connect(client).deposit(100, OPERATOR);
-    expect((await escrow.accountOf(client.address)).free).to.equal(100);
-  });
-
   it("refuses a token that takes a fee, even one unit", async () => {
     const world = await freshHostileWorld();
     const { escrow, hostile, stranger } = world;

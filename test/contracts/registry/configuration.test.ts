@@ -6,17 +6,6 @@ const MINIMUM = 1_000_000_000n;
 const SLASH = 500_000_000n;
 
 describe("The registry's stake terms", () => {
-  it("is governance's", async () => {
-    const { registry, stranger, escrow } = await freshWorld();
-    const error = "OwnableUnauthorizedAccount";
-    await expect(registry.connect(stranger).scheduleStakeTerms(1, 1))
-      .to.be.revertedWithCustomError(registry, error)
-      .withArgs(stranger.address);
-    await expect(registry.connect(stranger).setEscrow(escrow))
-      .to.be.revertedWithCustomError(registry, error)
-      .withArgs(stranger.address);
-  });
-
   it("are in force after the unbonding period, not a second sooner", async () => {
     const { registry, worker } = await freshWorld();
     const period = await registry.unbondingPeriod();
