@@ -73,6 +73,7 @@ export default defineConfig({
   test: {
     mocha: { timeout: 20_000 },
     solidity: {
+      // Hardhat's own seed is a constant: each run of the tests draws the same values and the same campaigns.
       fuzz: { runs: 1_000 },
       invariant: { runs: 64, depth: 128, failOnRevert: true },
       // The tests link and deploy what is compiled already.
