@@ -8,12 +8,13 @@ import { TokenizerBusy } from "../../api/jobs/tokens.ts";
 const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
 
 /** A wallet with so many credits asks about a text that must be counted. */
-function ask(free: number, { maxTokens = 100, count = async () => 1_000 } = {}) {
+function ask(free: number, { maxTokens = 100, count = async () => 1_000, inTime = null as number | null } = {}) {
   const counted: string[] = [];
   const context = {
     operator: { id: 1, mayNotLock: null },
     head: { time: 1_800_000_000 },
-    workers: { candidates: () => [{}] },
+    workers: { candidates: () => [{}], mostTokens: () => inTime },
+    times: { completion: 120 },
     balances: {
       current: async () => ({ free }),
       read: async () => ({ free }),
@@ -55,6 +56,20 @@ it("looks at the whole price once the text is counted", async () => {
 it("admits what fits and can be paid", async () => {
   await expect(ask(8).admitted).resolves.toMatchObject({ request: { max_tokens: 100 }, credits: 8 });
 });
+
+it.each([
+  [1_500, 1_500, 8],
+  [1_501, 1_500, 8],
+  [5_000, null, 20],
+])(
+  "locks no credits for more than can be done in the job's time: %i tokens, %s of them",
+  async (maxTokens, inTime, credits) => {
+    await expect(ask(100, { maxTokens, inTime }).admitted).resolves.toMatchObject({
+      request: { max_tokens: inTime ?? maxTokens },
+      credits,
+    });
+  },
+);
 
 it("refuses a text that is too long", async () => {
   await expect(ask(8, { count: async () => 32_768 }).admitted).rejects.toMatchObject({

@@ -219,7 +219,8 @@ export class JobRunner {
 
 function asJobError(error: unknown): JobError {
   if (error instanceof JobError) return error;
-  if (error instanceof RequestRefused) return new JobError(JobErrorCode.RequestRefused, error.message, { cause: error });
+  if (error instanceof RequestRefused)
+    return new JobError(JobErrorCode.RequestRefused, error.message, { cause: error });
   if (error instanceof BackendError) return new JobError(JobErrorCode.BackendFailed, error.message, { cause: error });
   return new JobError(JobErrorCode.Internal, "the worker failed; its log tells why", { cause: error });
 }
