@@ -86,8 +86,9 @@ export async function readRequestBody(
 ): Promise<{ bytes: Buffer; release: () => void }> {
   const refused = Promise.withResolvers<never>();
   const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
+  const arrival = new Arrival(request, limit, (bytes) => budget.grow(body, bytes));
   try {
-    const raw = await Promise.race([received(request, limit, (bytes) => budget.grow(body, bytes)), refused.promise]);
+    const raw = await Promise.race([arrival.whole, refused.promise]);
     const bytes = await decoded(raw, request.headers["content-encoding"], limit);
     budget.grow(body, Math.max(0, bytes.length - raw.length));
     // Rejected meanwhile, or not at all.
@@ -96,32 +97,54 @@ export async function readRequestBody(
     return { bytes, release: () => budget.close(body) };
   } catch (error) {
     budget.close(body);
-    // What is still to come goes nowhere.
-    request.removeAllListeners("data").resume();
+    arrival.discard();
     throw error;
   }
 }
 
-/** All bytes, copied into one buffer as they come: a client chooses how small the pieces are, and each would cost memory of its own. */
-function received(request: IncomingMessage, limit: number, onBytes: (bytes: number) => void): Promise<Buffer> {
-  if (Number(request.headers["content-length"]) > limit) return Promise.reject(new BodyRefused("too_large", limit));
-  let buffer: Buffer = Buffer.alloc(0);
-  let size = 0;
-  return new Promise((resolve, reject) => {
+/** A body as it comes, copied into one buffer: a client chooses how small the pieces are, and each would cost memory of its own. */
+class Arrival {
+  /** All of it. Rejects with BodyRefused. */
+  readonly whole: Promise<Buffer>;
+  readonly #request: IncomingMessage;
+  #buffer: Buffer = Buffer.alloc(0);
+  #size = 0;
+
+  constructor(request: IncomingMessage, limit: number, onBytes: (bytes: number) => void) {
+    this.#request = request;
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    this.whole = promise;
+    const refuse = (fault: BodyFault) => reject(new BodyRefused(fault, limit));
+    if (Number(request.headers["content-length"]) > limit) {
+      refuse("too_large");
+      return;
+    }
     request.on("data", (piece: Buffer) => {
-      if (size + piece.length > limit) return reject(new BodyRefused("too_large", limit));
-      if (size + piece.length > buffer.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size + piece.length, 2 * buffer.length)));
-        buffer.copy(larger, 0, 0, size);
-        buffer = larger;
-      }
-      piece.copy(buffer, size);
-      size += piece.length;
+      if (this.#size + piece.length > limit) return refuse("too_large");
+      this.#add(piece, limit);
       onBytes(piece.length);
     });
-    request.on("end", () => resolve(buffer.subarray(0, size)));
-    for (const event of ["error", "close"]) request.on(event, () => reject(new BodyRefused("broken_off", limit)));
-  });
+    request.on("end", () => resolve(this.#buffer.subarray(0, this.#size)));
+    for (const event of ["error", "close"]) request.on(event, () => refuse("broken_off"));
+  }
+
+  #add(piece: Buffer, limit: number): void {
+    const size = this.#size + piece.length;
+    if (size > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size, 2 * this.#buffer.length)));
+      this.#buffer.copy(larger, 0, 0, this.#size);
+      this.#buffer = larger;
+    }
+    piece.copy(this.#buffer, this.#size);
+    this.#size = size;
+  }
+
+  /** Forgets what came; what is still to come goes nowhere. The request lives on until its connection ends. */
+  discard(): void {
+    this.#buffer = Buffer.alloc(0);
+    this.#size = 0;
+    this.#request.removeAllListeners("data").resume();
+  }
 }
 
 async function decoded(raw: Buffer, encoding: string | undefined, limit: number): Promise<Buffer> {
