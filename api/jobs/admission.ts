@@ -117,7 +117,7 @@ async function outputTokens({ tokens, workers, times }: JobContext, plan: Planne
   if (budget.fits) return budget.maxTokens;
   throw new ApiError(
     "context_length_exceeded",
-    `The messages have ${budget.promptTokens} tokens or more; '${model.id}' takes at most ${contextWindow}, the answer included. Shorten them.`,
+    `The messages have ${budget.size}; '${model.id}' takes at most ${contextWindow} tokens, the answer included. Shorten them.`,
     { param: "messages" },
   );
 }

@@ -107,8 +107,8 @@ export class TokenCounter {
 /** A prompt, and what is asked for it. Without `requested` the answer has the default. */
 export type Prompt = { wallet: string; messages: Messages; requested: number | undefined; contextWindow: number };
 
-/** Output tokens that a request may produce; or, when the prompt leaves no room for one, how many tokens it has at least. */
-export type TokenBudget = { fits: true; maxTokens: number } | { fits: false; promptTokens: number };
+/** Output tokens that a request may produce; or, when the prompt leaves no room for one, how large it is, in words. */
+export type TokenBudget = { fits: true; maxTokens: number } | { fits: false; size: string };
 
 /** Bytes a token in a text that is mostly runs of one character. A window times this is the most that is counted. */
 const BYTES_PER_TOKEN = 16;
@@ -124,11 +124,9 @@ export async function tokenBudget(counter: TokenCounter, prompt: Prompt): Promis
   // No text has more tokens than bytes: most prompts need no count.
   const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
   if (bytes + template + wanted <= contextWindow) return { fits: true, maxTokens: wanted };
-  if (bytes > contextWindow * BYTES_PER_TOKEN) {
-    return { fits: false, promptTokens: Math.floor(bytes / BYTES_PER_TOKEN) };
-  }
+  if (bytes > contextWindow * BYTES_PER_TOKEN) return { fits: false, size: `${bytes} bytes` };
   const texts = messages.map(({ content }) => content);
   const tokens = await counter.count(prompt.wallet, { texts, limit: contextWindow });
-  if (tokens >= contextWindow) return { fits: false, promptTokens: tokens };
+  if (tokens >= contextWindow) return { fits: false, size: `${tokens} tokens or more` };
   return { fits: true, maxTokens: Math.max(1, Math.min(wanted, contextWindow - tokens - template)) };
 }

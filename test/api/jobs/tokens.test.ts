@@ -74,7 +74,7 @@ describe("the token budget of a request", () => {
     const text = fill(contextWindow);
     expect(reference(text)).toBe(contextWindow);
     const full = await budget({ messages: say(text), requested: 1, contextWindow });
-    expect(full).toEqual({ fits: false, promptTokens: contextWindow });
+    expect(full).toEqual({ fits: false, size: `${contextWindow} tokens or more` });
     const shorter = fill(contextWindow - 1);
     expect(reference(shorter)).toBe(contextWindow - 1);
     expect(await budget({ messages: say(shorter), requested: 500, contextWindow })).toEqual({
