@@ -21,7 +21,7 @@ const compressed: Plugin = {
   },
 };
 
-/** The web application, served by the API at /app. Build: `node scripts/build/web.ts`. */
+/** The web application, served by the API at /app, and the API reference. Build: `node scripts/build/web.ts`. */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/app/",
@@ -32,5 +32,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 900,
+    rolldownOptions: {
+      input: ["index.html", "reference.html"].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+    },
   },
 });

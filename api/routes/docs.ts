@@ -1,29 +1,52 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { type RequestHandler, Router } from "express";
 import type { Config } from "../config.ts";
-import { errorsPage } from "../docs/errors-page.ts";
-import { guidePage } from "../docs/guide/page.ts";
-import { referencePage } from "../docs/reference/page.ts";
-import { siteOf } from "../docs/site.ts";
+import { errorsPage, guidePage } from "../docs/pages.ts";
+import { ApiError } from "../errors.ts";
 import { openApiDocument } from "../openapi/document.ts";
 
-/** Nothing on these pages runs, and nothing comes from another host. */
-const CSP = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const policy = (...rules: string[]) =>
+  ["default-src 'none'", ...rules, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");
+/** The guide and the errors run no script, and load nothing from another host. */
+const CSP = policy("style-src 'self'");
+/** Redoc reads `/openapi.json`, and fills style elements by script. The hash is that of an empty one. */
+const REFERENCE_CSP = policy(
+  "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "img-src data:",
+);
 const STYLE = readFileSync(new URL("../docs/style.css", import.meta.url), "utf8");
+/** Built with the web application, which holds the script as well (`web/reference.html`). */
+const REFERENCE = fileURLToPath(new URL("../../web/dist/reference.html", import.meta.url));
 
 /**
  * The documentation site: `/docs` (guide), `/docs/reference`, `/docs/errors#<code>` where every error body's `docs` link leads,
- * and `/openapi.json`. Open to everybody; rendered once, at the start.
+ * and `/openapi.json`. Everybody may read it.
  */
 export function docsRoutes(config: Config, operator: number): Router {
-  const site = siteOf(config, operator);
-  const routes = Router()
-    .get("/docs", send("html", guidePage(site)))
-    .get("/docs/reference", send("html", referencePage(site)))
+  return Router()
+    .get("/docs", send("html", guidePage(config, operator)))
+    .get("/docs/reference", reference)
     .get("/docs/errors", send("html", errorsPage()))
-    .get("/docs/style.css", send("css", STYLE));
-  return routes.get("/openapi.json", send("json", JSON.stringify(openApiDocument(site.baseUrl)), { cors: true }));
+    .get("/docs/style.css", send("css", STYLE))
+    .get("/openapi.json", send("json", JSON.stringify(openApiDocument(config.BASE_URL)), { cors: true }));
 }
+
+const reference: RequestHandler = (_request, response) => {
+  if (!existsSync(REFERENCE)) {
+    throw new ApiError(
+      "service_unavailable",
+      "The API reference is not built: run `node scripts/build/web.ts`. /openapi.json has the same content.",
+    );
+  }
+  response.setHeader("content-security-policy", REFERENCE_CSP);
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("referrer-policy", "no-referrer");
+  response.setHeader("cache-control", "no-cache");
+  response.sendFile(REFERENCE);
+};
 
 function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {
   return (_request, response) => {

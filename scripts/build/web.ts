@@ -13,7 +13,7 @@ const STAMP = join(DIST, ".built-from");
 
 /** Sources it is made of, beside its libraries: the shared part of the protocol runs in the browser too. */
 const FOLDERS = ["web", "protocol", "verify"];
-const LIBRARIES = ["vite", "@vitejs/plugin-react", "react", "react-dom", "react-router", "wagmi", "viem"];
+const LIBRARIES = ["vite", "@vitejs/plugin-react", "react", "react-dom", "react-router", "redoc", "wagmi", "viem"];
 
 /** Builds the web application unless `web/dist` is made of the present sources. Returns what the progress line says. */
 export async function buildWeb(run: (args: string[]) => Promise<void>): Promise<string> {
