@@ -12,6 +12,7 @@ import { ROOT } from "./support/programs.ts";
 const PROJECT = [
   "api",
   "contracts",
+  "docs",
   "indexer",
   "protocol",
   "scripts",
