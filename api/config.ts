@@ -38,92 +38,175 @@ const seconds = (fallback: number) => z.coerce.number().positive().default(fallb
 /** Of times on the chain, which counts in whole ones. */
 const wholeSeconds = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 
-const schema = z.object({
-  API_PORT: port.default(4000),
-  API_HOST: z.string().default("127.0.0.1"),
-  /** PostgreSQL; the gateway's tables and the index live in it. */
-  DATABASE_URL: databaseUrl,
-  /** JSON-RPC of the chain's node; may name user and password, or hold a key. */
-  RPC_URL: z.url({ protocol: /^https?$/ }).refine(isNodeUrl, NODE_URL_HELP),
-  WS_URL: z.url().optional(),
-  DEPLOYMENT_FILE: z.string().min(1),
-  /** Signs transactions and assignments. One process a signer. */
-  GATEWAY_PRIVATE_KEY: key,
-  /** 32 bytes of hex; encrypts answers, webhook secrets and URLs at rest. */
-  MASTER_KEY: z.string().regex(MASTER_KEY, "must be 64 hex digits, e.g. from `openssl rand -hex 32`"),
-  /** Master keys that decrypt too, comma-separated: while MASTER_KEY is changed. */
+/** The environment. `describe` is what docs/operations/settings.md says of a variable. */
+export const configSchema = z.object({
+  API_PORT: port.default(4000).describe("port to listen on; TLS is the proxy's business"),
+  API_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
+  DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection: the gateway's tables and the index. Secret"),
+  RPC_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isNodeUrl, NODE_URL_HELP)
+    .describe(
+      "JSON-RPC of the chain. Key, user and password in it are never logged or shown to clients (special characters as `%40`). Secret",
+    ),
+  WS_URL: z.url().optional().describe("accepted, not used: one environment serves all parts"),
+  DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
+  GATEWAY_PRIVATE_KEY: key.describe("signs transactions and assignments, one process for each key. Secret"),
+  MASTER_KEY: z
+    .string()
+    .regex(MASTER_KEY, "must be 64 hex digits, e.g. from `openssl rand -hex 32`")
+    .describe(
+      "64 hex digits (`openssl rand -hex 32`): encrypts answers, webhook secrets and URLs; the same in all gateways of a database. Secret",
+    ),
   OTHER_MASTER_KEYS: z
     .string()
     .default("")
     .transform((text) => text.split(",").filter((one) => one !== ""))
-    .refine((all) => all.every((one) => MASTER_KEY.test(one)), "must be keys of 64 hex digits, separated by commas"),
-  BASE_URL: z.url().optional(),
-  APP_URL: z.url().optional(),
-  DOCS_URL: z.url().optional(),
-  EXPLORER_URL: z.url().optional(),
-  /** A node that browser wallets may be told to use for the chain; RPC_URL itself is never shown, but on a development chain when it holds no secret. */
-  PUBLIC_RPC_URL: z.url().optional(),
-  /** How a wallet names the chain, and the currency of its gas. */
-  CHAIN_NAME: z.string().optional(),
-  CHAIN_CURRENCY: z.string().default("ETH"),
-  /** Lets `/metrics` be read from other machines; without it only from this one. */
-  METRICS_TOKEN: z.string().min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`").optional(),
-  /** Most TCP connections at once: each costs memory, also one that sends nothing. */
-  MAX_CONNECTIONS: z.coerce.number().int().positive().default(10_000),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
-  /** How long requests are still taken after the signal to stop, while `/readyz` sends the load balancer elsewhere. */
-  STOP_DELAY_SECONDS: z.coerce.number().min(0).max(300).default(0),
-  /** Requests a second from one address; more get 429. */
-  BURST_PER_SECOND: z.coerce.number().int().positive().default(300),
-  /** Number of reverse proxies in front, whose X-Forwarded-For is believed. */
-  TRUST_PROXY: z.coerce.number().int().min(0).default(0),
-  /** Development only: webhooks and workers may be at loopback addresses, also without TLS. */
-  ALLOW_LOCAL_ENDPOINTS: z.stringbool().default(false),
-  /** Private networks in which workers and webhook receivers may be, such as 10.1.0.0/16,fd12:3456::/48. */
-  ALLOW_ENDPOINT_NETWORKS: networks.optional(),
-  /** How long answers are kept; 0 keeps none. */
-  OUTPUT_RETENTION_HOURS: z.coerce.number().int().min(0).default(24),
-  /** Blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction. */
-  WEBHOOK_CONFIRMATIONS: z.coerce.number().int().min(0).default(2),
-  /** Blocks a reorganisation can replace: so many are looked at again. */
-  WEBHOOK_REORG_DEPTH: z.coerce.number().int().positive().default(64),
-  /** Deliveries that this process attempts at once, and of them to one webhook. */
-  WEBHOOK_CONCURRENCY: z.coerce.number().int().positive().default(256),
-  WEBHOOK_CONCURRENCY_EACH: z.coerce.number().int().positive().default(16),
-  /** Limit of an endpoint's answer. */
-  WEBHOOK_TIMEOUT_SECONDS: seconds(10),
-  /** From each failed attempt to the next; a webhook fails after the fifth. */
-  WEBHOOK_RETRY_SECONDS: delays,
-  /** How long ended deliveries stay in the log. */
-  WEBHOOK_LOG_DAYS: z.coerce.number().int().positive().default(30),
-  /** How long a worker has to acknowledge an assignment. */
-  ACKNOWLEDGE_SECONDS: wholeSeconds(10),
-  /** How long an acknowledged worker may take to its first token before another one is asked. */
-  FIRST_TOKEN_SECONDS: seconds(60),
-  /** Most jobs that one worker has from this gateway at once. */
-  JOBS_PER_WORKER: z.coerce.number().int().positive().default(128),
-  /** First rest of a worker that did what no honest software does; doubled each time, up to an hour. */
-  MISCONDUCT_REST_SECONDS: seconds(60),
-  /** A lock that is not mined by then is refused. */
-  LOCK_SECONDS: wholeSeconds(20),
-  /** How long a dispute waits for its job's settlement before it is answered with 409. */
-  DISPUTE_WAIT_SECONDS: seconds(30),
-  /** Transactions a second to which sending is slowed down while the index is behind: instant blocks can outrun it. */
-  SENDS_PER_SECOND: seconds(15),
-  /** Gas of one batch: well below the chain's block gas limit. */
-  BATCH_GAS: z.coerce.bigint().default(12_000_000n),
-  /** A transaction not mined for this long gets a higher fee. */
-  REPLACE_AFTER_SECONDS: seconds(15),
-  /** Highest fee ever offered, wei per gas. */
-  FEE_CAP_WEI: z.coerce.bigint().default(500_000_000_000n),
-  /** Lowest tip, wei per gas. */
-  PRIORITY_FEE_WEI: z.coerce.bigint().default(1_000_000_000n),
+    .refine((all) => all.every((one) => MASTER_KEY.test(one)), "must be keys of 64 hex digits, separated by commas")
+    .describe(
+      "more keys that decrypt, comma separated, [while `MASTER_KEY` is changed](upkeep.md#rotate). The start encrypts what they hold anew. Secret",
+    ),
+  BASE_URL: z
+    .url()
+    .optional()
+    .describe(
+      "public URL of the API, in links and in the OpenAPI document; without it `http://API_HOST:API_PORT`. **Set it** with https where customers are",
+    ),
+  APP_URL: z
+    .url()
+    .optional()
+    .describe(
+      "public URL of the application; without it `BASE_URL`/app. Its origin is the only one that may sign in; with https the cookie is `Secure`",
+    ),
+  DOCS_URL: z.url().optional().describe("where error bodies link to; without it `BASE_URL`/docs"),
+  EXPLORER_URL: z
+    .url()
+    .optional()
+    .describe("block explorer for links to transactions; without it the application shows them"),
+  PUBLIC_RPC_URL: z
+    .url()
+    .optional()
+    .describe(
+      "node that wallets in browsers may be told of; without it none, except on chain 31337 an `RPC_URL` without a secret",
+    ),
+  CHAIN_NAME: z.string().optional().describe("what wallets call the chain; without it `Chain <id>`"),
+  CHAIN_CURRENCY: z.string().default("ETH").describe("what wallets call the currency of its gas"),
+  METRICS_TOKEN: z
+    .string()
+    .min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`")
+    .optional()
+    .describe(
+      "bearer token (16 characters or more) for `/metrics` from other machines; without it only loopback may read them. Secret",
+    ),
+  MAX_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(10_000)
+    .describe("most TCP connections at once; more are closed. Keep the process's file limit above it"),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("trace, debug, info, warn, error or silent"),
+  STOP_DELAY_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(300)
+    .default(0)
+    .describe(
+      "how long requests are still served after SIGTERM, while `/readyz` answers 503. **Set it** to longer than the load balancer takes to notice",
+    ),
+  BURST_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(300)
+    .describe("requests a second from one address, by process; more get 429"),
+  TRUST_PROXY: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe("number of proxies in front whose `X-Forwarded-For` is believed. **Set it** behind a proxy"),
+  ALLOW_LOCAL_ENDPOINTS: z
+    .stringbool()
+    .default(false)
+    .describe("development only: webhooks and workers on loopback, also without TLS. Refused on any chain but 31337"),
+  ALLOW_ENDPOINT_NETWORKS: networks
+    .optional()
+    .describe(
+      "private networks for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`: see [below](#private-networks)",
+    ),
+  OUTPUT_RETENTION_HOURS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(24)
+    .describe("how long answers are kept, encrypted. 0 keeps none: no replays, and a crash fails the jobs it met"),
+  WEBHOOK_CONFIRMATIONS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(2)
+    .describe(
+      "blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction",
+    ),
+  WEBHOOK_REORG_DEPTH: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(64)
+    .describe("blocks that a reorganisation can replace; so many are read again"),
+  WEBHOOK_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(256)
+    .describe("deliveries that this process attempts at once"),
+  WEBHOOK_CONCURRENCY_EACH: z.coerce.number().int().positive().default(16).describe("of them to one webhook"),
+  WEBHOOK_TIMEOUT_SECONDS: seconds(10).describe("limit of an endpoint's answer"),
+  WEBHOOK_RETRY_SECONDS: delays.describe("four pauses between the five attempts"),
+  WEBHOOK_LOG_DAYS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(30)
+    .describe("how long ended deliveries stay in the log"),
+  ACKNOWLEDGE_SECONDS: wholeSeconds(10).describe("how long a worker may take to acknowledge an assignment"),
+  FIRST_TOKEN_SECONDS: seconds(60).describe(
+    "how long an acknowledged worker may take to its first token before another one is asked",
+  ),
+  JOBS_PER_WORKER: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(128)
+    .describe("most jobs that one worker has from this gateway at once"),
+  MISCONDUCT_REST_SECONDS: seconds(60).describe(
+    "first rest of a worker that did what no honest software does; doubled each time, up to an hour",
+  ),
+  LOCK_SECONDS: wholeSeconds(20).describe(
+    "a lock not mined by then is refused with 503. Above the chain's usual inclusion time",
+  ),
+  DISPUTE_WAIT_SECONDS: seconds(30).describe("how long a dispute waits for its job's settlement before 409"),
+  SENDS_PER_SECOND: seconds(15).describe(
+    "transactions a second [while the index is behind](incidents.md#the-index-is-behind)",
+  ),
+  BATCH_GAS: z.coerce.bigint().default(12_000_000n).describe("gas of one batch: well below the block gas limit"),
+  REPLACE_AFTER_SECONDS: seconds(15).describe(
+    "a transaction not mined for so long gets a higher fee. At least one block time",
+  ),
+  FEE_CAP_WEI: z.coerce
+    .bigint()
+    .default(500_000_000_000n)
+    .describe("highest fee ever offered, wei per gas. **Choose it for your chain**: below the market nothing is mined"),
+  PRIORITY_FEE_WEI: z.coerce
+    .bigint()
+    .default(1_000_000_000n)
+    .describe("lowest tip, wei per gas. **Choose it for your chain**"),
 });
 
-/** Every variable of the gateway's environment. */
-export const SETTINGS: readonly string[] = Object.keys(schema.shape);
-
-export type Config = Omit<z.infer<typeof schema>, "BASE_URL" | "APP_URL" | "DOCS_URL"> & {
+export type Config = Omit<z.infer<typeof configSchema>, "BASE_URL" | "APP_URL" | "DOCS_URL"> & {
   BASE_URL: string;
   APP_URL: string;
   DOCS_URL: string;
@@ -132,11 +215,11 @@ export type Config = Omit<z.infer<typeof schema>, "BASE_URL" | "APP_URL" | "DOCS
 
 /** Reads the environment. Throws one message that names every wrong variable and never prints a value. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const result = schema.safeParse(env);
+  const result = configSchema.safeParse(env);
   if (!result.success) {
     const lines = result.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
     throw new Error(
-      `The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations.md for every setting.`,
+      `The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations/settings.md for every setting.`,
     );
   }
   const values = result.data;

@@ -1,0 +1,93 @@
+/**
+ * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from those of the settings.
+ * `--check` only says which of the committed files is out of date.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { configSchema } from "../../api/config.ts";
+import { openApiDocument } from "../../api/openapi/document.ts";
+import { SETTINGS as WORKER_SETTINGS } from "../../worker/config.ts";
+
+const path = (file: string) => fileURLToPath(new URL(`../../docs/${file}`, import.meta.url));
+export const OPENAPI_FILE = path("openapi.json");
+export const SETTINGS_FILE = path("operations/settings.md");
+
+/** For the local stack's address; a gateway serves the document with its own. */
+export function openApiText(): string {
+  return `${JSON.stringify(openApiDocument("http://127.0.0.1:4000"), null, 2)}\n`;
+}
+
+export function settingsText(): string {
+  const gateway = Object.entries(configSchema.shape).map(([name, field]) => {
+    const { success, data } = field.safeParse(undefined);
+    const fallback = success ? String(data ?? "") : "**must be set**";
+    return `| \`${name}\` | ${field.description} | ${fallback} |`;
+  });
+  const worker = WORKER_SETTINGS.map(
+    ({ env, flag, help }) => `| \`${env}\` | ${flag === null ? "" : `\`--${flag}\``} | ${help.replaceAll("|", "\\|")} |`,
+  );
+  return `# Settings
+
+<!-- Written by scripts/build/generate-docs.ts from the schemas. Do not edit. -->
+
+Everything comes from the environment. A process with a wrong or missing value ends at once. Its one message names every such variable and no value.
+
+## Gateway
+
+[\`api/config.ts\`](../../api/config.ts)
+
+| variable | meaning | default |
+| --- | --- | --- |
+${gateway.join("\n")}
+
+### Private networks
+
+\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there.** Name as little as possible, and nothing that answers strangers with secrets. The clouds' metadata addresses stay refused, and so does plain HTTP (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there.
+
+## Worker
+
+[\`worker/config.ts\`](../../worker/config.ts). \`WORKER_DATA_DIR\` must survive restarts. \`WORKER_BACKEND=builtin\` generates text for development: **never for customers**. Raise \`WORKER_KEEP_SETTLED_SECONDS\` to your chain's finality. Give \`WORKER_OWNER_PRIVATE_KEY\` only to register, unbond and withdraw.
+
+| variable | flag | meaning |
+| --- | --- | --- |
+${worker.join("\n")}
+
+## Indexer
+
+\`DATABASE_URL\`, \`RPC_URL\` and \`DEPLOYMENT_FILE\` as the gateway has them. Keep its port inside: Ponder has no authentication.
+
+| variable | meaning | default |
+| --- | --- | --- |
+| \`WS_URL\` | the node's WebSocket; without it the node is polled | |
+| \`INDEXER_POLL_MS\` | how often the node is polled then | 250 |
+| \`INDEXER_RPC_PER_SECOND\` | most requests to the node a second. **Choose it** for a metered node | 500 |
+| \`INDEXER_HOST\`, \`INDEXER_PORT\` | address of \`/ready\`, \`/health\`, \`/status\`, \`/metrics\` | 127.0.0.1, 42069 |
+| \`INDEXER_LOG_LEVEL\` | of Ponder; \`info\` is a line a block | warn |
+
+## Deployment and tools
+
+The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) names its variables; the durations and the first models are in [\`contracts/ignition/\`](../../contracts/ignition/settings.ts).
+
+| variable | meaning |
+| --- | --- |
+| \`OPERATOR_PRIVATE_KEY\` | \`npm run operator\`: key of the role that the command needs, only to send. Secret |
+| \`WORKERS_FILE\`, \`OWNER_PRIVATE_KEY\` | \`scripts/register-workers.ts\`: JSON list of workers with their keys (mode 0600), and the owner's key. Secret |
+| \`DATA_DIR\` | \`npm start\` and tools: folder of the local stack (\`.data\`) |
+| \`CHAIN_PORT\`, \`POSTGRES_PORT\` | \`npm start\`: ports of its node (8545) and its database (54329) |
+| \`BLOCK_TIME\` | \`npm start\`: seconds between blocks; without it a block a transaction |
+`;
+}
+
+if (import.meta.main) {
+  const check = process.argv.includes("--check");
+  for (const [file, text] of [
+    [OPENAPI_FILE, openApiText()],
+    [SETTINGS_FILE, settingsText()],
+  ] as const) {
+    if (!check) writeFileSync(file, text);
+    else if (readFileSync(file, "utf8") !== text) {
+      console.error(`${file} is out of date: run \`node scripts/build/generate-docs.ts\`.`);
+      process.exitCode = 1;
+    }
+  }
+}
