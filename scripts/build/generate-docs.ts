@@ -24,7 +24,8 @@ export function settingsText(): string {
     return `| \`${name}\` | ${field.description} | ${fallback} |`;
   });
   const worker = WORKER_SETTINGS.map(
-    ({ env, flag, help }) => `| \`${env}\` | ${flag === null ? "" : `\`--${flag}\``} | ${help.replaceAll("|", "\\|")} |`,
+    ({ env, flag, help }) =>
+      `| \`${env}\` | ${flag === null ? "" : `\`--${flag}\``} | ${help.replaceAll("|", "\\|")} |`,
   );
   return `# Settings
 

@@ -62,7 +62,7 @@ describe("the gateway's settings", () => {
     const read = () => readConfig(environment(1, wrong));
     for (const name of Object.keys(wrong)) expect(read).toThrow(name);
     for (const value of Object.values(wrong)) expect(read).not.toThrow(value);
-    expect(read).toThrow("docs/operations.md");
+    expect(read).toThrow("docs/operations/settings.md");
   });
 
   it("says of a database's URL with a bare % in its password what to do, before anything has to decode it", () => {

@@ -4,13 +4,13 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
 import { EVENT_NAMES } from "../../api/webhooks/events.ts";
-import { OPENAPI_FILE, openApiText } from "../../scripts/build/generate-openapi.ts";
+import { OPENAPI_FILE, openApiText } from "../../scripts/build/generate-docs.ts";
 
 const committed = readFileSync(OPENAPI_FILE, "utf8");
 const document = JSON.parse(committed);
 
 describe("docs/openapi.json", () => {
-  it("is what the schemas give now (else run scripts/build/generate-openapi.ts)", () => {
+  it("is what the schemas give now (else run scripts/build/generate-docs.ts)", () => {
     expect(openApiText() === committed).toBe(true);
   });
 
