@@ -49,7 +49,7 @@ export const createChatCompletion: Json = {
   parameters: [idempotencyKey, authorization],
   requestBody: {
     required: true,
-    description: "At most 4 MiB.",
+    description: "At most 4 MiB, and 1,000 entries in any list but `messages`.",
     content: {
       "application/json": {
         schema: ref("ChatCompletionRequest"),

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { chatBodySchema } from "../routes/chat-request.ts";
+import { chatRequestSchema } from "../routes/chat-request.ts";
 import { chunkSchema, completionSchema } from "../schemas/completion.ts";
 import { disputeBodySchema, disputeSchema } from "../schemas/dispute.ts";
 import { errorSchema } from "../schemas/error.ts";
@@ -24,7 +24,7 @@ import { errorExamples } from "./responses.ts";
 
 /** What clients send; the very schemas that validate requests. */
 const REQUESTS: Record<string, z.ZodType> = {
-  ChatCompletionRequest: chatBodySchema,
+  ChatCompletionRequest: chatRequestSchema,
   DisputeRequest: disputeBodySchema,
   WebhookRequest: newWebhookSchema,
 };

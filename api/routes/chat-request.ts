@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { firstBad } from "../../shared/json-shape.ts";
-import { ApiError } from "../errors.ts";
 import { validate } from "./request.ts";
 
 /** Text of a message: a string, or the text parts of newer clients, joined. */
@@ -45,7 +44,7 @@ const stop = z
   )
   .nullish();
 
-/** Body of `POST /v1/chat/completions` (specification, "Endpoints"). Unknown fields without meaning for the answer are ignored. */
+/** The offered fields of `POST /v1/chat/completions` (specification, "Endpoints"). Fields without a meaning for the answer are ignored. */
 export const chatBodySchema = z.object(
   {
     model: model.meta({ description: "A listed model id.", examples: ["qwen3-8b"] }),
@@ -75,22 +74,35 @@ export const chatBodySchema = z.object(
   "must be a JSON object",
 );
 
-/** Fields that would change the answer and are not offered: refused by name, never silently ignored. */
-const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
-  n: (value) => value !== 1,
-  tools: (value) => !(Array.isArray(value) && value.length === 0),
-  tool_choice: (value) => value !== "none" && value !== "auto",
-  functions: (value) => !(Array.isArray(value) && value.length === 0),
-  function_call: (value) => value !== "none" && value !== "auto",
-  response_format: (value) => (value as { type?: unknown }).type !== "text",
-  logprobs: (value) => value !== false,
-  top_logprobs: (value) => value !== 0,
-  logit_bias: (value) => JSON.stringify(value) !== "{}",
-  modalities: (value) => JSON.stringify(value) !== '["text"]',
-  audio: () => true,
-  prediction: () => true,
-  web_search_options: () => true,
-};
+/** A field that would change the answer and is not offered. `harmless` is what may stand in it: the value that asks for nothing. */
+function notOffered(harmless: z.ZodType) {
+  const { $schema: _, ...json } = z.toJSONSchema(harmless.nullable(), { io: "input" });
+  return z
+    .unknown()
+    .refine((value) => value == null || harmless.safeParse(value).success, "is not offered; leave it out")
+    .meta({ description: "Not offered.", ...json })
+    .optional();
+}
+const nothing = z.null();
+const noTools = z.array(z.unknown()).max(0);
+const noChoice = z.enum(["none", "auto"]);
+
+/** What a client may send: the offered fields, and those that are refused by name instead of being ignored. */
+export const chatRequestSchema = chatBodySchema.extend({
+  n: notOffered(z.literal(1)),
+  tools: notOffered(noTools),
+  tool_choice: notOffered(noChoice),
+  functions: notOffered(noTools),
+  function_call: notOffered(noChoice),
+  response_format: notOffered(z.object({ type: z.literal("text") })),
+  logprobs: notOffered(z.literal(false)),
+  top_logprobs: notOffered(z.literal(0)),
+  logit_bias: notOffered(z.strictObject({})),
+  modalities: notOffered(z.array(z.literal("text")).length(1)),
+  audio: notOffered(nothing),
+  prediction: notOffered(nothing),
+  web_search_options: notOffered(nothing),
+});
 
 export type ChatBody = {
   model: string;
@@ -103,13 +115,7 @@ export type ChatBody = {
 
 /** Validates a request body. Throws `invalid_request` with the offending field. */
 export function parseChatBody(body: unknown): ChatBody {
-  const parsed = validate(chatBodySchema, withoutMoreThanOneBadMessage(body));
-  for (const [field, isAsked] of Object.entries(NOT_OFFERED)) {
-    const value = (body as Record<string, unknown>)[field];
-    if (value !== undefined && value !== null && isAsked(value)) {
-      throw new ApiError("invalid_request", `${field}: is not offered; leave it out`, { param: field });
-    }
-  }
+  const parsed = validate(chatRequestSchema, withoutMoreThanOneBadMessage(body));
   const { stop, temperature, top_p, frequency_penalty, presence_penalty, seed } = parsed;
   const stops = typeof stop === "string" ? [stop] : stop;
   return {

@@ -38,7 +38,10 @@ const SECRET_LENGTH = { min: 16, max: 256 };
 /** Body of `POST /v1/webhooks` (specification, "Endpoints"). `createWebhook` judges whether the URL may be asked. */
 export const newWebhookSchema = z.strictObject(
   {
-    url: z.string("must be a URL").max(2_048, "must be at most 2,048 characters").describe("HTTPS endpoint."),
+    url: z
+      .string("must be a URL")
+      .max(2_048, "must be at most 2,048 characters")
+      .meta({ description: "HTTPS endpoint.", format: "uri", pattern: "^https://" }),
     events: z
       .array(z.enum(EVENT_NAMES, `must be one of ${EVENT_NAMES.join(", ")}`), "must be an array of event names")
       .min(1, "must name at least one event")
