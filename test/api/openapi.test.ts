@@ -1,4 +1,5 @@
 /** Real answers held against the OpenAPI document: it is true, and nothing is sent that it does not describe. */
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
@@ -6,6 +7,7 @@ import { apiClient, chat, eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { type JsonSchema, violations } from "../support/violations.ts";
 import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "./global-setup.ts";
 
 let stack: SharedStack;
@@ -85,5 +87,51 @@ describe("answers are what docs/openapi.json says", () => {
     await keys.setSuspended(stranger, false);
     const statuses = new Set([...document.seen].map((each) => each.split(" ").at(-1)));
     expect([...statuses].toSorted()).toEqual(["200", "201", "400", "401", "402", "403", "404", "503"]);
+  });
+});
+
+type Described = {
+  components: { schemas: Record<string, JsonSchema> };
+  paths: Record<string, Record<string, { parameters: { name: string; schema: JsonSchema }[] }>>;
+};
+const described = async () => (await (await fetch(`${stack.info.base_url}/openapi.json`)).json()) as Described;
+
+describe("what the request schemas forbid", () => {
+  const user = { role: "user", content: [{ type: "text", text: "x" }] };
+  const BODIES = [
+    [
+      "/v1/chat/completions",
+      "ChatCompletionRequest",
+      { model: MODEL, messages: [user], response_format: { type: "text" } },
+    ],
+    ["/v1/webhooks", "WebhookRequest", { url: "https://example.com/hook", events: ["job.failed"] }],
+    ["/v1/jobs/none/dispute", "DisputeRequest", { received_output_hash: `sha256:${"a7".repeat(32)}` }],
+  ] as const;
+
+  it.each(BODIES)("the server refuses: the body of %s", async (path, name, good) => {
+    const { components } = await described();
+    const schema = components.schemas[name] as JsonSchema;
+    const allows = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+    expect(allows(good)).toBe(true);
+    const cases = violations(schema, good);
+    expect(cases.length).toBeGreaterThan(3);
+    for (const { name: what, value } of cases) {
+      expect(allows(value), `${what}: ${JSON.stringify(value)}`).toBe(false);
+      const response = await client.api.request("POST", path, value);
+      expect(response.status, `${what}: ${JSON.stringify(value)}`).toBe(400);
+      await response.text();
+    }
+  });
+
+  it("the server refuses: the query of GET /v1/jobs", async () => {
+    for (const { name, schema } of (await described()).paths["/v1/jobs"]?.["get"]?.parameters ?? []) {
+      // Everything in a query is text, and text without a limit may be anything.
+      const { type: _, ...limits } = schema;
+      for (const { name: what, value } of violations(limits, undefined, name)) {
+        const response = await get(`/v1/jobs?${name}=${encodeURIComponent(String(value))}`);
+        expect(response.status, `${what}: ${value}`).toBe(400);
+        await response.text();
+      }
+    }
   });
 });
