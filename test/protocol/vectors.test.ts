@@ -1,10 +1,12 @@
-/** The test vectors of docs/contracts/messages.md, recomputed. */
+/** The published test vectors (vectors.json, docs/contracts/messages.md), recomputed. */
 import { readFileSync } from "node:fs";
-import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, sha256, toBytes } from "viem";
+import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import {
+  type Authorization as AuthorizationMessage,
   authorizationTypes,
+  type Completion as CompletionMessage,
   compactSignature,
   enrollmentTypes,
   escrowDomain,
@@ -13,14 +15,9 @@ import {
   signerConsentTypes,
 } from "../../protocol/messages.ts";
 import { signerOf } from "../../verify/calls.ts";
+import published from "./vectors.json" with { type: "json" };
 
 const page = readFileSync(new URL("../../docs/contracts/messages.md", import.meta.url), "utf8");
-/** The values of the table that is headed by `name`. */
-const table = (name: string): Record<string, string> => {
-  const block =
-    page.split("\n\n").find((one) => one.trim().startsWith(`| ${name} | `) && one.includes("| --- |")) ?? "";
-  return Object.fromEntries([...block.matchAll(/\| ([\w ]+) \| `(0x\w+)` \|/g)].map(([, key, value]) => [key, value]));
-};
 const repeated = (digit: number): Address => `0x${String(digit).repeat(40)}`;
 
 const gateway = privateKeyToAccount(keccak256(toBytes("gateway of the test vectors")));
@@ -28,66 +25,40 @@ const worker = privateKeyToAccount(keccak256(toBytes("worker of the test vectors
 const key = privateKeyToAccount(keccak256(toBytes("authorization key of the test vectors")));
 const escrow = escrowDomain(31_337, repeated(1));
 const registry = registryDomain(31_337, repeated(2));
-const jobId: Hex = "0x018f6b2c3d4e7a5b8c9d0e1f20314253";
-const completion = {
-  jobId,
-  proofHash: sha256(toBytes("hello")),
-  promptTokens: 12,
-  completionTokens: 3_000,
-  completedAt: 1_735_689_605,
+const signers = { gateway, worker, "authorization key": key };
+const domains = { escrow, registry };
+const types: Record<string, readonly { name: string; type: string }[]> = {
+  ...jobMessageTypes,
+  ...authorizationTypes,
+  ...signerConsentTypes,
+  ...enrollmentTypes,
 };
-
-const authorization = {
-  jobId,
-  wallet: repeated(5),
-  operator: 1,
-  model: 5,
-  maxTokens: 2_000,
-  maxCredits: 8,
-  requestHash: sha256(toBytes("{}")),
-  expiresAt: 1_735_689_900,
-};
-
-type Message = [string, PrivateKeyAccount, object, Record<string, readonly { name: string; type: string }[]>, object];
-const MESSAGES: Message[] = [
-  [
-    "Assignment",
-    gateway,
-    escrow,
-    jobMessageTypes,
-    { jobId, worker: worker.address, attempt: 1, acknowledgeBy: 1_735_689_660 },
-  ],
-  ["Acknowledgement", worker, escrow, jobMessageTypes, { jobId, attempt: 1 }],
-  ["Completion", worker, escrow, jobMessageTypes, completion],
-  ["Authorization", key, escrow, authorizationTypes, authorization],
-  ["SignerConsent", gateway, escrow, signerConsentTypes, { operator: 1, admin: repeated(4) }],
-  ["Enrollment", worker, registry, enrollmentTypes, { owner: repeated(3) }],
-];
+const vectors = Object.entries(published.messages);
+const { Authorization, Completion } = published.messages;
 
 describe("the test vectors in the documentation", () => {
   it("signers and domains", () => {
-    expect(table("signer")).toEqual({
-      gateway: gateway.address,
-      worker: worker.address,
-      "authorization key": key.address,
-    });
-    expect(table("domain separator")).toEqual({
+    const addresses = Object.entries(signers).map(([name, { address }]) => [name, address]);
+    expect(published.signers).toEqual(Object.fromEntries(addresses));
+    expect(published.domainSeparators).toEqual({
       escrow: domainSeparator({ domain: escrow }),
       registry: domainSeparator({ domain: registry }),
     });
   });
 
-  it.each(MESSAGES)("%s", async (primaryType, signer, domain, types, message) => {
+  it.each(vectors)("%s", async (primaryType, { signer, domain, message, ...values }) => {
     const fields = (types[primaryType] ?? []).map(({ name, type }) => `${type} ${name}`).join(",");
-    const typed = { domain, types, primaryType, message } as Parameters<typeof hashTypedData>[0];
+    const typed = { domain: domains[domain as keyof typeof domains], types, primaryType, message };
     const { r, vs } = compactSignature(
-      await signer.signTypedData(typed as Parameters<PrivateKeyAccount["signTypedData"]>[0]),
+      await signers[signer as keyof typeof signers].signTypedData(
+        typed as unknown as Parameters<PrivateKeyAccount["signTypedData"]>[0],
+      ),
     );
     expect(page).toContain(`\`${primaryType}(${fields})\``);
-    expect(table(primaryType)).toEqual({
+    expect(values).toEqual({
       typehash: keccak256(toBytes(`${primaryType}(${fields})`)),
-      "struct hash": hashStruct({ data: message, types, primaryType } as Parameters<typeof hashStruct>[0]),
-      digest: hashTypedData(typed),
+      structHash: hashStruct({ data: message, types, primaryType } as unknown as Parameters<typeof hashStruct>[0]),
+      digest: hashTypedData(typed as unknown as Parameters<typeof hashTypedData>[0]),
       r,
       vs,
     });
@@ -96,17 +67,26 @@ describe("the test vectors in the documentation", () => {
   const at = (chainId: number) => ({ chainId, addresses: { escrow: repeated(1) } });
 
   it("the verifier recovers the authorization key of the Authorization", async () => {
-    const { r, vs } = table("Authorization") as { r: Hex; vs: Hex };
-    const signer = signerOf(at(31_337), "Authorization", authorization, { r, vs });
+    const { r, vs } = Authorization as { r: Hex; vs: Hex };
+    const signer = signerOf(at(31_337), "Authorization", Authorization.message as AuthorizationMessage, { r, vs });
     expect(await signer).toBe(key.address);
   });
 
   it("the verifier recovers the worker of the Completion, and nobody from a high s", async () => {
-    const { r, vs } = table("Completion") as { r: Hex; vs: Hex };
-    expect(await signerOf(at(31_337), "Completion", completion, { r, vs })).toBe(worker.address);
-    expect(await signerOf(at(1), "Completion", completion, { r, vs })).not.toBe(worker.address);
+    const { r, vs } = Completion as { r: Hex; vs: Hex };
+    expect(await signerOf(at(31_337), "Completion", Completion.message as CompletionMessage, { r, vs })).toBe(
+      worker.address,
+    );
+    expect(await signerOf(at(1), "Completion", Completion.message as CompletionMessage, { r, vs })).not.toBe(
+      worker.address,
+    );
     // The lowest s that is too high; what lies above 2^255 has no place beside the parity bit at all.
     const high = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1n;
-    expect(await signerOf(at(31_337), "Completion", completion, { r, vs: `0x${high.toString(16)}` })).toBeNull();
+    expect(
+      await signerOf(at(31_337), "Completion", Completion.message as CompletionMessage, {
+        r,
+        vs: `0x${high.toString(16)}`,
+      }),
+    ).toBeNull();
   });
 });
