@@ -13,12 +13,11 @@ import {
 } from "../schemas/resources.ts";
 import { statementSchema } from "../schemas/statement.ts";
 import { createdWebhookSchema, deletedWebhookSchema, webhookListSchema, webhookSchema } from "../schemas/webhook.ts";
-import { EVENT_NAMES, envelopeSchema } from "../webhooks/events.ts";
+import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../webhooks/events.ts";
 import { newWebhookSchema } from "../webhooks/receivers.ts";
 import { createChatCompletion } from "./chat.ts";
-import { eventSchemaName, webhooks } from "./events.ts";
 import { HEADERS } from "./headers.ts";
-import { componentSchemas, type Json } from "./json-schema.ts";
+import { componentSchemas, type Json, ref } from "./json-schema.ts";
 import * as routes from "./resources.ts";
 import { errorExamples } from "./responses.ts";
 
@@ -28,6 +27,41 @@ const REQUESTS: Record<string, z.ZodType> = {
   DisputeRequest: disputeBodySchema,
   WebhookRequest: newWebhookSchema,
 };
+
+/** `job.completed` → `JobCompletedEvent`. */
+const eventSchemaName = (name: EventName) =>
+  `${name.replace(/(^|\.)(.)/g, (_match, _dot, letter: string) => letter.toUpperCase())}Event`;
+
+const signature: Json = {
+  name: "Service-Signature",
+  in: "header",
+  required: true,
+  description:
+    "`t=<unix_timestamp>,v1=<hex>`: `v1` is the HMAC-SHA256 of `<t>.<raw body>` keyed with the webhook's secret. Compare in constant time.",
+  schema: { type: "string", pattern: "^t=\\d+,v1=[0-9a-f]{64}$" },
+};
+
+/** The deliveries a receiver gets (specification, "Events"). */
+const webhooks: Json = Object.fromEntries(
+  EVENT_NAMES.map((name) => [
+    name,
+    {
+      post: {
+        operationId: `on${eventSchemaName(name).replace(/Event$/, "")}`,
+        tags: ["Events"],
+        summary: name,
+        description: `${EVENTS[name].meaning} Answer with 2xx within 10 seconds; otherwise the delivery is repeated after 30 seconds, 5 minutes, 30 minutes and 2 hours.`,
+        security: [],
+        parameters: [signature],
+        requestBody: { required: true, content: { "application/json": { schema: ref(eventSchemaName(name)) } } },
+        responses: {
+          "2XX": { description: "Received." },
+          "4XX": { description: "Any other answer: delivered again later." },
+        },
+      },
+    },
+  ]),
+);
 
 /** What clients get. */
 const RESPONSES: Record<string, z.ZodType> = {
@@ -81,7 +115,7 @@ export function openApiDocument(baseUrl: string): Json {
       version: "1.0.0",
       summary: "Chat completions for prepaid credits, every charge settled and checkable on a blockchain.",
       description:
-        "OpenAI-compatible: point an SDK at `{base_url}/v1`. Credits are bought in the web application; one credit is worth " +
+        `OpenAI-compatible: point an SDK at \`${baseUrl}/v1\`. Credits are bought in the web application; one credit is worth ` +
         "0.01 in stablecoin units. All 5xx answers are safe to retry: nothing is charged without an answer.",
       license: { name: "MIT", identifier: "MIT" },
     },

@@ -1,5 +1,6 @@
 import { ERROR_GUIDE } from "../docs/error-guide.ts";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import { detailsExample } from "../schemas/error.ts";
 import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
 import { type Json, ref } from "./json-schema.ts";
 
@@ -53,30 +54,6 @@ function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
   };
 }
 
-const DETAILS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
-  insufficient_credits: { credits_remaining: 3, credits_required: 40, tier: "max" },
-  no_workers_available: { model: "qwen3-8b", retry_after: 5 },
-  job_timeout: {
-    job_id: "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e",
-    credits_refunded: 8,
-    refund_tx: `0x${"5e".repeat(32)}`,
-  },
-  answer_withheld: {
-    job_id: "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e",
-    credits_held: 8,
-    held_until: "2026-01-31T13:00:00.000Z",
-  },
-  daily_limit_reached: { daily_limit: 500, spent_today: 480, credits_required: 40 },
-  operator_not_chosen: { operator: 1, chosen_operator: null },
-  authorization_invalid: {
-    key: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-    signer: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-  },
-  job_not_settled: { retry_after: 5 },
-  dispute_already_open: { dispute_tx: `0x${"d1".repeat(32)}` },
-  rate_limited: { retry_after: 1 },
-  service_unavailable: { retry_after: 5 },
-};
 const PARAMS: Partial<Record<ErrorCode, string>> = {
   invalid_request: "messages[2].role",
   model_not_found: "model",
@@ -85,7 +62,7 @@ const PARAMS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Codes whose answers can say when to come back. */
-const RETRIED = ERROR_CODES.filter((code) => DETAILS[code]?.["retry_after"] !== undefined);
+const RETRIED = ERROR_CODES.filter((code) => detailsExample(code)?.["retry_after"] !== undefined);
 
 /** `model_not_found` has two statuses. */
 const exampleName = (code: ErrorCode, status: number) =>
@@ -106,7 +83,7 @@ export function errorExamples(): Record<string, Json> {
 
 function example(code: ErrorCode, status: number): Json {
   const param = status === 404 && code === "model_not_found" ? "model_id" : PARAMS[code];
-  const details = DETAILS[code];
+  const details = detailsExample(code);
   const error = new ApiError(code, ERROR_GUIDE[code].cause.replaceAll("`", ""), {
     status,
     ...(param === undefined ? {} : { param }),

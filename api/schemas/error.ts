@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
-import { address, count, jobId, tier, timestamp, txHash } from "./primitives.ts";
+import { address, count, jobId, modelId, tier, timestamp, txHash } from "./primitives.ts";
 
 const retryAfter = count("Seconds after which a repetition makes sense; also in `Retry-After`.", 5);
 
@@ -11,7 +11,7 @@ const ERROR_DETAILS = {
     credits_required: count("Credits that the request locks.", 40),
     tier,
   }),
-  no_workers_available: z.object({ model: z.string(), retry_after: retryAfter }),
+  no_workers_available: z.object({ model: modelId, retry_after: retryAfter }),
   job_timeout: z.object({
     job_id: jobId,
     credits_refunded: count("Credits that went back to the balance.", 8),
@@ -53,6 +53,22 @@ const ERROR_DETAILS = {
     .optional()
     .meta({ description: "Absent when there is nothing to add." }),
 } satisfies Partial<Record<ErrorCode, z.ZodType>>;
+
+type Described = { examples?: unknown[]; anyOf?: Described[]; properties?: Record<string, Described> };
+
+/** `error.details` of a code as an example, from the examples of its fields; undefined without any. */
+export function detailsExample(code: ErrorCode): Record<string, unknown> | undefined {
+  const schema = (ERROR_DETAILS as Partial<Record<ErrorCode, z.ZodType>>)[code];
+  if (schema === undefined) return undefined;
+  const { properties = {} } = z.toJSONSchema(schema) as Described;
+  const example = ({ examples, anyOf }: Described) =>
+    examples?.[0] ?? anyOf?.find((one) => one.examples)?.examples?.[0];
+  const fields = Object.entries(properties).map(([name, field]) => [
+    name,
+    example(field) ?? (field.anyOf ? null : undefined),
+  ]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
 
 const typeOf = (code: ErrorCode) => new ApiError(code, "").type;
 
