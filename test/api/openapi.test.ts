@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
-import { apiClient, chat, eventually } from "../support/api-client.ts";
+import { apiClient, chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
@@ -120,6 +120,23 @@ describe("what the request schemas forbid", () => {
       const response = await client.api.request("POST", path, value);
       expect(response.status, `${what}: ${JSON.stringify(value)}`).toBe(400);
       await response.text();
+    }
+  });
+
+  it("the server refuses: the headers of POST /v1/chat/completions", async () => {
+    const { parameters } = (await described()).paths["/v1/chat/completions"]?.["post"] ?? { parameters: [] };
+    expect(parameters.map(({ name }) => name)).toEqual(["Idempotency-Key", "x-service-authorization"]);
+    for (const { name, schema } of parameters) {
+      const { type: _, ...limits } = schema;
+      // HTTP itself carries no NUL.
+      const cases = violations(limits, undefined, name).filter(({ value }) => value !== "\0");
+      for (const { name: what, value } of cases) {
+        const headers = { ...JSON_TYPE, authorization: `Bearer ${client.apiKey}`, [name]: String(value) };
+        const body = JSON.stringify(chat(MODEL, "Hello"));
+        const response = await fetch(`${stack.info.base_url}/v1/chat/completions`, { method: "POST", headers, body });
+        expect(response.status, `${what}: ${value}`).toBe(400);
+        await response.text();
+      }
     }
   });
 

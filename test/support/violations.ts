@@ -16,7 +16,7 @@ const BREAKERS: Record<string, Breaker> = {
   enum: () => ["something else"],
   minimum: (least: number) => [least - 1],
   maximum: (most: number) => [most + 1],
-  pattern: (allowed: string) => ["?", "\0"].filter((value) => value.match(allowed) === null),
+  pattern: (allowed: string) => ["?", "\0", "a b"].filter((value) => value.match(allowed) === null),
   minLength: (least: number) => ["x".repeat(least - 1)],
   maxLength: (most: number) => [`https://${"x".repeat(most)}`],
   minItems: (least: number) => [Array(least - 1).fill("x")],
