@@ -26,7 +26,7 @@ const networks = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
-/** Libraries differ in what they make of a '%' that starts no escape, and the log could not tell which password it has to hide. */
+/** Libraries read a '%' that starts no escape in different ways. The log could then not tell which password it has to hide. */
 const databaseUrl = z
   .string()
   .min(1)

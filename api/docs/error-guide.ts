@@ -63,7 +63,7 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   authorization_required: {
     cause: "The wallet has an authorization key on chain, and the request carries no signature of it.",
-    fix: "Sign the job and send the signature in `x-service-authorization`, or take the key off with the wallet (setAuthorizationKey).",
+    fix: "Sign the job and send the signature in `x-service-authorization`, or remove the key with the wallet (setAuthorizationKey).",
     retry: "After that.",
   },
   authorization_invalid: {
@@ -94,13 +94,13 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   conflict: {
     cause:
-      "The request contradicts what is: an Idempotency-Key used with another body, a job id that was used before, a dispute of a job that " +
+      "The request conflicts with an earlier one: an Idempotency-Key used with another body, a job id that was used before, a dispute of a job that " +
       "was never charged, or a ninth open dispute of one wallet.",
     fix: "The message says which. Use a new key or id for a new request; a wallet can also open a dispute itself, for a bond.",
     retry: NO,
   },
   job_not_settled: {
-    cause: "The job is not as far as the request needs it. A dispute has waited 30 seconds for the settlement.",
+    cause: "The job has not reached the state that the request needs. A dispute waits 30 seconds for the settlement.",
     fix: "Send it again; a repeated dispute counts from its first arrival.",
     retry: "Yes, a little later.",
   },
@@ -110,7 +110,7 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: NO,
   },
   unprocessable: {
-    cause: "The request is well-formed and cannot be carried out.",
+    cause: "The request is well-formed, but it cannot be carried out.",
     fix: "The message says why.",
     retry: NO,
   },

@@ -25,8 +25,8 @@ const authorization: Json = {
   in: "header",
   required: false,
   description:
-    "Required of a wallet with an authorization key: that key's EIP-712 signature `Authorization` for this one job, with the fields that " +
-    "do not follow from the request (wallet, operator, the model's catalog number, SHA-256 of the body's bytes). `job_id`: a UUIDv7 made " +
+    "Required for a wallet with an authorization key: that key's EIP-712 signature `Authorization` of this one job. Wallet, operator, the " +
+    "model's catalog number and the SHA-256 of the body's bytes follow from the request. `job_id`: a UUIDv7 made " +
     "within 60 seconds of now, good for one job. `max_tokens`: their price is locked; at least what the body asks for. `max_credits`: at " +
     "least that price. `expires_at`: Unix seconds, at most 600 ahead. A repetition with the same header and body gets the same answer; " +
     "another use of the job id is 409 `conflict`. Not together with `Idempotency-Key`.",
@@ -43,9 +43,8 @@ export const createChatCompletion: Json = {
   tags: ["Chat"],
   summary: "Generate a reply",
   description:
-    "Locks the price in escrow, has a worker answer, settles on chain. Fields that would change the answer and are not " +
-    "offered (`n` above 1, `tools`, image parts, JSON `response_format`, `logprobs`, `logit_bias`, …) are refused by name; fields " +
-    "without a meaning for the answer (`user`, `metadata`, `store`, …) are ignored.",
+    "Locks the price in escrow, dispatches the request to a worker, and settles on chain. Fields that are not offered and would change the " +
+    "answer are refused by name. Fields without a meaning for the answer (`user`, `metadata`, `store`, …) are ignored.",
   parameters: [idempotencyKey, authorization],
   requestBody: {
     required: true,

@@ -48,7 +48,7 @@ export const listJobs: Json = {
   tags: ["Jobs"],
   summary: "List jobs",
   description:
-    "Jobs of the key's wallet, newest first, in the order of their ids, which begin with the time they were made. Filters and cursors combine " +
+    "Jobs of the key's wallet, newest first, in the order of their ids, which begin with their time. Filters and cursors combine " +
     "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job can appear behind newer ids until its " +
     "lock is mined (20 s). With a status filter a page can be shorter than `limit` although `has_more` is true.",
   parameters: queryParameters(jobsQuerySchema),
