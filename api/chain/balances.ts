@@ -1,6 +1,7 @@
 /**
- * What a wallet can spend: its account on chain at one block, plus what its settlements on their way give back. A return counts only
- * if its job holds the credits at that very block and the settlement can still be mined, so a balance is never more than the truth.
+ * What a wallet can spend: its account on chain at one block, plus what its settlements on their way will return. A
+ * return counts only if its job holds the credits at that block and the settlement can still be mined. So a balance is
+ * never too high.
  */
 import type pg from "pg";
 import {
@@ -143,8 +144,8 @@ export class Balances {
   }
 
   /**
-   * The first settlement of a job of ours is about to be sent, so the job holds its credits in every account seen so far. An account that
-   * is seen later may have them back: it counts what is read with it.
+   * The first settlement of a job of ours is about to be sent. So the job holds its credits in every account seen so
+   * far. An account that is seen later may have them back: it counts what is read with it.
    */
   expectReturn(wallet: string, jobId: Hex, credits: number, until: number): void {
     this.#entries.get(wallet.toLowerCase())?.returns.set(jobId, { credits, until });

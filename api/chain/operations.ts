@@ -1,4 +1,4 @@
-/** What the gateway asks of the escrow, one call a step of a job, and what a mined batch says became of each. */
+/** The calls of the escrow, one for each step of a job, and the outcome of each in a mined batch. */
 import { type Address, encodeFunctionData, type Hex, hexToNumber, zeroHash } from "viem";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -63,8 +63,8 @@ export function lockAuthorizedOperation(authorization: Authorization, byKey: Hex
 const UNSIGNED = { r: zeroHash, vs: zeroHash };
 
 /**
- * Relay a worker's acknowledgement of a job of ours. The contract does not look at the Assignment's signature when one of the operator's
- * keys calls, so `minedBefore` (chain time, seconds) can be later than the offer that the worker has.
+ * Relay a worker's acknowledgement of a job of ours. The contract does not check the Assignment's signature when a key
+ * of the operator calls. So `minedBefore` (chain time, seconds) may be later than in the worker's offer.
  */
 export function acknowledgeOperation(assignment: Assignment, byWorker: Hex, minedBefore: number): Operation {
   const { jobId, acknowledgeBy } = assignment;

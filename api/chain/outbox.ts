@@ -1,4 +1,7 @@
-/** The pipeline's tables: signed bytes are on disk before they are on the wire, so after a crash the very same transactions go out again. */
+/**
+ * The pipeline's tables. Signed bytes are on disk before they are sent, so after a crash the same transactions go out
+ * again.
+ */
 import type pg from "pg";
 import type { Address, Hex } from "viem";
 import { insertJobs, type NewJob, newJobsJson } from "../db/jobs.ts";

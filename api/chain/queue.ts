@@ -30,8 +30,8 @@ export class OperationQueue<T extends Pending = Pending> {
   }
 
   /**
-   * Takes the next batch: earliest deadline first, locks last among equals. While anything else waits, locks get at most
-   * half of the gas, so that a rush of new jobs never holds up the settlement of finished ones.
+   * Takes the next batch: earliest deadline first, locks last among equals. While anything else waits, locks get at
+   * most half of the gas. So many new jobs cannot delay the settlement of finished ones.
    */
   take(gasLimit: bigint): T[] {
     const isLock = ({ operation: { kind } }: T) => kind === "lock" || kind === "lockAuthorized";
@@ -79,8 +79,8 @@ const LONGEST_MS = 1_500;
 const MEMORY = 0.9;
 
 /**
- * How long operations gather for one transaction. The transactions in flight share the time between two blocks: with less, all of
- * them would be out soon after a block, and what comes later in the interval would miss the next block too.
+ * How long operations gather for one transaction. The transactions in flight share the time between two blocks. If they
+ * gathered for less, all would be sent soon after a block, and later operations would miss the next one too.
  */
 export class Gathering {
   #confirmationMs = 0;

@@ -19,9 +19,9 @@ export async function takeBack({ outbox, takenBack }: SigningContext, row: Outbo
 }
 
 /**
- * Notices when the chain takes transactions of ours back: the signer's nonce falls below what we saw mined, or the block in which we saw
- * one is another one now. The second matters where it is mined again already: in a later block an item can fail that had succeeded (an
- * answer that is older than its lock). The same bytes are then brought to their end once more.
+ * Notices when a reorganisation takes our transactions back. Either the signer's nonce falls below what we saw mined,
+ * or the block of a transaction has another hash. The second case matters because an item can fail in its new block
+ * although it succeeded in the old one. The same bytes are then sent again.
  */
 export class ReorgWatch {
   readonly #context: SigningContext;

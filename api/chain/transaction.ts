@@ -75,8 +75,8 @@ function fees(context: SigningContext, previous?: Variant): Pick<Variant, "maxFe
 }
 
 /**
- * Brings one recorded transaction to its end. Returns only when the outcome is known, or `abandoned` when this process stops (the row
- * stays open for the next one).
+ * Brings one recorded transaction to its end. Returns when the outcome is known, or `abandoned` when this process
+ * stops. The row then stays open for the next one.
  */
 export async function settleNonce(sending: Sending, row: OutboxRow, calldata: Hex): Promise<NonceOutcome> {
   const { context, broadcaster, stopping } = sending;
