@@ -129,9 +129,9 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
 }
 
 /**
- * Decides when a worker's acknowledgement goes on chain. A short job needs none: its settlement says it too. A later attempt
- * is relayed at once, because it must replace whatever the worker before it may still send: that one could have acknowledged on chain,
- * and would be paid if it copied the hash out of our settlement and proved it first.
+ * Decides when a worker's acknowledgement goes on chain. A short job needs none: its settlement says it too. A later
+ * attempt is relayed at once, because the earlier worker may have acknowledged the job on chain. That worker could copy
+ * the hash from our settlement, prove it first and be paid.
  */
 class AcknowledgementRelay {
   readonly #context: JobContext;

@@ -9,8 +9,8 @@
  *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
  *                                           proved it    asks it for the answer, and disputes the charge where there is none
  *
- * A chain that refuses a settlement ends the job as failed. What the row says of the chain (`settled`, `failed`, `refunded`, and before them the
- * lock) is written from the events of our own mined transactions, whoever waits for them: job-record.ts.
+ * If the chain refuses a settlement, the job is failed. The row's lock and end (`settled`, `failed`, `refunded`) are written from the events of
+ * our own mined transactions, whether or not a request waits: job-record.ts.
  */
 import type { Address, Hex } from "viem";
 import type { DecodedRevert } from "../../protocol/events.ts";

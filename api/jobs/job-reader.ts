@@ -163,10 +163,11 @@ export class JobReader {
   }
 
   /**
-   * One page of a wallet's jobs, newest first, in the order of their ids. `cursor` continues it: the `before` of the next page, or the `after`
-   * where the page was asked for by a lone `after` (then it has the oldest jobs above that id). Null where nothing follows.
+   * One page of a wallet's jobs, newest first, in the order of their ids. `cursor` continues it: the next `before`, or
+   * the next `after` if only `after` was given. That page has the oldest jobs above the id. Null where nothing follows.
    *
-   * With a status filter a page can be short: jobs whose state this service knows better than the index are left out, and the cursor goes on.
+   * With a status filter a page can be short. Jobs whose state this service knows better than the index are left out,
+   * and the cursor goes on.
    */
   async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
     const { limit, status, model } = query;

@@ -296,8 +296,9 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
 }
 
 /**
- * The chain refused the lock. An id of ours that exists on chain can be our own lock, mined in a transaction whose receipt we never saw: its row
- * stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it is left alone.
+ * The chain refused the lock. If an id of ours exists on chain, it may be our own lock, whose receipt we never saw. Its
+ * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
+ * is left alone.
  */
 async function noteRefusedLock({ store }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
   const { jobId } = input;

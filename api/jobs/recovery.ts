@@ -1,6 +1,6 @@
 /**
- * Jobs that no running request of this process ends: after a crash of it or of another gateway of the operator, after a step that failed, or after
- * a restored database. What the chain shows decides; an answer that can still be had is settled, anything else is returned.
+ * Ends jobs that no running request of this process ends: after a crash, a failed step, or a restored database. The
+ * chain decides. An answer that can still be fetched is settled; all other jobs are returned.
  */
 import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -76,7 +76,7 @@ export class Recovery {
     }
   }
 
-  /** Claims the jobs that an earlier process of this signer left, and those of the operator's signers that no process uses. */
+  /** Claims the jobs of this signer's earlier process, and those of the operator's signers that no process uses. */
   async #takeOver(): Promise<void> {
     const { store, chainId, logger } = this.#context;
     const own = await store.claimOwn();

@@ -23,8 +23,8 @@ export type Observed = {
 export type Fault = { code: IncidentCode; detail: string };
 
 /**
- * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the output tokens that can be
- * billed, and `excess` says by what the worker's count was too high, if it was.
+ * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the output tokens
+ * that can be billed. `excess` says in what the worker's count was too high, if it was.
  */
 export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
 

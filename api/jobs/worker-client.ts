@@ -125,7 +125,7 @@ export class WorkerClient {
     try {
       return await this.#health(endpoint, signal);
     } catch (error) {
-      // undici hears of the signal only once it is connected, and rejects in its own words where it does not get so far.
+      // undici sees the signal only once it is connected. Before that it rejects with an error of its own.
       throw signal.aborted ? signal.reason : error;
     }
   }
@@ -230,8 +230,8 @@ export function answerLimit(maxTokens: number): number {
 type Body = AsyncIterable<Buffer> & { destroy(): unknown };
 
 /**
- * Follows one job's stream to its completion. What a worker sends is bounded in every way: the text by `maxTokens`, everything
- * by what that text needs on the wire, and in time by the request's own signal. Rejects with WorkerFailure.
+ * Follows one job's stream to its completion. What a worker sends is bounded: the text by `maxTokens`, all bytes by
+ * what that text needs on the wire, and the time by the request's signal. Rejects with WorkerFailure.
  */
 export async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
   const stream = new JobStream(answerLimit(maxTokens), events);

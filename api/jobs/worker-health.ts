@@ -143,8 +143,8 @@ export class WorkerHealth {
 /** Before anything was observed, all are taken for equally fast. */
 const ASSUMED_FIRST_TOKEN_MS = 100;
 /**
- * Scores this share apart are as good as equal. Without it one worker would get all the work of a quiet hour because it was a millisecond faster
- * the last time; a newcomer would never be asked, nor one that was slow once.
+ * Workers whose scores differ by at most this share are equal. Otherwise the worker that was a millisecond faster the
+ * last time would get all the work of a quiet hour. A newcomer, or a worker that was slow once, would never be asked.
  */
 const AS_GOOD = 0.5;
 
