@@ -83,7 +83,7 @@ const cookieName = (secure: boolean): string => (secure ? "__Host-session" : "se
 
 /**
  * Lets requests with a live session pass; 401 `not_signed_in` or `session_expired` otherwise. The session's wallet
- * becomes the request's client, so the API's own routes (jobs, disputes, webhooks) serve the application as they are.
+ * becomes the request's client. So the API's own routes (jobs, disputes, webhooks) serve the application as they are.
  */
 export function requireSession(sessions: Sessions): RequestHandler {
   return async (request, response, next) => {
