@@ -128,8 +128,8 @@ const LOOPBACK: LookupAddress[] = [
 const NO_RECORD = new Set(["ENODATA", "ENOTFOUND"]);
 
 /**
- * Asks the DNS for A and AAAA records. `dns.lookup` would occupy one of four threads while a name server is silent, so
- * a few hostile names would hold up every other endpoint. `/etc/hosts` is not read: it names local machines.
+ * Asks the DNS for A and AAAA records. `dns.lookup` uses one of four threads while a name server is silent: a few
+ * hostile names would block every endpoint. `/etc/hosts` is not read: it names local machines.
  */
 function dnsResolver(): Resolve {
   const resolver = new promises.Resolver({ timeout: 2_000, tries: 2 });
