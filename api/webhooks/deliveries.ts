@@ -397,8 +397,8 @@ async function recordResults(pool: pg.Pool, finished: Finished[], delaysMs: read
   });
 }
 
-// A delivery that was replayed, taken over after its lease, skipped or deleted meanwhile gets the log line only, but a
-// success is a success. An attempt from before a replay decides nothing.
+// A delivery may have been replayed, taken over after its lease, skipped or deleted meanwhile. It then gets the log
+// line only, except for a success. An attempt from before a replay decides nothing.
 const RECORD = `
   WITH result AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (id bigint, number int, delivered boolean, started_at timestamptz,

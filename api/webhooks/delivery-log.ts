@@ -1,6 +1,6 @@
 /**
  * The delivery log of a wallet's webhook: what was sent, what came back, and sending it again. A replay sends the same
- * event with the same id and the same bytes, on the schedule of a new delivery.
+ * event with the same id and bytes, on a new schedule.
  */
 import type pg from "pg";
 import type { Logger } from "pino";

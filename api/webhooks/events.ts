@@ -247,7 +247,7 @@ export function envelopeSchema<Name extends EventName>(name: Name) {
 
 /**
  * SQL of an event's id, from SQL expressions of the deployment, the row's key and the event's name. It is a digest of
- * what the event is, so it is the same after a reorganisation, for an index built anew, and in every gateway.
+ * these. So it is the same in every gateway, after a reorganisation, and for a new index.
  */
 export function eventIdSql(deployment: string, key: string, name: string): string {
   const digest = `sha256(convert_to(${deployment} || '|' || ${key} || '|' || ${name}, 'UTF8'))`;
