@@ -20,9 +20,10 @@ export function usageOf(promptTokens: number, completionTokens: number): Usage {
 }
 
 /**
- * The worker's own statement of the answer, as the additive field `service` of a plain reply and of a stream's last choice.
- * `completion` is the EIP-712 message exactly as it was signed (domain: `escrowDomain`), so that a client can verify the
- * signature, and open a dispute with it, without asking anybody. Its token count is the worker's; `usage` is what was billed.
+ * The worker's own statement of the answer: the additive field `service` of a plain reply and of a stream's last
+ * choice. `completion` is the EIP-712 message exactly as it was signed (domain: `escrowDomain`). A client can verify
+ * the signature, and open a dispute with it, without asking anybody. Its token count is the worker's; `usage` is what
+ * was billed.
  */
 export type SignedStatement = { worker_address: Address; completion: Completion; signature: Hex };
 

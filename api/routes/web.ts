@@ -117,8 +117,8 @@ const CLIENT_HEADER = "x-requested-by";
 const READS = new Set(["GET", "HEAD"]);
 
 /**
- * Refuses what another site makes a browser send. Beside the cookie's SameSite=Strict: changes need the application's
- * own Origin and a header that only its own scripts can set (we answer no CORS preflight).
+ * Refuses requests that another site makes a browser send, beside the cookie's SameSite=Strict. A change needs the
+ * application's own Origin, and a header that only its own scripts can set: no CORS preflight is answered.
  */
 function sameOriginOnly(origin: string): RequestHandler {
   return (request, _response, next) => {
