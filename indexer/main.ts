@@ -1,6 +1,6 @@
 /**
- * Starts the indexer: finds out which schema is this build's, whether the stored index belongs to the chain at hand, and
- * runs Ponder in this very process, so that SIGINT and SIGTERM reach it and it ends in order.
+ * Starts the indexer. It finds this build's schema, and checks that the stored index belongs to the chain. It runs Ponder in
+ * this process, so that SIGINT and SIGTERM reach Ponder and it ends in order.
  *
  * DATABASE_URL, RPC_URL, DEPLOYMENT_FILE   required
  * WS_URL              the node's WebSocket; without it the chain is polled

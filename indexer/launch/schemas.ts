@@ -152,8 +152,8 @@ export async function isReady(client: pg.Client, schema: string): Promise<boolea
 /**
  * Prepares the schema of a build for a new process; only with the lock in hand.
  *
- * Ponder's lock row of a killed process is released, and the head that readers see is set back to the last final block,
- * because Ponder reverts what is above it and indexes it again: the head must not promise rows that are gone for a moment.
+ * Ponder's lock row of a killed process is released. The head that readers see is set back to the last final block.
+ * Ponder reverts what is above it and indexes it again, so the head must not promise those rows.
  */
 export async function takeOver(client: pg.Client, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT to_regclass($1) AS name", [`${quoted(schema)}._ponder_meta`]);
