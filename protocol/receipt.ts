@@ -37,11 +37,12 @@ export class NotMined extends Error {
 const AGREEING_LOOKS = 8;
 
 /**
- * The receipt of a transaction that was sent, as soon as the chain has it. The receipt itself is asked for: viem's wait looks when a
- * block is new and can miss the one that counts, and on a chain that mines only what it is sent there is no other.
+ * The receipt of a transaction that was sent, as soon as the chain has it. The node is asked for the receipt itself.
+ * viem's wait looks only when a block is new, and can miss the one that counts. A chain that mines on demand may have
+ * no other.
  *
- * Rejects with {@link NotMined} when another transaction has used its nonce, or at the end of the time; what the node last said is the
- * error's cause. A receipt says nothing of success: `status` does.
+ * Rejects with {@link NotMined} when another transaction has used its nonce, or at the end of the time; what the node
+ * last said is the error's cause. A receipt says nothing of success: `status` does.
  */
 export async function receiptOf(client: Reader, hash: Hex, options: ReceiptOptions = {}): Promise<TransactionReceipt> {
   const { timeout = 120_000, interval = 250 } = options;
