@@ -1,21 +1,21 @@
 /**
  * Deploys the protocol, or finishes a deployment that was interrupted, and writes DEPLOYMENT_FILE.
  *
- * RPC_URL               node to deploy to
- * DEPLOYMENT_FILE       what is written (protocol/deployment.ts); Ignition's journal lies next to it
- * OPERATOR_ADMIN_ADDRESSES  operators to admit, by their admins, comma separated; their numbers from 1 are in this order
- * DEPLOYER_PRIVATE_KEY  pays; on chain id 31337 the development account by default
- * GUARDIAN_ADDRESS      may pause deposits and locks
- * SERVICE_TOKEN_HOLDER_ADDRESS  first holder of the whole SVC supply
- * ARBITER_ADDRESSES     arbiters of disputes, comma separated; ARBITER_QUORUM of them make a ruling (default: a majority)
- * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it
- * FEE_BPS               protocol fee, hundredths of a percent; default 1000
- * COMPENSATION_CAP      credits that the treasury can be charged on a UTC day; default 20000
+ * RPC_URL               node to deploy to.
+ * DEPLOYMENT_FILE       what is written (protocol/deployment.ts); Ignition's journal lies next to it.
+ * OPERATOR_ADMIN_ADDRESSES  operators to admit, by their admins, comma separated; their numbers from 1 are in this order.
+ * DEPLOYER_PRIVATE_KEY  pays; on chain id 31337 the development account by default.
+ * GUARDIAN_ADDRESS      may pause deposits and locks.
+ * SERVICE_TOKEN_HOLDER_ADDRESS  first holder of the whole SVC supply.
+ * ARBITER_ADDRESSES     arbiters of disputes, comma separated; ARBITER_QUORUM of them make a ruling (default: a majority).
+ * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it.
+ * FEE_BPS               protocol fee, hundredths of a percent; default 1000.
+ * COMPENSATION_CAP      credits that the treasury can be charged on a UTC day; default 20000.
  *
- * On chain id 31337 operator, guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set
- * OWNER_ADDRESS         an account instead of the timelock
- * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts)
- * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay
+ * On chain id 31337 operator, guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set:
+ * OWNER_ADDRESS         an account instead of the timelock.
+ * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts).
+ * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay.
  *
  * The timelock owns everything afterwards, the deployer nothing: code, operators, signers, owners and roles are read back from the
  * chain. A deployment with anything that the settings do not name fails; run again later, the script tells what has changed.

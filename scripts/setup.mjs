@@ -2,8 +2,8 @@
  * Installs the dependencies when node_modules is not what package-lock.json asks for. npm runs this before the scripts of package.json.
  * Plain JavaScript without dependencies: it must run in a fresh clone, on the older Node (20) that a machine may have.
  *
- *   setup.mjs                before a script that needs all packages
- *   setup.mjs --production   before a script for which `npm ci --omit=dev` is enough
+ *   setup.mjs                before a script that needs all packages.
+ *   setup.mjs --production   before a script for which `npm ci --omit=dev` is enough.
  *   setup.mjs --installed    after npm has installed: completes the native packages, and writes the stamp
  */
 import { spawn, spawnSync } from "node:child_process";
