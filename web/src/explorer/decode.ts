@@ -92,8 +92,8 @@ function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: C
 }
 
 /**
- * The events of one job out of a batch: its own, the token transfers that follow them, and where it was settled the one transfer to the
- * treasury, which is for all jobs of the transaction.
+ * The events of one job out of a batch: its own, and the token transfers that follow them. If it was settled, the one
+ * transfer to the treasury too, which is for all jobs of the transaction.
  */
 export function eventsOfJob(events: readonly ShownEvent[], jobId: string, contracts: Contracts): ShownEvent[] {
   const settled = events.some((event) => event.jobId === jobId && event.name === "JobSettled");

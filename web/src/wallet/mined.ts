@@ -41,8 +41,9 @@ export class Replaced extends Error {
 }
 
 /**
- * The receipt of a call, under another hash where the wallet sent it again with another fee. Rejects with {@link Replaced} when its
- * owner cancelled it or sent something else instead, and with `NotMined` when neither it nor what replaced it is found.
+ * The receipt of a call, also under another hash if the wallet sent it again with another fee. Rejects with {@link
+ * Replaced} when its owner cancelled it or sent something else instead. Rejects with `NotMined` when neither it nor
+ * what replaced it is found.
  */
 export async function mined(client: Reader, sent: Sent): Promise<TransactionReceipt> {
   const options = { timeout: WAIT_MS, interval: Math.min(client.pollingInterval, 1_000) };
@@ -76,8 +77,9 @@ async function findMined(client: Reader, of: Nonce): Promise<Transaction | null>
 }
 
 /**
- * The first block whose end has the nonce used, by bisection: what took a transaction's place is young, so the search goes back from the
- * newest block in steps that double, and asks a node without old state for none that it need not. Null when no newest block has it.
+ * The first block whose end has the nonce used, by bisection. What took a transaction's place is young, so the search
+ * goes back from the newest block in steps that double. A node without old state is asked for little of it. Null when
+ * no newest block has it.
  */
 async function blockOf(client: Reader, { from, nonce }: Nonce): Promise<bigint | null> {
   const isUsed = async (blockNumber: bigint): Promise<boolean> => {
