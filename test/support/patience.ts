@@ -4,8 +4,8 @@ const LOOK_MS = 250;
 const SAY_MS = 5_000;
 
 /**
- * Waits that have a name and an end. What is waited for is said every few seconds, so that a hang names itself; the end of the whole
- * run cuts every wait short, so that a run fails with what it found instead of being killed without a word.
+ * Waits that have a name and an end. What is waited for is said every few seconds, so that a hang names itself. The end
+ * of the whole run cuts every wait short. A run then fails with what it found, instead of being killed.
  */
 export class Patience {
   readonly #end: number;

@@ -1,6 +1,6 @@
 /**
- * A client that was told "nothing is charged" is not charged, also when the gateway is killed before the chain has the end of its job, and
- * a worker has the whole answer for the next process.
+ * A client that was told "nothing is charged" is not charged. That holds if the gateway is killed before the chain has
+ * the job's end. It holds even if a worker has the whole answer for the next process.
  */
 import { pino } from "pino";
 import type { Hex } from "viem";

@@ -1,6 +1,6 @@
 /**
- * A worker that takes a job on chain and stays silent towards its gateway waits for its replacement's hash, to prove it first and be
- * paid for it. It never gets to: the gateway gives the job to the replacement on chain before it shows anybody that hash.
+ * A worker takes a job on chain, stays silent towards its gateway, and waits for its replacement's hash to prove it
+ * first. It never succeeds: the gateway gives the job to the replacement on chain before anybody sees that hash.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,7 @@
-/** The whole table of who gains and loses what, by ending, by where the money was, by who opened the dispute and by the operator's reserve. */
+/**
+ * Who gains and loses what in a dispute: by its ending, by where the money was, by who opened it, and by the operator's
+ * reserve.
+ */
 import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
 import { now } from "../support/chain.ts";

@@ -1,6 +1,6 @@
 /**
- * Any pending call, front-run in its own block by any call that anyone may make, leaves what everybody is paid in the end as it was.
- * Strangers may do a part of the work earlier or in another way; they cannot change its result.
+ * Front-running does not change what anybody is paid. Any pending call is preceded in its block by any call that anyone
+ * may make. Strangers may do a part of the work earlier or in another way; they cannot change its result.
  */
 import { expect } from "chai";
 import { books, moved } from "../support/books.ts";

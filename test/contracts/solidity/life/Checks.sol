@@ -141,8 +141,8 @@ abstract contract Checks is LifeHandler {
         require(job.credits == (returned ? ghost.locked : ghost.charged), "never refunded and proven both");
     }
 
-    /// @dev Whoever colludes, client and worker: the treasury pays back no more than the job's own fee, unless a quorum blamed the
-    ///      worker, of whom a full slash was taken, or the gateway; and never more than the charge.
+    /// @dev Client and worker may collude: the treasury pays back no more than the job's own fee. It pays more, but never more than the
+    ///      charge, if a quorum blamed the gateway, or blamed the worker and a full slash was taken.
     function _checkDraw(JobGhost storage ghost) private view {
         require(ghost.paid <= ghost.granted, "paid is what was granted");
         if (ghost.granted == 0) return;

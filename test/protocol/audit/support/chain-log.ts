@@ -1,4 +1,7 @@
-/** Everything that a chain of the protocol holds, and what an audit of one of its jobs, or of all of it, is given of that. */
+/**
+ * Everything that a chain of the protocol holds, and the part of it that an audit of a job, or of the whole chain,
+ * reads.
+ */
 import { type Address, erc20Abi, type Hex, isAddressEqual, zeroAddress } from "viem";
 import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import {
