@@ -50,7 +50,9 @@ export class Directory {
   async start(intervalMs = 1_000): Promise<void> {
     await this.refresh();
     this.#timer = setInterval(() => {
-      this.#refreshIfChanged().catch((error) => this.#logger.warn({ err: error }, "models and workers not refreshed"));
+      this.#refreshIfChanged().catch((error) =>
+        this.#logger.warn({ err: error }, "models and workers could not be read; the last ones stay"),
+      );
     }, intervalMs);
   }
 

@@ -146,7 +146,9 @@ export async function settleNonce(sending: Sending, row: OutboxRow, calldata: He
 
 /** Adds a variant at a higher fee, on record before it is sent; false if that would exceed the cap. */
 async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<boolean> {
-  await context.head.refresh().catch((error) => log.warn({ err: error }, "base fee not refreshed"));
+  await context.head
+    .refresh()
+    .catch((error) => log.warn({ err: error }, "the base fee could not be read; the last one counts"));
   const variant = await signVariant(context, row, calldata, row.variants.at(-1));
   if (variant.maxFee > context.feeCap) {
     log.error(

@@ -78,7 +78,7 @@ export class JobRecord {
     const writing = (before === undefined ? insist() : before.then(insist))
       .catch((error) => {
         // A job that this database has never seen can be refunded, too.
-        if (error instanceof JobLost) log.debug({ err: error }, "no row of this process");
+        if (error instanceof JobLost) log.debug({ err: error }, "the row belongs to another process");
         else log.error({ err: error }, "a job's row was not written: the next sweep asks the chain");
       })
       .finally(() => {

@@ -122,7 +122,7 @@ export class JobRun {
       // Whatever the client hears now names the job: it must be there when it is asked for.
       await record.written(jobId);
     }
-    head.refresh().catch((error) => logger.warn({ err: error }, "head not refreshed"));
+    head.refresh().catch((error) => logger.warn({ err: error }, "the newest block could not be read"));
     throw await timeOut(this.#context, { jobId, worker: this.#worker, credits: lock.credits });
   }
 
@@ -281,7 +281,9 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
   if (outcome.status === "reverted") {
     await noteRefusedLock(context, input, outcome.revert);
     if (outcome.revert.name === "Job_MayNotLock") {
-      await operator.refresh().catch((error) => logger.warn({ err: error }, "standing not read"));
+      await operator
+        .refresh()
+        .catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
     }
     throw lockError(context, input, outcome.revert);
   }

@@ -150,7 +150,9 @@ async function answer(
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
     setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
     const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
-    run.completed.catch((error) => failed(error)).catch((error) => logger.warn({ err: error }, "key not released"));
+    run.completed
+      .catch((error) => failed(error))
+      .catch((error) => logger.warn({ err: error }, "the Idempotency-Key could not be released"));
     if (body.stream) await stream(dependencies, run, base, { body, response });
     else await reply(dependencies, run, base, response);
   } catch (error) {
