@@ -24,7 +24,7 @@ import { IncidentStore } from "./db/incidents.ts";
 import { getHead } from "./db/index-reads.ts";
 import { JobStore } from "./db/jobs.ts";
 import { type Incarnation, recognizeChain } from "./db/pool.ts";
-import { reencrypt, sealUrls, startHousekeeping } from "./db/upkeep.ts";
+import { reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import type { JobContext, JobTimes } from "./jobs/context.ts";
 import { Runs } from "./jobs/job.ts";
@@ -207,7 +207,6 @@ export async function startGateway(
     config.OUTPUT_RETENTION_HOURS,
     logger,
   );
-  await sealUrls(pool, ciphers.webhooks);
   webhooks.start();
   if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, ciphers, logger, () => phase.stopping);
 

@@ -83,17 +83,6 @@ async function renewTable(
 /** What a webhook's URL is bound to: its secret's ciphertext, bound to the id, cannot stand in its place. */
 export const urlContext = (id: string): string => `${id} url`;
 
-/** Encrypts the URLs of webhooks that were made before URLs were: they begin with `http`, a nonce does not. */
-export async function sealUrls(pool: pg.Pool, webhooks: Cipher): Promise<void> {
-  const { rows } = await pool.query<{ id: string; url: Buffer }>(
-    "SELECT id, url FROM webhook WHERE substring(url FROM 1 FOR 4) = convert_to('http', 'UTF8')",
-  );
-  for (const { id, url } of rows) {
-    const sealed = webhooks.encrypt(url.toString("utf8"), urlContext(id));
-    await pool.query("UPDATE webhook SET url = $2 WHERE id = $1 AND url = $3", [id, sealed, url]);
-  }
-}
-
 // ---------------------------------------------------------------- what has had its time
 
 const INTERVAL_MS = 60_000;

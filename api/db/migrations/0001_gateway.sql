@@ -120,7 +120,7 @@ CREATE INDEX dispute_request_age ON dispute_request (updated_at);
 CREATE TABLE webhook (
   id            text PRIMARY KEY,             -- wh_ + 32 hex digits
   wallet        text NOT NULL,                -- lower-case address
-  url           text NOT NULL,
+  url           bytea NOT NULL,               -- encrypted, bound to the id: it may hold its receiver's secret
   events        text[] NOT NULL,
   secret        bytea NOT NULL,               -- encrypted, bound to the id
   status        text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'failed')),

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reencrypt, sealUrls, urlContext } from "../../../api/db/upkeep.ts";
+import { reencrypt, urlContext } from "../../../api/db/upkeep.ts";
 import { Cipher } from "../../../shared/cipher.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -23,12 +23,8 @@ beforeAll(async () => {
   await pool.query(
     `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
      VALUES ('wh_1', $1, $2, '{job.completed}', $3, 0, 0, 0, 0)`,
-    [wallet, URL, webhooks.encrypt("whsec", "wh_1")],
+    [wallet, webhooks.encrypt(URL, urlContext("wh_1")), webhooks.encrypt("whsec", "wh_1")],
   );
-  // It was written before URLs were encrypted.
-  await sealUrls(pool, webhooks);
-  expect((await pool.query("SELECT url FROM webhook")).rows[0].url.includes("token")).toBe(false);
-  await sealUrls(pool, webhooks);
 });
 afterAll(() => pool?.end());
 
