@@ -41,6 +41,9 @@ const chatRequestSchema = z.object({
   stop: z.array(z.string()).optional(),
   frequency_penalty: z.number().optional(),
   presence_penalty: z.number().optional(),
+  top_k: z.number().int().optional(),
+  min_p: z.number().optional(),
+  repetition_penalty: z.number().optional(),
   seed: z.number().int().optional(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;

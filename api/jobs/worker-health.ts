@@ -24,6 +24,8 @@ export class WorkerHealth {
   healthy = false;
   probing = false;
   checkedAt = 0;
+  /** Time of its last answer to a probe, ms; null before the first. */
+  probeMs: number | null = null;
   /** Failed and late probes in a row. */
   missed = 0;
   /** Jobs it says it runs at once; null before it said so. */

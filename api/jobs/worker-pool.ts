@@ -125,9 +125,10 @@ export class WorkerPool {
     this.#of(worker).observeSpeed(model, tokens, ms);
   }
 
-  /** Median of the latest times to first token of a model, whole milliseconds; 0 before the first. */
+  /** Median of the latest times to first token of a model, whole milliseconds. Before the first one, of its hosts' answers to probes. */
   medianFirstToken(model: number): number {
-    return Math.round(median(this.#firstTokens.get(model) ?? []) ?? 0);
+    const probes = () => this.hosts(model).flatMap(({ signer }) => this.#of(signer).probeMs ?? []);
+    return Math.ceil(median(this.#firstTokens.get(model) ?? []) ?? median(probes()) ?? 0);
   }
 
   /** The worker finished a job as it should. */
@@ -191,11 +192,13 @@ export class WorkerPool {
     this.#probes += 1;
     let reason = "";
     let late = false;
+    const asked = performance.now();
     try {
       const { status, worker: name, capacity } = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
+      health.probeMs = performance.now() - asked;
     } catch (error) {
       late = error instanceof Error && error.name === "TimeoutError";
       reason = oneLine(error instanceof Error ? error.message : String(error)) || "no answer";

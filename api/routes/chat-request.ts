@@ -15,7 +15,10 @@ const content = z
 
 const message = z.object(
   {
-    role: z.enum(["system", "user", "assistant"], "must be one of system, user, assistant"),
+    role: z.enum(["system", "user", "assistant"], {
+      error: ({ input }) =>
+        `must be one of system, user, assistant${input === "developer" ? "; send your instructions as system" : ""}`,
+    }),
     content,
   },
   "must be an object with role and content",
@@ -66,6 +69,18 @@ export const chatBodySchema = z.object(
     stop: stop.meta({ description: "The answer ends before the first of these texts. At most 16." }),
     frequency_penalty: number(-2, 2, "Discourages repetition by how often a token came before."),
     presence_penalty: number(-2, 2, "Discourages tokens that came before."),
+    top_k: z
+      .int("must be a whole number")
+      .min(-1, "must be at least -1")
+      .max(0xffff_ffff, "is too large")
+      .nullish()
+      .meta({ description: "Only the likeliest so many tokens are drawn from, where the model server takes it." }),
+    min_p: number(
+      0,
+      1,
+      "Least probability of a token, as a share of the likeliest one's, where the model server takes it.",
+    ),
+    repetition_penalty: number(0, 2, "Above 1 discourages repetition, where the model server takes it."),
     seed: z
       .int("must be a whole number")
       .nullish()
@@ -102,6 +117,9 @@ export const chatRequestSchema = chatBodySchema.extend({
   audio: notOffered(nothing),
   prediction: notOffered(nothing),
   web_search_options: notOffered(nothing),
+  reasoning_effort: notOffered(nothing),
+  models: notOffered(nothing),
+  route: notOffered(nothing),
 });
 
 export type ChatBody = {
@@ -116,7 +134,9 @@ export type ChatBody = {
 /** Validates a request body. Throws `invalid_request` with the offending field. */
 export function parseChatBody(body: unknown): ChatBody {
   const parsed = validate(chatRequestSchema, withoutMoreThanOneBadMessage(body));
-  const { stop, temperature, top_p, frequency_penalty, presence_penalty, seed } = parsed;
+  const { stop, temperature, top_p, top_k, min_p, seed } = parsed;
+  const { frequency_penalty, presence_penalty, repetition_penalty } = parsed;
+  const sampling = { temperature, top_p, top_k, min_p, seed, frequency_penalty, presence_penalty, repetition_penalty };
   const stops = typeof stop === "string" ? [stop] : stop;
   return {
     model: parsed.model,
@@ -126,7 +146,7 @@ export function parseChatBody(body: unknown): ChatBody {
     request: {
       messages: parsed.messages,
       ...(stops && stops.length > 0 && { stop: stops }),
-      ...given({ temperature, top_p, frequency_penalty, presence_penalty, seed }),
+      ...given(sampling),
     },
   };
 }

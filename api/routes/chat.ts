@@ -201,9 +201,17 @@ async function stream(
     error: (error) => `data: ${JSON.stringify(apiErrorOf(error).body(dependencies.docsUrl))}\n\n`,
     trailers: async () => {
       const hash = await settlementHash(await run.completed);
-      return hash === null ? {} : { "x-service-settlement-tx": hash };
+      return trailersOf(hash, dependencies.jobs.balances.known(run.input.wallet)?.free);
     },
   });
+}
+
+/** A stream's headers are those of its lock; what is known at its end follows. Unknown values are left out. */
+function trailersOf(settlementTx: string | null, creditsRemaining: number | undefined): Record<string, string> {
+  return {
+    ...(settlementTx !== null && { "x-service-settlement-tx": settlementTx }),
+    ...(creditsRemaining !== undefined && { "x-service-credits-remaining": String(creditsRemaining) }),
+  };
 }
 
 function usage({ completed, settling }: CompletedJob) {
@@ -307,6 +315,6 @@ export async function replayAnswer(
     end: async () =>
       `${writer.finish(answer.finishReason, statementOf(answer.worker, answer.signed))}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
     error: () => "",
-    trailers: async () => (job.settlementTx ? { "x-service-settlement-tx": job.settlementTx } : {}),
+    trailers: async () => trailersOf(job.settlementTx, context.balances.known(job.wallet)?.free),
   });
 }

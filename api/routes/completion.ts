@@ -115,7 +115,7 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
   response.setHeader("content-type", "text/event-stream; charset=utf-8");
   response.setHeader("cache-control", "no-cache, no-transform");
   response.setHeader("x-accel-buffering", "no");
-  if (takesTrailers) response.setHeader("trailer", "x-service-settlement-tx");
+  if (takesTrailers) response.setHeader("trailer", "x-service-settlement-tx, x-service-credits-remaining");
   response.flushHeaders();
 
   const silence = setInterval(() => {

@@ -18,6 +18,7 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
       median_latency_ms: workers.medianFirstToken(model.number),
       parameters: model.parameters,
       context_window: model.contextWindow,
+      retires_at: model.retiresAt === 0 ? null : new Date(model.retiresAt * 1000).toISOString(),
     },
   });
 

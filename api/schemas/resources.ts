@@ -80,9 +80,13 @@ export const modelSchema = z
       credits_per_request: count("Price of a completion of up to 500 output tokens.", 8),
       credits_per_1k_tokens: count("Price per 1,000 output tokens of longer completions.", 4),
       active_workers: count("Workers that host the model now.", 3),
-      median_latency_ms: count("Observed median time to the first token; 0 before the first observation.", 240),
+      median_latency_ms: count(
+        "Observed median time to the first token; before the first observation, that of a worker's answer to a probe.",
+        240,
+      ),
       parameters: z.string().meta({ description: "Parameter count.", examples: ["8B"] }),
       context_window: count("Longest context in tokens.", 32_768),
+      retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),
     }),
   })
   .meta({ description: "A model that at least one worker hosts." });

@@ -77,6 +77,10 @@ const RANGES: Case[] = [
   withField("frequency_penalty", -2.01),
   withField("presence_penalty", 2.5),
   withField("presence_penalty", -2.5),
+  withField("top_k", -2),
+  withField("top_k", 1.5),
+  withField("min_p", 1.1),
+  withField("repetition_penalty", -0.1),
   withField("max_tokens", 0),
   withField("max_tokens", -1),
   withField("max_tokens", 1.5),
@@ -111,6 +115,9 @@ const NOT_OFFERED: Case[] = [
   withField("modalities", ["text", "audio"]),
   withField("audio", { voice: "x" }),
   withField("web_search_options", {}),
+  withField("reasoning_effort", "high"),
+  withField("models", ["a", "b"]),
+  withField("route", "fallback"),
 ];
 
 const QUERIES = [
@@ -167,6 +174,7 @@ describe("a chat request", () => {
       "the ends of every range",
       { temperature: 2, top_p: 0, frequency_penalty: -2, presence_penalty: 2, max_tokens: 1, seed: 0 },
     ],
+    ["the ends of every range of further sampling fields", { top_k: -1, min_p: 1, repetition_penalty: 2 }],
     ["sixteen stop sequences", { stop: Array.from({ length: 16 }, (_, i) => `stop ${i}`) }],
   ])("with %s is valid", async (_name, more) => {
     // An unknown model is looked up after everything else was found right, and costs nothing.
@@ -237,7 +245,7 @@ describe("a request body", () => {
     [
       "/v1/chat/completions",
       { model: MODEL, messages: [{ role: "developer", content: "x" }] },
-      "messages[0].role: must be one of system, user, assistant (it is 'developer')",
+      "messages[0].role: must be one of system, user, assistant; send your instructions as system (it is 'developer')",
     ],
     ["/v1/chat/completions", { ...user("x"), temperature: 3 }, "temperature: must be at most 2 (it is 3)"],
     [

@@ -222,6 +222,8 @@ describe("a streamed reply on the wire", () => {
     );
     const job = await settledJob(headers["x-service-job-id"] as string);
     expect(trailers[SETTLEMENT]).toBe(job.on_chain.settlement_tx);
+    // The head has the balance after the lock, the trailer the one after the charge: here they are the same.
+    expect(trailers["x-service-credits-remaining"]).toBe(headers["x-service-credits-remaining"]);
     const chunks = body.split("\n\n").filter((event) => event.startsWith("data: {"));
     expect(JSON.parse(chunks.at(-1)?.slice(6) ?? "")).toMatchObject({ choices: [], usage: job.usage });
   });

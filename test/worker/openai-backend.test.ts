@@ -48,6 +48,9 @@ describe("an OpenAI-compatible backend", () => {
       stop: ["\nUser:"],
       frequency_penalty: 1,
       presence_penalty: -1,
+      top_k: 40,
+      min_p: 0.05,
+      repetition_penalty: 1.1,
       seed: 7,
       max_tokens: 50,
     };
