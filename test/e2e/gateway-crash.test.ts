@@ -11,7 +11,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { freePort, freePorts } from "../../scripts/dev/ports.ts";
-import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { mining, pendingSettlements } from "../support/mempool.ts";
@@ -103,10 +103,12 @@ async function story(jobId: string): Promise<string[]> {
   return events.filter(({ args }) => "jobId" in args && args.jobId === id).map(({ eventName }) => eventName);
 }
 
-/** Begins a streamed request; resolves at its first token. */
-async function begin(model: string): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
+/** Begins a streamed request; resolves at its first token. With a key it can be sent again. */
+async function begin(model: string, key?: string): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
   await isListed(model);
-  const response = await api.request("POST", "/v1/chat/completions", chat(model, PROMPT, { stream: true }));
+  const headers = { ...JSON_TYPE, ...(key === undefined ? {} : { "idempotency-key": key }) };
+  const body = JSON.stringify(chat(model, PROMPT, { stream: true }));
+  const response = await api.send("POST", "/v1/chat/completions", headers, body);
   expect(response.status).toBe(200);
   return {
     jobId: response.headers.get("x-service-job-id") as string,
@@ -178,9 +180,9 @@ describe("a gateway killed between the worker's signature and the settlement", {
     expect((await api.get(`/v1/jobs/${jobId}`)).body.on_chain.settlement_tx).toBe(sent[0]);
   });
 
-  it("that never saw the signature fetches the answer from the worker and settles", async () => {
+  it("that never saw the signature fetches the answer for a request that can be sent again, and settles", async () => {
     const before = await balances(2);
-    const { jobId, events } = await begin(REMOTE);
+    const { jobId, events } = await begin(REMOTE, `crash-${Date.now()}`);
     // From here on nothing that the worker says arrives.
     workerWire.weather = { kind: "mute" };
     const health = async () =>
