@@ -1,6 +1,7 @@
 import { parseEther } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
 import { testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
@@ -12,8 +13,8 @@ import { until } from "./support/processes.ts";
 const WINDOWS = { completion: 36, inclusion: 24, finalization: 3 };
 
 let chain: TestChain;
-/** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. poor: no gas. */
-const names = ["quick", "patient", "slow", "poor"] as const;
+/** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. mute: none. poor: no gas. */
+const names = ["quick", "patient", "slow", "mute", "poor"] as const;
 type Name = (typeof names)[number];
 const workers = {} as Record<Name, TestWorker>;
 const daemons = {} as Record<Name, Daemon>;
@@ -21,6 +22,7 @@ const settings: Record<Name, Record<string, string>> = {
   quick: { WORKER_SELF_SETTLE_AFTER: "1" },
   patient: {},
   slow: { WORKER_SELF_SETTLE_AFTER: "0", WORKER_TOKENS_PER_SECOND: "20" },
+  mute: { WORKER_FIRST_TOKEN_MS: "600000" },
   poor: { WORKER_SELF_SETTLE_AFTER: "0" },
 };
 
@@ -112,9 +114,19 @@ describe.concurrent("when the gateway stays silent", () => {
     await timeOf("JobProven", job);
   });
 
-  it("gives a job up that the completion window has closed on", async () => {
-    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:2000]]", acknowledgeIn: 20 });
-    const streamed = await dispatch(workers.slow, job);
+  it("ends an answer that cannot be finished in time, and proves what it has", async () => {
+    // Eighty seconds of text.
+    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1600]]", acknowledgeIn: 20 });
+    const { text, completed } = await dispatch(workers.slow, job);
+    expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash(text) } });
+    expect(completed?.completion.completionTokens).toBeGreaterThan(100);
+    expect(completed?.completion.completionTokens).toBeLessThan(20 * WINDOWS.completion);
+    await timeOf("JobProven", job);
+  });
+
+  it("gives a job up that has no text when the completion window closes", async () => {
+    const job = await lockJob(chain, workers.mute, { acknowledgeIn: 20 });
+    const streamed = await dispatch(workers.mute, job);
     expect(streamed.error?.code).toBe("job_timeout");
     expect(streamed.completed).toBeNull();
   });
