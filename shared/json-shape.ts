@@ -1,5 +1,7 @@
-/** Values in one body: a conversation that fills the largest context in the smallest messages has fewer. */
+/** Values in a client's body: a conversation that fills the largest context in the smallest messages has fewer. */
 const MAX_VALUES = 100_000;
+/** Values in a dispatch: its chat request has as many as a client's body, and stands in an envelope. */
+export const DISPATCH_VALUES = 2 * MAX_VALUES;
 /** Entries of one list, and fields of one object. Only conversations are longer than a few dozen. */
 const MAX_ENTRIES = 1_000;
 const LONG_LIST = Buffer.from("messages");
@@ -17,7 +19,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
  * fields, which take a parser half a second and more; or so many bad values that a schema's complaints do (10 µs each). This takes one step a
  * byte and stops at the limit. What is no JSON is for the parser to refuse; a long conversation is for `firstBad` to look at.
  */
-export function whyUnreasonable(json: Buffer): string | null {
+export function whyUnreasonable(json: Buffer, maxValues = MAX_VALUES): string | null {
   /** Of each open list or object: its entries, and how many it may have. */
   const entries = new Int32Array(MAX_DEPTH + 1);
   const most = new Int32Array(MAX_DEPTH + 1);
@@ -38,7 +40,7 @@ export function whyUnreasonable(json: Buffer): string | null {
       values += 1;
       entries[depth] = 1;
       const isLong = byte === OPEN_LIST && json.subarray(...name).equals(LONG_LIST);
-      most[depth] = isLong ? MAX_VALUES : MAX_ENTRIES;
+      most[depth] = isLong ? maxValues : MAX_ENTRIES;
       name = [0, 0];
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       depth = Math.max(0, depth - 1);
@@ -50,7 +52,7 @@ export function whyUnreasonable(json: Buffer): string | null {
         return `holds a list or an object of more than ${MAX_ENTRIES.toLocaleString("en")} entries`;
       }
     }
-    if (values > MAX_VALUES) return `holds more than ${MAX_VALUES.toLocaleString("en")} values`;
+    if (values > maxValues) return `holds more than ${maxValues.toLocaleString("en")} values`;
   }
   return null;
 }

@@ -46,7 +46,9 @@ export class BodyBudget {
     return body;
   }
 
+  /** A body that was given up or released no longer counts. */
   grow(body: Body, bytes: number): void {
+    if (!this.#bodies.has(body)) return;
     body.bytes += bytes;
     this.#bytes += bytes;
     while (this.#bytes > this.#most) {

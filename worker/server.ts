@@ -13,7 +13,7 @@ import {
   ticketSchema,
 } from "../protocol/dispatch.ts";
 import { limitConnectionsEach } from "../shared/connections.ts";
-import { firstBad, whyUnreasonable } from "../shared/json-shape.ts";
+import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type Logger } from "./console.ts";
@@ -43,7 +43,7 @@ export function createServer({ runner, health, log }: Parts): Express {
     const { bytes, release } = await readRequestBody(req, { limit, budget, from });
     if (res.closed) release();
     else res.on("close", release);
-    const reason = whyUnreasonable(bytes);
+    const reason = whyUnreasonable(bytes, DISPATCH_VALUES);
     if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
     return parseJson(bytes.toString("utf8"));
   };

@@ -230,7 +230,7 @@ const ANSWERED: Step<AnsweredStep> = {
     job.output,
     job.retentionHours,
   ],
-  set: `state = 'settling', worker = new.worker, attempt = new.attempt, acknowledgement = new.acknowledgement,
+  set: `state = CASE WHEN state IN ${UNFINISHED} THEN 'settling' ELSE state END, worker = new.worker, attempt = new.attempt, acknowledgement = new.acknowledgement,
         completion = new.completion, counted_tokens = new.counted_tokens, final_token_at = new.final_token_at,
         credits_charged = new.credits_charged, output = new.output,
         output_expires_at = now() + make_interval(hours => new.hours)`,

@@ -105,8 +105,9 @@ export class Decider {
     }
     // The row's transaction proves nothing: a reorganisation can take a dispute back.
     if (stored?.disputeTx && (await this.#wasDisputed(request.jobId))) return "already_open";
-    // An answer that never arrived has no final token: then only the contract's own window counts.
-    const finalTokenAt = stored?.finalTokenAt?.getTime();
+    // An answer that never arrived has no final token: then only the contract's own window counts. Nor has one that the worker proved beside it.
+    const arrived = job.status !== ChainStatus.Proven || (await this.#isProof(request.jobId, stored));
+    const finalTokenAt = arrived ? stored?.finalTokenAt?.getTime() : undefined;
     const isLate = finalTokenAt !== undefined && request.arrivedAt.getTime() - finalTokenAt > jobs.times.dispute * 1000;
     return isLate ? "expired" : null;
   }
@@ -174,16 +175,18 @@ export class Decider {
       return settlementTx === null ? null : settledCompletion(rpc, jobId, settlementTx);
     }
     if (job.status !== ChainStatus.Proven) return null;
-    if (own !== null && (await this.#digest(jobId)) === proofDigest(own.completion)) {
+    if (own !== null && (await this.#isProof(jobId, stored))) {
       return { completion: own.completion, byWorker: null };
     }
     const proofTx = (await indexed(jobId))?.proofTx ?? null;
     return proofTx === null ? null : provenCompletion(rpc, jobId, proofTx);
   }
 
-  async #digest(jobId: Hex): Promise<Hex> {
+  /** Whether the chain's proof is of the Completion that is stored. */
+  async #isProof(jobId: Hex, stored: StoredJob | null): Promise<boolean> {
+    if (!stored?.completion) return false;
     const [digest] = await this.#client.readContract({ ...this.#escrow, functionName: "proofOf", args: [jobId] });
-    return digest;
+    return digest === proofDigest(stored.completion.completion);
   }
 
   async #wasDisputed(jobId: Hex): Promise<boolean> {

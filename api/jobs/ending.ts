@@ -126,8 +126,8 @@ const END_WAIT_MS = 10_000;
 /** The `failure` of a job whose time was over. */
 export const JOB_TIMEOUT = "job_timeout";
 
-/** The job, the worker that has it now, and the credits that were locked. */
-type Refused = { jobId: Hex; worker: Address | undefined; credits: number };
+/** The job, the credits that were locked, and the only worker that was offered it; undefined where several were. */
+type Refused = { jobId: Hex; credits: number; worker: Address | undefined };
 
 /** Fails the job, then gives the client's error back: no 5xx leaves a live job. */
 export async function refuse(
@@ -237,6 +237,7 @@ function withheld(context: JobContext, { jobId, worker, credits }: Refused): Api
   const id = toApiJobId(jobId);
   // At most: the proof is older than this error.
   const until = new Date((context.head.time + context.times.finalization) * 1000);
+  // Of several workers only the chain knows which one proved: recovery asks it.
   if (worker !== undefined) context.workers.withholds(worker, jobId, until.getTime());
   return new ApiError(
     "answer_withheld",

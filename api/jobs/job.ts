@@ -58,6 +58,8 @@ export class JobRun {
   readonly #context: JobContext;
   readonly #first = Promise.withResolvers<Address>();
   #worker: Address | undefined;
+  /** Who was offered it, while that is one worker. */
+  #onlyWorker: Address | undefined;
   #settlementSent = false;
 
   constructor(context: JobContext, input: JobInput) {
@@ -123,7 +125,7 @@ export class JobRun {
       await record.written(jobId);
     }
     head.refresh().catch((error) => logger.warn({ err: error }, "the newest block could not be read"));
-    throw await timeOut(this.#context, { jobId, worker: this.#worker, credits: lock.credits });
+    throw await timeOut(this.#context, { jobId, worker: this.#onlyWorker, credits: lock.credits });
   }
 
   /** Worker after worker until one answers; from the first token on there is no other. */
@@ -141,6 +143,7 @@ export class JobRun {
         throw await this.#refuse(FailureReason.RoutingFailed, "no worker took the job", error);
       }
       excluded.add(worker.signer);
+      this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
       if (attempt > 1) await this.#noteAttempt(lock, worker.signer, attempt);
       const result = await runAttempt(this.#context, {
@@ -239,7 +242,7 @@ export class JobRun {
 
   #refuse(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
     const { jobId, credits } = this.input;
-    return refuse(this.#context, { jobId, worker: this.#worker, credits }, { reason, why, error });
+    return refuse(this.#context, { jobId, worker: this.#onlyWorker, credits }, { reason, why, error });
   }
 }
 

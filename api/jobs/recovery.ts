@@ -143,11 +143,13 @@ export class Recovery {
    * charged for what it can have. Shortly before the proof can be finalized, the charge of an answer that nobody can have is disputed.
    */
   async #endProven(job: StoredJob, chain: OpenJob): Promise<void> {
-    const { head, times, workers, logger } = this.#context;
+    const { head, times, workers, logger, outputRetentionHours } = this.#context;
     const { jobId } = job;
-    if (await this.#settleStored(job, chain)) return;
+    if ((await this.#settleStored(job, chain)) === "settled") return;
     const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
-    if (host !== undefined && (await askWorker(this.#context, job, chain, host)) === "settled") {
+    // Nobody pays for an answer that would not be kept.
+    const asks = host !== undefined && outputRetentionHours > 0;
+    if (asks && (await askWorker(this.#context, job, chain, host)) === "settled") {
       return workers.released(jobId);
     }
     if (chain.worker !== null) workers.withholds(chain.worker, jobId, chain.settleBefore * 1000);
@@ -168,7 +170,7 @@ export class Recovery {
       return void (await fail(this.#context, jobId, FailureReason.AnswerLost, "no answer can be had"));
     }
     const answerUntil = chain.lockedAt + times.completion;
-    if (head.time < answerUntil + times.inclusion && (await this.#settleStored(job, chain))) return;
+    if (head.time < answerUntil + times.inclusion && (await this.#settleStored(job, chain)) !== "none") return;
     // An answer that was finished in time is not lost to a gateway that was away: there is still time to have it mined.
     const asked = head.time < answerUntil + times.inclusion / 2 ? await this.#askWorkers(job, chain) : "none";
     if (asked === "settled") return;
@@ -179,17 +181,17 @@ export class Recovery {
     }
   }
 
-  /** Settles the answer that is in the job's row; false if there is none, or the chain has given the job to another worker. */
-  async #settleStored(job: StoredJob, chain: OpenJob): Promise<boolean> {
+  /** Settles the answer that is in the job's row. `none`: there is none, or the chain has given the job to another worker. */
+  async #settleStored(job: StoredJob, chain: OpenJob): Promise<"settled" | "refused" | "none"> {
     const { jobId, wallet, worker, completion: signed } = job;
-    if (signed === null || worker === null) return false;
+    if (signed === null || worker === null) return "none";
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
-    if (acknowledged === "replaced") return false;
+    if (acknowledged === "replaced") return "none";
     const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
     const { settleBefore, credits: creditsLocked } = chain;
     const finished = { jobId, wallet, acknowledged, settleBefore, creditsLocked, signed, countedTokens };
-    await submitSettlement(this.#context, finished, job.creditsCharged ?? chain.credits).done;
-    return true;
+    const { done } = submitSettlement(this.#context, finished, job.creditsCharged ?? chain.credits);
+    return (await done) ? "settled" : "refused";
   }
 
   /** Settles the job if a worker has its finished answer: the one on record, or else any host of the model. */

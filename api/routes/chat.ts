@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
-import type { StoredJob } from "../db/jobs.ts";
+import { JobLost, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer } from "../jobs/answer.ts";
@@ -125,9 +125,10 @@ async function answer(
   once?: { jobId: Hex; release: () => Promise<void> },
 ): Promise<void> {
   const { balances, logger } = dependencies.jobs;
-  // An unknown outcome is not a failed one: then the key stays claimed, and the job's row tells the next request.
+  // An unknown outcome is not a failed one, nor is a job that goes on elsewhere: then the key stays claimed, and the row tells the next request.
   const failed = async (error: unknown) => {
-    if (error instanceof ApiError) await once?.release();
+    const goesOn = error instanceof ApiError && (error.code === "answer_withheld" || error.cause instanceof JobLost);
+    if (error instanceof ApiError && !goesOn) await once?.release();
   };
   const jobId = once?.jobId ?? newJobId();
   let run: JobRun | undefined;

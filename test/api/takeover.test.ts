@@ -115,6 +115,27 @@ describe("a job of another gateway of the operator", { timeout: 240_000 }, () =>
     );
   });
 
+  it("that lost its database while a request waits that can be repeated: the repetition gets the same job's answer", async () => {
+    const { jobId, events } = await begin("database-lost");
+    wire.weather = { kind: "cut" };
+    await eventually(
+      () => gatewayOf(jobId),
+      (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
+    );
+    wire.weather = { kind: "fair" };
+    const told = (await events) as string[];
+    expect(JSON.parse(told.at(-1) as string).error).toMatchObject({ details: { job_id: jobId } });
+    // The key is the job's, although its first request got an error: nobody pays twice.
+    const again = await ask(api, "database-lost");
+    expect(again.headers.get("x-service-job-id")).toBe(jobId);
+    expect((await readStream(again)).at(-1)).toBe("[DONE]");
+    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    await eventually(
+      async () => (await fetch(`${other.url}/readyz`)).status,
+      (status) => status === 200,
+    );
+  });
+
   it("that was killed is ended by the one that stays: whoever repeats the request gets its answer", async () => {
     const { jobId, events } = await begin("taken-over");
     await other.kill("SIGKILL");

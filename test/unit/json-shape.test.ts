@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseChatBody } from "../../api/routes/chat-request.ts";
-import { firstBad, whyUnreasonable } from "../../shared/json-shape.ts";
+import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../../shared/json-shape.ts";
 
 describe("whyUnreasonable", () => {
   const judge = (body: unknown) => whyUnreasonable(Buffer.from(JSON.stringify(body)));
@@ -14,6 +14,14 @@ describe("whyUnreasonable", () => {
     const messages = Array.from({ length: 32_768 }, () => ({ role: "user", content: "a" }));
     expect(judge({ model: "qwen3-8b", messages })).toBeNull();
     expect(judge({ request: { messages } })).toBeNull();
+  });
+
+  it("lets a worker take whatever a client's body may hold, in its dispatch", () => {
+    const messages = Array.from({ length: 33_332 }, () => ({ role: "user", content: "" }));
+    expect(judge({ model: "qwen3-8b", messages })).toBeNull();
+    const assignment = { jobId: "0x", worker: "0x", attempt: 1, acknowledgeBy: 1 };
+    const dispatch = { assignment, signature: "0x", model: "qwen3-8b", request: { messages, max_tokens: 1 } };
+    expect(whyUnreasonable(Buffer.from(JSON.stringify(dispatch)), DISPATCH_VALUES)).toBeNull();
   });
 
   it("takes no bracket, comma or quote inside a text for one of JSON's", () => {

@@ -132,3 +132,17 @@ function some(answers: Promise<string>[], count: number): Promise<string[]> {
     }
   });
 }
+
+it("that is given up while it is still decoded counts no more, whatever comes of it", () => {
+  const small = new BodyBudget(10);
+  const first = small.open("a", () => {});
+  small.grow(first, 8);
+  const second = small.open("b", () => {});
+  small.grow(second, 4);
+  // The first one went: it was the largest. What it still decodes is not held.
+  small.grow(first, 6);
+  small.close(first);
+  expect(small.bytes).toBe(4);
+  small.close(second);
+  expect(small.bytes).toBe(0);
+});

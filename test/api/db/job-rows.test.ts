@@ -106,6 +106,7 @@ describe("the steps of a job", () => {
     expect(await store.find(jobId)).toMatchObject({ state: "settling", worker: WALLET, attempt: 1 });
     await store.ended({ jobId, ...settlement });
     await store.taken(taken(jobId));
+    await store.answered(answer(jobId));
     expect((await store.find(jobId))?.state).toBe("settled");
   });
 
