@@ -1,0 +1,154 @@
+/** A proof on chain of an answer that the gateway does not have: who is said to withhold it, and what becomes of its charge. */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { beforeEach, expect, it, vi } from "vitest";
+import type { Operation } from "../../api/chain/operations.ts";
+import type { Rpc } from "../../api/chain/rpc.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { JobRun, Stages } from "../../api/jobs/job.ts";
+import { Recovery } from "../../api/jobs/recovery.ts";
+import { WorkerFailure } from "../../api/jobs/worker-client.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
+
+const ESCROW: Hex = `0x${"e5".repeat(20)}`;
+const gateway = signingAccount(generatePrivateKey());
+const hosts = [1, 2].map((id) => {
+  const { address } = signingAccount(generatePrivateKey());
+  return { id, signer: address, endpoint: `https://${id}.example`, models: new Set([1]) };
+});
+const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 4_096 };
+const now = Math.floor(Date.now() / 1000);
+
+let jobId: Hex;
+let withheld: string[];
+beforeEach(() => {
+  jobId = newJobId();
+  withheld = [];
+});
+
+/** A gateway whose chain mines the lock, and refuses everything else because the job is in that state. */
+function context(status: number, workers: typeof hosts): JobContext {
+  const submit = ({ kind }: Operation) => {
+    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
+    const lock = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: now, events };
+    const revert = { name: "Job_WrongState", args: [jobId, status] };
+    return {
+      sent: Promise.resolve("0x10"),
+      mined: Promise.resolve(kind === "lock" ? lock : { status: "reverted", revert }),
+    };
+  };
+  return {
+    account: gateway,
+    operator: { id: 1 },
+    chainId: 1,
+    escrow: ESCROW,
+    times: { completion: 120, inclusion: 30, finalization: 100, acknowledge: 10, firstToken: 60, lock: 20 },
+    head: { time: now, block: { timestamp: now }, refresh: async () => {} },
+    pipeline: { congested: false, submit },
+    balances: { expectReturn: () => {} },
+    workers: {
+      choose: (_model: number, excluded: Set<string>) => workers.find(({ signer }) => !excluded.has(signer)),
+      registered: () => [],
+      begin: () => ({ firstToken: () => {}, end: () => {} }),
+      report: () => {},
+      withholds: (worker: string) => void withheld.push(worker),
+      released: () => {},
+    },
+    client: {
+      dispatch: async () => {
+        throw new WorkerFailure("broken_stream", "gone", false);
+      },
+    },
+    ...rowsInMemory(),
+    cipher: { encrypt: () => Buffer.alloc(0) },
+    outputRetentionHours: 24,
+    refused: new Map(),
+    logger: pino({ level: "silent" }),
+  } as unknown as JobContext;
+}
+
+function told(status: number, workers: typeof hosts): Promise<unknown> {
+  const request = { messages: [], max_tokens: 100 };
+  const input = { jobId, wallet: gateway.address, model, request, credits: 8, stages: new Stages() };
+  const run = new JobRun(context(status, workers), { ...input, authorization: null, repeatable: false } as never);
+  return run.completed.catch((error) => error);
+}
+
+it.each([
+  ["the only worker that was offered the job", 1],
+  ["nobody, of two that were: the chain knows, and recovery asks it", 2],
+])("is held against %s", async (_, count) => {
+  const workers = hosts.slice(0, count);
+  expect(await told(ChainStatus.Proven, workers)).toMatchObject({
+    code: "answer_withheld",
+    details: { credits_held: 8 },
+  });
+  expect(withheld).toEqual(count === 1 ? [workers[0]?.signer] : []);
+});
+
+it("is not assumed where another gateway ended the job", async () => {
+  expect(await told(ChainStatus.Failed, hosts)).toMatchObject({ code: "service_unavailable" });
+  expect(withheld).toEqual([]);
+});
+
+it("beside another answer that is stored: the settlement is refused, and the proof is disputed in time", async () => {
+  const completion = { jobId, proofHash: answerHash("stored"), promptTokens: 1, completionTokens: 1, completedAt: now };
+  const prover = hosts[0] as (typeof hosts)[number];
+  const row = {
+    jobId,
+    wallet: gateway.address,
+    worker: prover.signer,
+    attempt: 1,
+    acknowledgement: null,
+    countedTokens: 1,
+    creditsCharged: 8,
+    failure: null,
+    completion: { completion, signature: `0x${"11".repeat(64)}1b`, finish_reason: "stop" },
+  };
+  const chain: Record<string, unknown> = {
+    // Half of the time to its finalization is over.
+    jobOf: {
+      ...model,
+      status: ChainStatus.Proven,
+      model: 1,
+      lockedAt: now - 50,
+      deadline: 100,
+      credits: 8,
+      worker: 1,
+      operator: 1,
+    },
+    walletOf: gateway.address,
+    signerOf: prover.signer,
+  };
+  const base = context(ChainStatus.Proven, hosts);
+  const store = {
+    ...base.store,
+    claimOwn: async () => 0,
+    othersUnfinished: async () => [],
+    unfinished: async () => [jobId],
+    find: async () => row,
+  };
+  const disputed: Hex[] = [];
+  const parts = {
+    rpc: {
+      client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
+    } as unknown as Rpc,
+    registry: ESCROW,
+    index: {} as never,
+    indexIsWhole: () => false,
+    isRunning: () => false,
+    ownsSigner: () => true,
+    dispute: async (id: Hex) => {
+      disputed.push(id);
+      return "opened";
+    },
+  };
+  await new Recovery({ ...base, store } as never, parts).sweep();
+  await vi.waitFor(() => expect(disputed).toEqual([jobId]));
+  expect(withheld).toEqual([prover.signer]);
+});
