@@ -71,7 +71,7 @@ export default defineConfig({
   // With a gas limit given, no transaction is simulated before it is sent.
   networks: { default: { type: "edr-simulated", chainType: "l1", accounts: ACCOUNTS, gas: 16_000_000 } },
   test: {
-    mocha: { timeout: 20_000 },
+    mocha: { timeout: 120_000 },
     solidity: {
       // Hardhat's own seed is a constant: each run of the tests draws the same values and the same campaigns.
       fuzz: { runs: 1_000 },

@@ -28,8 +28,9 @@ export function estimateTokens(text: string): number {
 
 // ---------------------------------------------------------------- exact counts, beside the event loop
 
-/** Counts that may wait for the thread: with more, it is behind by minutes. */
+/** Counts that may wait for the thread: with more, it is behind by minutes. One wallet has a small part of them. */
 const MOST_WAITING = 1_000;
+const WALLET_WAITING = 64;
 
 /** There are too many prompts to count. */
 export class TokenizerBusy extends Error {
@@ -50,9 +51,11 @@ export class TokenCounter {
 
   /** Tokens of all texts; when they are more than `limit`, any number above it. Rejects with TokenizerBusy when too many wait. */
   count(wallet: string, task: Texts): Promise<number> {
-    if (this.#size >= MOST_WAITING) return Promise.reject(new TokenizerBusy("too many prompts wait to be counted"));
-    const done = Promise.withResolvers<number>();
     const own = this.#waiting.get(wallet);
+    if (this.#size >= MOST_WAITING || (own?.length ?? 0) >= WALLET_WAITING) {
+      return Promise.reject(new TokenizerBusy("too many prompts wait to be counted"));
+    }
+    const done = Promise.withResolvers<number>();
     if (own === undefined) this.#waiting.set(wallet, [{ task, done }]);
     else own.push({ task, done });
     this.#size += 1;

@@ -132,12 +132,22 @@ describe("counting prompts", () => {
   });
 
   it("is refused when too many wait, and goes on afterwards", async () => {
-    const asked = Array.from({ length: 2_000 }, () => counter.count("0x01", { texts: ["Hello"], limit: 10 }));
+    const ask = (wallet: string) => counter.count(wallet, { texts: ["Hello"], limit: 10 });
+    const asked = Array.from({ length: 2_000 }, (_, i) => ask(`0x${i % 100}`));
     const results = await Promise.allSettled(asked);
     const refused = results.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
     expect(refused.length).toBeGreaterThan(900);
     expect(refused[0]?.reason).toBeInstanceOf(TokenizerBusy);
     expect(await counter.count("0x01", { texts: ["Hello"], limit: 10 })).toBe(1);
+  });
+
+  it("has room for others, however many one wallet sends", async () => {
+    const ask = (wallet: string) => counter.count(wallet, { texts: ["Hello"], limit: 10 });
+    const greedy = Array.from({ length: 2_000 }, () => ask("greedy"));
+    const modest = ask("modest");
+    const results = await Promise.allSettled(greedy);
+    expect(results.filter(({ status }) => status === "fulfilled").length).toBeLessThan(100);
+    expect(await modest).toBe(1);
   });
 
   it("of an answer takes samples of a long one", () => {

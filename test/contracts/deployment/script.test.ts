@@ -20,7 +20,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
 describe("scripts/deploy.ts", function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   let folder: string;
   let file: string;
   let chain: Anvil;
