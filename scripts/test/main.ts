@@ -18,12 +18,12 @@ const npm = (name: string, script: string): Program => ({
   name,
   command: "npm",
   args: ["run", "--silent", script],
-  minutes: 10,
+  minutes: 60,
 });
 
 /** In this order: the types of the contract tests come from the compiled contracts. */
 const OTHERS: readonly Program[] = [
-  { name: "contracts", command: "hardhat", args: ["test"], minutes: 30 },
+  { name: "contracts", command: "hardhat", args: ["test"], minutes: 60 },
   npm("types", "typecheck"),
   npm("lint", "lint"),
 ];
@@ -72,9 +72,9 @@ async function run({ name, command, args, minutes }: Program): Promise<void> {
 async function runVitest(): Promise<void> {
   if (asked.length > 0 && projects.length === 0) return;
   // Every API serves it. Built here, it is not built in the first test that starts one.
-  await run({ name: "build", command: process.execPath, args: ["scripts/build/web.ts"], minutes: 5 });
+  await run({ name: "build", command: process.execPath, args: ["scripts/build/web.ts"], minutes: 20 });
   const args = ["run", ...projects.flatMap((name) => ["--project", name])];
-  await run({ name: "vitest", command: "vitest", args, minutes: 45 });
+  await run({ name: "vitest", command: "vitest", args, minutes: 60 });
 }
 
 async function runOthers(): Promise<void> {
