@@ -400,13 +400,11 @@ const MODEL = columns<ModelRow>({
   createdAt: "m.created_at",
   retiresAt: "m.retires_at",
   retired: "COALESCE(m.retires_at <= $1, false)",
-  activeWorkers: `(SELECT count(*) FROM ${view("hosting")} h JOIN ${view("worker")} w ON w.signer = h.worker
-    WHERE h.model = m.number AND ${ACTIVE})`,
 });
 
 const MODELS = `SELECT ${MODEL} FROM ${view("model")} m`;
 
-/** All models ever listed, by catalog number; callers choose by `retired` and `activeWorkers`. */
+/** All models ever listed, by catalog number; callers choose by `retired`. */
 export async function listModels(reader: Reader, now: Date = new Date()): Promise<ModelRow[]> {
   return await read<ModelRow>(reader, "models", `${MODELS} ORDER BY m.number`, [seconds(now)]);
 }

@@ -111,8 +111,6 @@ export type ModelRow = {
   createdAt: number;
   retiresAt: number | null;
   retired: boolean;
-  /** Workers that host it, are bonded and at or above the minimum stake. */
-  activeWorkers: number;
 };
 
 export type WorkerRow = {

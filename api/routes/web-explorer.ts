@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
-import type { RawReceipt, Rpc } from "../chain/rpc.ts";
+import { type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
 import { getJob, IndexUnavailable, type JobRow, listJobEvents, type Reader } from "../db/index-reads.ts";
 import { findJob, type StoredJob } from "../db/jobs.ts";
 import { ApiError, WebError } from "../errors.ts";
@@ -16,23 +16,36 @@ type ShownTransaction = {
   /** Unix seconds of block time. */
   timestamp: number | null;
   gas_used: number | null;
+  /** Of a mined one; in the chain's smallest unit, decimal. */
+  fee_wei: string | null;
+  /** Of a reverted call of the deployment's contracts: its data, and what the contract answers to it in that block. */
+  reverted: { input: Hex; data: Hex | null } | null;
   logs: { address: Hex; topics: Hex[]; data: Hex; log_index: number }[];
 };
 
-type RawTransaction = { hash: Hex; from: Hex; to: Hex | null };
+type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
 
 /**
  * What the explorer needs from the chain, for everyone: `GET /tx/{hash}` relays a transaction with its logs, `GET
  * /explorer/jobs/{job_id}` all transactions that concern a job. The index only says which ones; their contents come
  * from the node.
  */
-export function explorerRoutes({ rpc, reader }: { rpc: Rpc; reader: Reader }): Router {
+export function explorerRoutes({
+  rpc,
+  reader,
+  contracts,
+}: {
+  rpc: Rpc;
+  reader: Reader;
+  contracts: readonly Address[];
+}): Router {
+  const known = new Set(contracts.map((address) => address.toLowerCase()));
   const transaction: RequestHandler = async (request, response) => {
     const hash = String(request.params.hash).toLowerCase();
     if (!/^0x[0-9a-f]{64}$/.test(hash)) {
       throw new WebError("transaction_not_found", `'${hash}' is not a transaction hash: 0x and 64 hex digits.`);
     }
-    const shown = await readTransaction(rpc, hash as Hex);
+    const shown = await readTransaction(rpc, known, hash as Hex);
     if (shown === null) {
       throw new WebError("transaction_not_found", `The chain does not know a transaction ${hash} (yet).`);
     }
@@ -48,7 +61,7 @@ export function explorerRoutes({ rpc, reader }: { rpc: Rpc; reader: Reader }): R
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
     if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
-    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, hash)));
+    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, known, hash)));
     response.json({
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
@@ -82,23 +95,27 @@ const NODE_MS = 5_000;
 /** A full batch of ours has a third of it. Anyone can name a transaction of his own that logs megabytes. */
 const RECEIPT_BYTES = 2 * 1024 * 1024;
 
-async function readTransaction(rpc: Rpc, hash: Hex): Promise<ShownTransaction | null> {
+async function readTransaction(rpc: Rpc, known: ReadonlySet<string>, hash: Hex): Promise<ShownTransaction | null> {
   const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
   if (receipt === null) {
     const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash]);
     if (sent === null) return null;
     const { from, to } = sent;
-    return { hash, status: "pending", from, to, block_number: null, timestamp: null, gas_used: null, logs: [] };
+    const unknown = { block_number: null, timestamp: null, gas_used: null, fee_wei: null, reverted: null };
+    return { hash, status: "pending", from, to, ...unknown, logs: [] };
   }
   const block = await rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [receipt.blockNumber, false]);
+  const success = receipt.status === "0x1";
   return {
     hash,
-    status: receipt.status === "0x1" ? "success" : "reverted",
+    status: success ? "success" : "reverted",
     from: receipt.from,
     to: receipt.to,
     block_number: Number(receipt.blockNumber),
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
+    fee_wei: String(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)),
+    reverted: success || !known.has(receipt.to ?? "") ? null : await repeat(rpc, receipt),
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({
       address,
       topics,
@@ -106,4 +123,20 @@ async function readTransaction(rpc: Rpc, hash: Hex): Promise<ShownTransaction | 
       log_index: Number(logIndex),
     })),
   };
+}
+
+/** Makes a reverted call again, on the state before its block: a receipt does not say why. Only the deployment's own code is run. */
+async function repeat(rpc: Rpc, { transactionHash, blockNumber }: RawReceipt): Promise<ShownTransaction["reverted"]> {
+  const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [transactionHash]);
+  if (sent === null) return null;
+  const { from, to, input, value, gas } = sent;
+  const before = `0x${(BigInt(blockNumber) - 1n).toString(16)}`;
+  try {
+    await rpc.request("eth_call", [{ from, to, input, value, gas }, before], NODE_MS);
+    // What was mined before it in its own block made it fail.
+    return { input, data: null };
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return { input, data: typeof error.data === "string" ? (error.data as Hex) : null };
+  }
 }

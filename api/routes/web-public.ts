@@ -6,15 +6,21 @@ import type { Config } from "../config.ts";
 import { listWorkerIncidents } from "../db/incidents.ts";
 import { listModels, listSlashes, listWorkers, type Reader } from "../db/index-reads.ts";
 import { isoTime } from "../jobs/job-reader.ts";
+import type { WorkerPool } from "../jobs/worker-pool.ts";
 import { showAddress } from "./request.ts";
 
 const DEV_CHAIN_ID = 31_337;
 
-/** `GET /config`: what the application must know before anyone signs in. Deposits name `operator`. No secrets. */
-export function configRoute(config: Config, operator: number): RequestHandler {
+type DisputeTimes = { dispute: number; inclusion: number };
+
+/**
+ * `GET /config`: what the application must know before anyone signs in; its page holds it, too. Deposits name `operator`. Seconds to
+ * dispute count from the answer's end for the service, and from the settlement for the wallet itself. No secrets.
+ */
+export function publicConfig(config: Config, operator: number, { dispute, inclusion }: DisputeTimes) {
   const { chainId, contracts } = config.deployment;
   const development = chainId === DEV_CHAIN_ID;
-  const shown = {
+  return {
     chain_id: chainId,
     chain_name: config.CHAIN_NAME ?? (development ? "Local development chain" : `Chain ${chainId}`),
     currency: config.CHAIN_CURRENCY,
@@ -27,10 +33,9 @@ export function configRoute(config: Config, operator: number): RequestHandler {
     contracts,
     operator,
     minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
+    dispute_seconds: dispute,
+    wallet_dispute_seconds: dispute + inclusion,
     development,
-  };
-  return (_request, response) => {
-    response.json(shown);
   };
 }
 
@@ -50,8 +55,11 @@ export function deploymentRoute({ deployment }: Config): RequestHandler {
 const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
 
-/** `GET /models`, `GET /workers`: the catalog and the pool. Stakes are in millionths of an SVC. */
-export function directoryRoutes(reader: Reader): Router {
+/**
+ * `GET /models`, `GET /workers`: the catalog and the pool. Stakes are in millionths of an SVC. A worker is `active` if the chain lets it
+ * take jobs, and `answers` if this gateway reaches it.
+ */
+export function directoryRoutes(reader: Reader, pool: WorkerPool): Router {
   const models: RequestHandler = async (_request, response) => {
     const rows = await listModels(reader);
     const data = rows.map((row) => ({
@@ -68,7 +76,7 @@ export function directoryRoutes(reader: Reader): Router {
       prices_change_at: row.pricesChangeAt === null ? null : isoTime(row.pricesChangeAt),
       retires_at: row.retiresAt === null ? null : isoTime(row.retiresAt),
       retired: row.retired,
-      active_workers: row.activeWorkers,
+      active_workers: pool.hosts(row.number).length,
     }));
     response.json({ data });
   };
@@ -81,6 +89,7 @@ export function directoryRoutes(reader: Reader): Router {
       listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
     ]);
+    const healthy = new Set(pool.states().flatMap((state) => (state.healthy ? state.worker.toLowerCase() : [])));
     const names = new Map(catalog.map((model) => [model.number, model.id]));
     const data = rows.map((row) => ({
       number: row.number,
@@ -90,6 +99,7 @@ export function directoryRoutes(reader: Reader): Router {
       endpoint: row.endpoint,
       stake: row.stake.toString(),
       active: row.active,
+      answers: healthy.has(row.signer.toLowerCase()),
       unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
       registered_at: isoTime(row.registeredAt),
       models: row.models.map((number) => names.get(number) ?? `model ${number}`),

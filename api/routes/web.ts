@@ -1,8 +1,9 @@
 /** The web application below /app: its files, and below /app/api the routes that only it uses (docs/web.md). */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { PATHS } from "../../web/src/paths.ts";
 import { requireSession, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
@@ -12,7 +13,7 @@ import { burstLimit } from "./limits.ts";
 import { readJson } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
-import { configRoute, deploymentRoute, directoryRoutes } from "./web-public.ts";
+import { deploymentRoute, directoryRoutes, publicConfig } from "./web-public.ts";
 import { sessionRoutes } from "./web-session.ts";
 import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -27,11 +28,16 @@ const DIRECTORY_PER_SECOND = 50;
 
 /** Everything below `/app`. */
 export function webApp(gateway: Gateway): Router {
-  return Router().use(securityHeaders).use("/api", webApi(gateway)).use(staticFiles()).use(webErrorHandler);
+  const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
+  return Router()
+    .use(securityHeaders)
+    .use("/api", webApi(gateway, shown))
+    .use(staticFiles(JSON.stringify(shown)))
+    .use(webErrorHandler);
 }
 
-function webApi(gateway: Gateway): Router {
-  const { config, pool, rpc, keys, jobReader, operator } = gateway;
+function webApi(gateway: Gateway, shown: object): Router {
+  const { config, pool, rpc, keys, jobReader } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
   const sessions = new Sessions(pool, origin);
@@ -51,11 +57,11 @@ function webApi(gateway: Gateway): Router {
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
   api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
-  api.get("/config", configRoute(config, operator.id));
+  api.get("/config", (_request, response) => void response.json(shown));
   api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
-  api.use(explorerRoutes({ rpc, reader: pool }));
-  api.use(directoryRoutes(pool));
+  api.use(explorerRoutes({ rpc, reader: pool, contracts: Object.values(contracts) }));
+  api.use(directoryRoutes(pool, gateway.workers));
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(account, session));
@@ -140,25 +146,35 @@ function sameOriginOnly(origin: string): RequestHandler {
 /** Where `scripts/build/web.ts` puts the application. */
 const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
-/** The built application: its files under names with a hash of their content, and the page for every other path. */
-function staticFiles(): Router {
+/**
+ * The built application: its files under names with a hash of their content, and the page for every other path. The page holds what `GET
+ * /config` answers, so that it begins without a request. A path that is no page of the application gets it with 404.
+ */
+function staticFiles(config: string): Router {
   const page = join(WEB_DIST, "index.html");
-  const showPage: RequestHandler = (_request, response) => {
-    if (!existsSync(page)) {
-      throw new WebError(
-        "not_built",
-        "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
-      );
-    }
-    response.setHeader("cache-control", "no-cache");
-    response.sendFile(page);
-  };
+  const showPage =
+    (status: number): RequestHandler =>
+    (_request, response) => {
+      if (!existsSync(page)) {
+        throw new WebError(
+          "not_built",
+          "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
+        );
+      }
+      // No setting can end the element: in JSON a "<" can always be written as an escape.
+      const begin = `id="config">`;
+      const text = readFileSync(page, "utf8").replace(begin, () => begin + config.replaceAll("<", "\\u003c"));
+      response.status(status).setHeader("cache-control", "no-cache").type("html").send(text);
+    };
   const files = join(WEB_DIST, "assets");
   const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
   const missing: RequestHandler = (request) => {
     throw new WebError("not_found", `There is no ${request.originalUrl}: reload the page, a newer version is there.`);
   };
-  return Router().use("/assets", precompressed(files), assets, missing).get("/{*path}", showPage);
+  return Router()
+    .use("/assets", precompressed(files), assets, missing)
+    .get(Object.values(PATHS), showPage(200))
+    .get("/{*path}", showPage(404));
 }
 
 const ENCODINGS = [

@@ -78,7 +78,10 @@ export const modelSchema = z
     service: z.object({
       tier,
       credits_per_request: count("Price of a completion of up to 500 output tokens.", 8),
-      credits_per_1k_tokens: count("Price per 1,000 output tokens of longer completions.", 4),
+      credits_per_1k_tokens: count(
+        "Price per 1,000 output tokens of longer completions; never less than `credits_per_request`.",
+        4,
+      ),
       active_workers: count("Workers that host the model now.", 3),
       median_latency_ms: count(
         "Observed median time to the first token; before the first observation, that of a worker's answer to a probe.",

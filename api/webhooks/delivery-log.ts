@@ -173,7 +173,7 @@ export async function replayDelivery(context: WebhookContext, wallet: string, de
 }
 
 /**
- * Sends a webhook's deliveries of a time range again; returns how many.
+ * Sends a webhook's deliveries of a time range again, except those that are being sent now; returns how many.
  * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
  */
 export async function replayDeliveries(
@@ -193,7 +193,9 @@ export async function replayDeliveries(
       `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
        WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2)
          AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity')
-         AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')`,
+         AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')
+         AND (d.status <> 'pending' OR d.attempt = COALESCE(
+           (SELECT max(number) FROM webhook_attempt WHERE delivery_id = d.id), 0))`,
       [webhookId, statuses, from ?? null, to ?? null],
     );
     return rowCount ?? 0;

@@ -115,6 +115,8 @@ describe("an answer that cannot be finished in time", () => {
   });
 });
 
+type Shown = { models: string[]; active: boolean; answers: boolean };
+
 describe("a worker that dies mid-stream", () => {
   it("ends the stream with an error event; the job is failed and nothing is charged", async () => {
     await isListed(SLOW);
@@ -146,6 +148,9 @@ describe("a worker that dies mid-stream", () => {
 
   it("is taken off the list; without another host, a request gets 503", async () => {
     await isListed(SLOW, false);
+    // The page of the network says the same, although the chain still takes it for active.
+    const network = (await (await fetch(`${stack.info.app_url}/api/workers`)).json()) as { data: Shown[] };
+    expect(network.data.find(({ models }) => models.includes(SLOW))).toMatchObject({ active: true, answers: false });
     const reply = await api.post("/v1/chat/completions", chat(SLOW, "Hello"));
     expect(reply.status).toBe(503);
     expect(reply.headers.get("retry-after")).toBe("5");

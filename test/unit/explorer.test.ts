@@ -74,6 +74,8 @@ const transaction = (hash: string, block: number, logs: ChainLog[]): ChainTransa
   block_number: block,
   timestamp: 1_700_000_000,
   gas_used: 1,
+  fee_wei: "1",
+  reverted: null,
   logs,
 });
 

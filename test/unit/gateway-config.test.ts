@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { endpointPolicy, readConfig } from "../../api/config.ts";
-import { configRoute } from "../../api/routes/web-public.ts";
+import { publicConfig } from "../../api/routes/web-public.ts";
 import { deploymentSchema } from "../../protocol/deployment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
@@ -91,11 +91,8 @@ describe("the gateway's settings", () => {
 });
 
 describe("what the web application is told", () => {
-  const told = (chainId: number, more: Record<string, string> = {}) => {
-    const json = vi.fn();
-    configRoute(readConfig(environment(chainId, more)), 1)({} as never, { json } as never, () => {});
-    return json.mock.calls[0]?.[0];
-  };
+  const told = (chainId: number, more: Record<string, string> = {}) =>
+    publicConfig(readConfig(environment(chainId, more)), 1, { dispute: 60, inclusion: 30 });
 
   it("has the node's address on the development chain only: elsewhere it may hold a paid key", () => {
     expect(told(31_337).rpc_url).toBe("https://node.example.com");

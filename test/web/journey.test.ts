@@ -146,12 +146,12 @@ describeInBrowser("a person's way through", () => {
     await database.end();
     await visitor.page.getByRole("link", { name: receiver.url("/broken") }).click();
     await visitor.sees("Five deliveries in a row failed");
-    expect(await visitor.page.getByRole("button", { name: "Replay all that failed" }).isDisabled()).toBe(true);
+    expect(await visitor.page.getByRole("button", { name: "Send all undelivered now" }).isDisabled()).toBe(true);
     receiver.behave("/broken", (response) => void response.end());
     await visitor.press("Enable again");
     await visitor.page.getByText("Five deliveries in a row failed").waitFor({ state: "detached" });
-    await visitor.press("Replay all that failed");
-    await visitor.sees("1 delivery is sent again.");
+    await visitor.press("Send all undelivered now");
+    await visitor.sees("1 delivery is sent now.");
     await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
     expect(new Set(receiver.to("/broken").map(({ event }) => event.id)).size).toBe(1);
     expect(receiver.to("/broken")).toHaveLength(6);
@@ -188,10 +188,41 @@ describeInBrowser("a person's way through", () => {
     expect(rows.find((row) => row.startsWith(jobId))).toContain(`,settled,${MODEL},lite,${PRICE},0.02,`);
   });
 
+  it("turns the pages of the jobs from an address that somebody gave away", async ({ open }) => {
+    const newest = visitor.page.locator("tbody code").first();
+    const id = (await newest.getAttribute("title")) as string;
+    const fresh = await open(account);
+    await fresh.signIn();
+    await fresh.go(`/jobs?before=${id}`);
+    await fresh.page.locator(`code[title="${jobId}"]`).waitFor();
+    await fresh.press("Newer");
+    await fresh.page.locator(`code[title="${id}"]`).waitFor();
+    expect(new URL(fresh.page.url()).pathname).toBe("/app/jobs");
+    expect(await fresh.page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
+    await fresh.press("Older");
+    await fresh.page.locator(`code[title="${jobId}"]`).waitFor();
+    await fresh.close();
+  });
+
+  it("is told when the time for a dispute is over, and how long it lasts before", async ({ open }) => {
+    const { jobId: latest } = await complete(apiKey);
+    await visitor.go(`/jobs/${latest}`);
+    await visitor.sees(/Time left: [01]:\d\d/);
+    const later = await open(account);
+    await later.signIn();
+    await later.page.clock.setFixedTime(Date.now() + 600_000);
+    await later.go(`/jobs/${latest}`);
+    await later.sees("The time to dispute this charge is over.");
+    expect(await later.page.getByRole("button", { name: "Dispute…" }).count()).toBe(0);
+    await later.close();
+  });
+
   it("follows a job's transactions in the explorer and checks the answer", async () => {
     await visitor.go(`/jobs/${jobId}`);
     await visitor.page.getByLabel("Answer as you received it").fill(answer);
     await visitor.sees("This is the answer the worker signed");
+    // One transaction settles many jobs: the verdict names the one it is about.
+    await visitor.page.locator(".notice.good").locator(`code[title="${jobId}"]`).waitFor();
     await visitor.page.getByLabel("Answer as you received it").fill(`${answer.slice(0, -1)}?`);
     await visitor.sees("This is another text than the worker signed");
     await visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link").click();
@@ -251,14 +282,15 @@ describeInBrowser("a person's way through", () => {
   });
 
   it("is led to the block explorer that the service names", async () => {
-    await visitor.page.route("**/app/api/config", async (route) => {
-      const config = (await (await route.fetch()).json()) as object;
-      await route.fulfill({ json: { ...config, explorer_url: "https://explorer.example/" } });
+    await visitor.page.route("**/app/jobs/*", async (route) => {
+      const page = await (await route.fetch()).text();
+      const body = page.replace('"explorer_url":null', '"explorer_url":"https://explorer.example/"');
+      await route.fulfill({ body, contentType: "text/html" });
     });
     await visitor.go(`/jobs/${jobId}`);
     const link = visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link");
     expect(await link.getAttribute("href")).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
-    await visitor.page.unroute("**/app/api/config");
+    await visitor.page.unroute("**/app/jobs/*");
   });
 
   it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {

@@ -82,6 +82,24 @@ describeInBrowser("what goes wrong with", () => {
   });
 
   describe("a transaction", () => {
+    it("that was reverted is shown with its method, the contract's reason and the fee", async ({ visitor, stack }) => {
+      const chain = chainReader(stack);
+      const wallet = createWalletClient({ account, transport: http(stack.info.rpc_url) });
+      const hash = await wallet.writeContract({
+        address: chain.escrow,
+        abi: inferenceEscrowAbi,
+        functionName: "withdraw",
+        args: [99_999, account.address],
+        gas: 200_000n,
+        chain: null,
+      });
+      await chain.client.waitForTransactionReceipt({ hash });
+      await visitor.go(`/tx/${hash}`);
+      await visitor.sees(/99,999 credits were asked for/);
+      await visitor.page.locator(".arguments code", { hasText: "withdraw" }).waitFor();
+      expect(await visitor.page.locator(".fact", { hasText: "Fee" }).textContent()).toMatch(/0\.\d+/);
+    });
+
     it("that the contract would refuse is never sent, and the reason is told", async ({ visitor, stack }) => {
       await visitor.signIn();
       await visitor.go("/fund");
@@ -111,6 +129,28 @@ describeInBrowser("what goes wrong with", () => {
       await withdraw(visitor, 100);
       await visitor.sees("The contract refused");
       await visitor.sees(/Only 50 credits are free; 100 credits were asked for/);
+    });
+  });
+
+  describe("an account without gas", () => {
+    it("is told to get some, in a sentence", async ({ open }) => {
+      const poor = await open(privateKeyToAccount(generatePrivateKey()));
+      await poor.signIn();
+      await poor.go("/fund");
+      await poor.press(/^Get .* test USDG$/);
+      await poor.sees("Not enough for gas");
+      await poor.close();
+    });
+  });
+
+  describe("the keyboard's focus", () => {
+    it("goes back to where a dialog was opened", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.go("/settings");
+      await visitor.press(/^(Create key|Regenerate)$/);
+      await visitor.page.getByRole("button", { name: "Revoke" }).click();
+      await visitor.page.keyboard.press("Escape");
+      await visitor.page.locator("button:focus", { hasText: "Revoke" }).waitFor();
     });
   });
 
@@ -155,16 +195,22 @@ describeInBrowser("what goes wrong with", () => {
   describe("the service", () => {
     it("out of reach is told, and the page goes on when it is back", async ({ visitor }) => {
       await visitor.signIn();
+      await visitor.page.locator(".figure .number").first().waitFor();
       await visitor.page.route("**/app/api/**", (route) => route.abort());
+      // The old balance stays, and the page says from when it is.
+      await visitor.sees(/What you see is from .*\d/);
+      expect(await visitor.page.locator(".figure .number").count()).toBeGreaterThan(0);
       await visitor.page.getByRole("link", { name: "Jobs" }).first().click();
-      await visitor.sees("Service out of reach");
+      await visitor.sees("This could not be read");
+      expect(await visitor.page.getByRole("alert").count()).toBe(1);
       await visitor.page.unroute("**/app/api/**");
       await visitor.press("Try again");
       await visitor.sees("No jobs yet");
     });
 
-    it("has no such page, transaction or job", async ({ visitor }) => {
-      await visitor.go("/nowhere");
+    it("has no such page, transaction or job", async ({ visitor, stack }) => {
+      const nowhere = await visitor.page.goto(`${stack.info.app_url}/nowhere`);
+      expect(nowhere?.status()).toBe(404);
       await visitor.sees("No such page");
       await visitor.go(`/tx/0x${"0".repeat(64)}`);
       await visitor.sees(/does not know a transaction/);

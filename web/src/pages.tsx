@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { createBrowserRouter, Link, Navigate, RouterProvider, useRouteError } from "react-router";
+import { createBrowserRouter, Link, RouterProvider, useRouteError } from "react-router";
 import { Explorer } from "./pages/explorer.tsx";
 import { Fund } from "./pages/fund.tsx";
 import { JobPage } from "./pages/job.tsx";
@@ -11,6 +11,7 @@ import { TransactionPage } from "./pages/transaction.tsx";
 import { WebhookPage } from "./pages/webhook.tsx";
 import { Webhooks } from "./pages/webhooks.tsx";
 import { Workers } from "./pages/workers.tsx";
+import { PATHS } from "./paths.ts";
 import { Own, Shell } from "./shell.tsx";
 import { Failure, Page } from "./ui/page.tsx";
 
@@ -26,18 +27,20 @@ const router = createBrowserRouter(
       element: <Shell />,
       errorElement: <Broken />,
       children: [
-        { index: true, element: own("Overview", "See your balance, usage and latest jobs.", <Overview />) },
-        { path: "fund", element: own("Fund", "Buy and withdraw credits.", <Fund />) },
-        { path: "jobs", element: own("Jobs", "See what each request cost.", <Jobs />) },
-        { path: "settings", element: own("Settings", "Manage your API key and limit your spending.", <Settings />) },
-        { path: "webhooks", element: own("Webhooks", "Have events sent to your server.", <Webhooks />) },
-        { path: "webhooks/:id", element: own("Webhook", "See what was sent.", <WebhookPage />) },
-        { path: "jobs/:id", element: <JobPage /> },
-        { path: "tx/:hash", element: <TransactionPage /> },
-        { path: "explorer", element: <Explorer /> },
-        { path: "models", element: <Models /> },
-        { path: "workers", element: <Workers /> },
-        { path: "overview", element: <Navigate to="/" replace /> },
+        { path: PATHS.overview, element: own("Overview", "See your balance, usage and latest jobs.", <Overview />) },
+        { path: PATHS.fund, element: own("Fund", "Buy and withdraw credits.", <Fund />) },
+        { path: PATHS.jobs, element: own("Jobs", "See what each request cost.", <Jobs />) },
+        {
+          path: PATHS.settings,
+          element: own("Settings", "Manage your API key and limit your spending.", <Settings />),
+        },
+        { path: PATHS.webhooks, element: own("Webhooks", "Have events sent to your server.", <Webhooks />) },
+        { path: PATHS.webhook, element: own("Webhook", "See what was sent.", <WebhookPage />) },
+        { path: PATHS.job, element: <JobPage /> },
+        { path: PATHS.transaction, element: <TransactionPage /> },
+        { path: PATHS.explorer, element: <Explorer /> },
+        { path: PATHS.models, element: <Models /> },
+        { path: PATHS.workers, element: <Workers /> },
         { path: "*", element: <NotFound /> },
       ],
     },

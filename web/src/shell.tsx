@@ -1,16 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { notifyManager, type QueryCache, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import { useSwitchChain } from "wagmi";
-import { call } from "./data/client.ts";
-import { configQuery, sessionQuery } from "./data/queries.ts";
+import { app } from "./data/app.ts";
+import { call, isOutage } from "./data/client.ts";
+import { sessionQuery } from "./data/queries.ts";
 import { Button } from "./ui/controls.tsx";
-import { short } from "./ui/format.ts";
+import { moment, short } from "./ui/format.ts";
 import { Skeleton } from "./ui/loaded.tsx";
 import { Failure, Notice, Page } from "./ui/page.tsx";
 import { tell } from "./wallet/errors.ts";
 import { SignInPanel } from "./wallet/sign-in-panel.tsx";
-import { useApp, useWallet } from "./wallet/use-wallet.ts";
+import { useWallet } from "./wallet/use-wallet.ts";
 
 const OWN = [
   ["/", "Overview"],
@@ -59,6 +60,7 @@ export function Shell() {
         </div>
       </header>
       <div className="body">
+        <Outage />
         <WalletNotices />
         <Outlet />
       </div>
@@ -106,9 +108,33 @@ function Account() {
   );
 }
 
+/** What failed to be read because the service is out of reach, and since when the page shows what it read before. */
+function outageOf(cache: QueryCache): string | null {
+  const failed = cache.getAll().filter((query) => query.isActive() && isOutage(query.state.error));
+  if (failed.length === 0) return null;
+  const read = failed.map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
+  const old = read.length === 0 ? "" : ` What you see is from ${moment(new Date(Math.min(...read)).toISOString())}.`;
+  return `${failed[0]?.state.error?.message}${old}`;
+}
+
+/** Says so once for the whole page when the service does not answer. */
+function Outage() {
+  const client = useQueryClient();
+  const cache = client.getQueryCache();
+  const subscribe = useCallback((changed: () => void) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]);
+  const text = useSyncExternalStore(subscribe, () => outageOf(cache));
+  if (text === null) return null;
+  const again = () => client.refetchQueries({ type: "active", predicate: ({ state }) => isOutage(state.error) });
+  return (
+    <Failure
+      told={{ title: "Service out of reach", text }}
+      actions={<Button onClick={() => void again()}>Try again</Button>}
+    />
+  );
+}
+
 /** What stands between the person and a working transaction. */
 function WalletNotices() {
-  const app = useApp();
   const { wrongChain, otherAccount, address, session } = useWallet();
   const switching = useSwitchChain();
   if (location.origin !== app.origin) {
@@ -162,26 +188,8 @@ export function Own({ title, reason, children }: { title: string; reason: string
   return (
     <Page title={title}>
       {isPending ? <Skeleton rows={4} height={48} /> : null}
-      {error ? <Failure told={tell(error)} /> : null}
+      {error && !isOutage(error) ? <Failure told={tell(error)} /> : null}
       {data ? <SignInPanel reason={reason} /> : null}
     </Page>
-  );
-}
-
-/** Reads the configuration before anything else; nothing works without it. */
-export function Configured({ children }: { children: ReactNode }) {
-  const { data, error, refetch, isFetching } = useQuery(configQuery);
-  if (data !== undefined) return <>{children}</>;
-  if (error === null) return null;
-  const again = (
-    <Button busy={isFetching} onClick={() => void refetch()}>
-      Try again
-    </Button>
-  );
-  return (
-    <main className="alone">
-      <h1>Inference credits</h1>
-      <Failure told={tell(error)} actions={again} />
-    </main>
   );
 }

@@ -21,6 +21,10 @@ export class ApiFailure extends Error {
 export const isSignedOut = (error: unknown): error is ApiFailure =>
   error instanceof ApiFailure && (error.code === "session_expired" || error.code === "not_signed_in");
 
+/** The service does not answer, or cannot now. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof ApiFailure && (error.status === 0 || error.status >= 500);
+
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Calls the API; rejects with an `ApiFailure`. */

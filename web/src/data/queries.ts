@@ -3,7 +3,6 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { ApiFailure, call } from "./client.ts";
 import type {
   AccountInfo,
-  AppConfig,
   ChainJob,
   ChainTransaction,
   Delivery,
@@ -19,12 +18,6 @@ import type {
 } from "./types.ts";
 
 const LIVE_MS = 4_000;
-
-export const configQuery = queryOptions({
-  queryKey: ["config"],
-  queryFn: () => call<AppConfig>("GET", "/config"),
-  staleTime: Infinity,
-});
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
@@ -48,7 +41,7 @@ export const usageQuery = (days: number) =>
     placeholderData: keepPreviousData,
   });
 
-export type JobFilter = { status?: string; model?: string; before?: string; limit?: number };
+export type JobFilter = { status?: string; model?: string; before?: string; after?: string; limit?: number };
 
 /** The query string of a filter; empty values are left out. */
 export function queryString(filter: Record<string, string | number | undefined>): string {

@@ -16,6 +16,9 @@ export type AppConfig = {
   /** Id of the operator that runs this service. */
   operator: number;
   minimum_deposit: number;
+  /** Seconds from the answer's end in which the service opens a dispute, and from the settlement in which the wallet can. */
+  dispute_seconds: number;
+  wallet_dispute_seconds: number;
   development: boolean;
 };
 
@@ -92,7 +95,10 @@ export type Worker = {
   endpoint: string;
   /** Millionths of an SVC. */
   stake: string;
+  /** By the chain: it has its stake and may take jobs. */
   active: boolean;
+  /** The service reaches it. */
+  answers: boolean;
   unbonds_at: string | null;
   registered_at: string;
   models: string[];
@@ -124,6 +130,9 @@ export type ChainTransaction = {
   /** Unix seconds. */
   timestamp: number | null;
   gas_used: number | null;
+  fee_wei: string | null;
+  /** Of a reverted call of our contracts: the data it was sent with, and what the contract answers to it. */
+  reverted: { input: Hex; data: Hex | null } | null;
   logs: ChainLog[];
 };
 

@@ -1,5 +1,24 @@
-import { type Abi, type AbiEvent, type Address, decodeEventLog, type Hex, isAddressEqual, toEventSelector } from "viem";
-import { protocolGovernorAbi, protocolTimelockAbi, serviceTokenAbi } from "../../../protocol/generated/abi.ts";
+import {
+  type Abi,
+  type AbiEvent,
+  type AbiFunction,
+  type Address,
+  decodeEventLog,
+  decodeFunctionData,
+  getAbiItem,
+  type Hex,
+  isAddressEqual,
+  toEventSelector,
+} from "viem";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolGovernorAbi,
+  protocolTimelockAbi,
+  serviceTokenAbi,
+  workerRegistryAbi,
+} from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { payouts } from "../../../protocol/pricing.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
@@ -169,6 +188,30 @@ function decodeGovernance(log: ChainLog, names: Names): Pick<ShownEvent, "name" 
   });
   return { name: item.name, title: labelOf(item.name).trim(), fields };
 }
+
+const CALLS: Abi = [...inferenceEscrowAbi, ...workerRegistryAbi, ...arbitrationPanelAbi, ...modelCatalogAbi];
+
+/** A call of one of our contracts: its method and arguments; null when it is none of theirs. */
+export function decodeCall(input: Hex): { name: string; fields: Field[] } | null {
+  try {
+    const { functionName, args = [] } = decodeFunctionData({ abi: CALLS, data: input });
+    const { inputs } = getAbiItem({ abi: CALLS, name: input.slice(0, 10) as Hex }) as AbiFunction;
+    const fields = inputs.map(({ name = "", type }, index): Field => {
+      const value = args[index];
+      const unit = argumentUnit("escrow", type, name) ?? "text";
+      return { name, value, unit: unit === "packed word" ? "text" : unit, text: textOf(value) };
+    });
+    return { name: functionName, fields };
+  } catch {
+    // Another contract's method, or data that does not fit it: shown as bytes.
+    return null;
+  }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "object"
+    ? JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner))
+    : String(value);
 
 /** How a parameter reads where its Solidity name says too little; others are split at their capitals. */
 const LABELS: Record<string, string> = {

@@ -34,10 +34,13 @@ export function AnswerInput({ label, onHash }: { label: string; onHash: (hash: s
   );
 }
 
-/** Compares a text with what the worker signed. */
-export function HashBox({ proofs }: { proofs: readonly string[] }) {
+/** What a worker signed for a job. */
+export type Proof = { jobId: string; hash: string };
+
+/** Compares a text with what workers signed, and says for which job one signed it. */
+export function HashBox({ proofs }: { proofs: readonly Proof[] }) {
   const [hash, setHash] = useState<string | null>(null);
-  const match = hash !== null && proofs.includes(hash);
+  const matches = [...new Set(proofs.filter((proof) => proof.hash === hash).map(({ jobId }) => jobId))];
   return (
     <>
       <AnswerInput label="Answer as you received it" onHash={setHash} />
@@ -49,9 +52,14 @@ export function HashBox({ proofs }: { proofs: readonly string[] }) {
             </p>
             {proofs.length === 0 ? (
               <Notice tone="info">There is no proof here to compare it with.</Notice>
-            ) : match ? (
+            ) : matches.length > 0 ? (
               <Notice tone="good" title="This is the answer the worker signed">
-                <p>Its SHA-256 equals the proof on the chain.</p>
+                <p className="row-start">
+                  Its SHA-256 equals the proof on the chain of{" "}
+                  {matches.map((jobId) => (
+                    <Hash key={jobId} value={jobId} what="job id" to={`/jobs/${jobId}`} />
+                  ))}
+                </p>
               </Notice>
             ) : (
               <Notice tone="warn" title="This is another text than the worker signed">

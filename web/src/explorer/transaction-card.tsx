@@ -1,9 +1,9 @@
+import { app } from "../data/app.ts";
 import type { ChainTransaction } from "../data/types.ts";
-import { count, moment } from "../ui/format.ts";
+import { count, moment, units } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { useApp } from "../wallet/use-wallet.ts";
 import { namesOf } from "./decode.ts";
 import { AddressValue } from "./value.tsx";
 
@@ -11,8 +11,8 @@ const TONES = { success: "good", reverted: "bad", pending: "wait" } as const;
 
 /** Where and when a transaction was mined, by whom and at what cost. */
 export function TransactionFacts({ transaction }: { transaction: ChainTransaction }) {
-  const names = namesOf(useApp().contracts);
-  const { status, block_number, timestamp, from, to, gas_used } = transaction;
+  const names = namesOf(app.contracts);
+  const { status, block_number, timestamp, from, to, gas_used, fee_wei } = transaction;
   return (
     <Card>
       <dl className="facts">
@@ -22,6 +22,7 @@ export function TransactionFacts({ transaction }: { transaction: ChainTransactio
         <Fact label="Block">{block_number === null ? "not mined yet" : count(block_number)}</Fact>
         <Fact label="Time">{timestamp === null ? "–" : moment(new Date(timestamp * 1000).toISOString())}</Fact>
         <Fact label="Gas used">{gas_used === null ? "–" : count(gas_used)}</Fact>
+        <Fact label="Fee">{fee_wei === null ? "–" : `${units(BigInt(fee_wei), 18, 0)} ${app.currency}`}</Fact>
         <Fact label="From">
           <AddressValue address={from} names={names} />
         </Fact>

@@ -4,10 +4,10 @@ import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import type { Field } from "../../../verify/describe.ts";
 import { isNoJob } from "../../../verify/events.ts";
+import { app } from "../data/app.ts";
 import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, units } from "../ui/format.ts";
-import { useApp } from "../wallet/use-wallet.ts";
 import type { Names } from "./decode.ts";
 
 /** One argument of an event with its unit, as a person reads it. */
@@ -52,7 +52,7 @@ function ModelName({ number }: { number: number }) {
 }
 
 function Operator({ id }: { id: number }) {
-  const { operator } = useApp();
+  const { operator } = app;
   if (id === 0) return <>none</>;
   return <>{id === operator ? `${id} (this service)` : id}</>;
 }

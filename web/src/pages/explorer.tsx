@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { useNavigate } from "react-router";
+import { app } from "../data/app.ts";
 import { Button, Field } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
-import { useApp } from "../wallet/use-wallet.ts";
 
 /** Where to begin: look up a transaction or a job, and the addresses of the contracts. */
 export function Explorer() {
-  const { contracts, chain_name, chain_id } = useApp();
+  const { contracts, chain_name, chain_id } = app;
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState(false);

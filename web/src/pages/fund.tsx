@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { app } from "../data/app.ts";
 import { accountQuery } from "../data/queries.ts";
 import type { AccountInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
@@ -10,7 +11,7 @@ import { ConnectNotice } from "../wallet/connect-notice.tsx";
 import { mintTestTokens } from "../wallet/ledger.ts";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { useTokenBalance, useWalletContext } from "../wallet/use-token.ts";
-import { useAction, useApp, useWallet } from "../wallet/use-wallet.ts";
+import { useAction, useWallet } from "../wallet/use-wallet.ts";
 import { ClaimCard } from "./fund/claim-card.tsx";
 import { DepositCard } from "./fund/deposit-card.tsx";
 import { WithdrawCard } from "./fund/withdraw-card.tsx";
@@ -35,7 +36,6 @@ export function Fund() {
 }
 
 function Cards({ account }: { account: AccountInfo }) {
-  const app = useApp();
   const balance = useTokenBalance();
   return (
     <>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
+import { app } from "../data/app.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";
@@ -15,7 +16,6 @@ import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { disputeFacts } from "../wallet/dispute.ts";
-import { useApp } from "../wallet/use-wallet.ts";
 import { DisputeCard } from "./job/dispute-card.tsx";
 import { proofsOf } from "./transaction.tsx";
 
@@ -25,7 +25,7 @@ export function JobPage() {
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
   const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
-  const { contracts } = useApp();
+  const { contracts } = app;
   const transactions = decodeTransactions(chain.data?.transactions ?? [], contracts).map((one) => ({
     ...one,
     events: eventsOfJob(one.events, id, contracts),
@@ -75,7 +75,7 @@ function OwnFacts({ job }: { job: Job }) {
 type Transactions = ReturnType<typeof decodeTransactions>;
 
 function OnChain({ job, transactions, own }: { job: ChainJob; transactions: Transactions; own: boolean }) {
-  const { contracts } = useApp();
+  const { contracts } = app;
   const names = namesOf(contracts);
   const all = transactions.flatMap(({ events }) => events);
   const arrows = arrowsOf(all, contracts);

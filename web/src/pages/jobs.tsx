@@ -15,15 +15,22 @@ export function Jobs() {
   const status = search.get("status") ?? "";
   const model = search.get("model") ?? "";
   const before = search.get("before") ?? "";
-  const page = useQuery(jobsQuery({ status, model, before, limit: LIMIT }));
+  const after = search.get("after") ?? "";
+  const page = useQuery(jobsQuery({ status, model, before, after, limit: LIMIT }));
   const models = useQuery(modelsQuery);
   const choose = (name: string, value: string) => {
     const next = new URLSearchParams(search);
     next.delete("before");
+    next.delete("after");
     if (value === "") next.delete(name);
     else next.set(name, value);
     setSearch(next);
   };
+  const turn = (place: { before?: string; after?: string }) =>
+    setSearch({ ...(status && { status }), ...(model && { model }), ...place });
+  const jobs = page.data?.data ?? [];
+  const { has_more: more = false } = page.data ?? {};
+  const isNewest = before === "" && (after === "" || !more);
   const filtered = status !== "" || model !== "";
   const download = (
     <a className="button plain" href={`/app/api/jobs.csv${queryString({ status, model })}`} download="usage.csv">
@@ -51,7 +58,7 @@ export function Jobs() {
           {({ data }) =>
             data.length > 0 ? (
               <JobTable jobs={data} />
-            ) : filtered || before ? (
+            ) : filtered || before || after ? (
               <Empty title="No jobs here">
                 <Button onClick={() => setSearch({})}>Show all jobs</Button>
               </Empty>
@@ -66,12 +73,13 @@ export function Jobs() {
         </Loaded>
       </Card>
       <nav className="pager" aria-label="Pages of the list">
-        <Button disabled={before === ""} onClick={() => history.back()}>
+        <Button disabled={isNewest} onClick={() => turn(jobs[0] ? { after: jobs[0].id } : {})}>
           Newer
         </Button>
+        {/* A page that "Newer" led to has the jobs behind it that one comes from. */}
         <Button
-          disabled={!page.data?.has_more}
-          onClick={() => setSearch({ ...Object.fromEntries(search), before: page.data?.next_cursor ?? "" })}
+          disabled={jobs.length === 0 || (after === "" && !more)}
+          onClick={() => turn({ before: jobs.at(-1)?.id ?? "" })}
         >
           Older
         </Button>

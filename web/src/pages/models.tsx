@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
+import { FLAT_TOKENS, quote } from "../../../protocol/pricing.ts";
 import { modelsQuery } from "../data/queries.ts";
 import type { Model } from "../data/types.ts";
 import { CopyButton } from "../ui/copy.tsx";
-import { count, moment } from "../ui/format.ts";
+import { count, credits, moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge, TierBadge } from "../ui/status.tsx";
@@ -10,10 +11,7 @@ import { Badge, TierBadge } from "../ui/status.tsx";
 export function Models() {
   const models = useQuery(modelsQuery);
   return (
-    <Page
-      title="Models"
-      about="Up to 500 output tokens cost the price per request; above that the price per 1,000 applies."
-    >
+    <Page title="Models" about={<Rule models={models.data?.data ?? []} />}>
       <Card>
         <Loaded query={models} rows={8} height={36}>
           {({ data }) => (data.length === 0 ? <Empty title="The catalog is empty" /> : <ModelTable models={data} />)}
@@ -21,6 +19,26 @@ export function Models() {
       </Card>
     </Page>
   );
+}
+
+const EXAMPLE_TOKENS = 900;
+
+/** The rule of the charge, with the dearest model as its example. */
+function Rule({ models }: { models: readonly Model[] }) {
+  const dearest = models.toSorted((a, b) => b.credits_per_request - a.credits_per_request)[0];
+  return (
+    <>
+      An answer of up to {FLAT_TOKENS} tokens costs the flat price. A longer one costs the price per 1,000 tokens,
+      rounded up, but never less than the flat price.
+      {dearest === undefined ? null : ` ${exampleOf(dearest)}`}
+    </>
+  );
+}
+
+function exampleOf({ id, credits_per_request: creditsPerRequest, credits_per_1k_tokens: creditsPer1kTokens }: Model) {
+  const price = quote(EXAMPLE_TOKENS, { creditsPerRequest, creditsPer1kTokens });
+  const byTokens = `⌈${EXAMPLE_TOKENS} × ${creditsPer1kTokens} ÷ 1,000⌉`;
+  return `${EXAMPLE_TOKENS} tokens of ${id}: max(${creditsPerRequest}, ${byTokens}) = ${credits(price)}.`;
 }
 
 function ModelTable({ models }: { models: readonly Model[] }) {
@@ -38,7 +56,7 @@ function ModelTable({ models }: { models: readonly Model[] }) {
             Context
           </th>
           <th scope="col" className="end">
-            A request
+            Flat price
           </th>
           <th scope="col" className="end">
             1,000 tokens
@@ -67,7 +85,7 @@ function ModelTable({ models }: { models: readonly Model[] }) {
             <td data-label="Context" className="end">
               {count(model.context_window)}
             </td>
-            <td data-label="A request" className="end">
+            <td data-label="Flat price" className="end">
               {count(model.credits_per_request)}
             </td>
             <td data-label="1,000 tokens" className="end">

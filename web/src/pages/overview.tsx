@@ -60,7 +60,11 @@ function Balance({ account }: { account: AccountInfo }) {
       ) : null}
       <dl className="figures">
         <Figure label="Free" value={account.free} main />
-        <Figure label="In escrow" value={account.escrowed} about="locked for jobs that are running" />
+        <Figure
+          label="In escrow"
+          value={account.escrowed}
+          about="held for running jobs and for the bonds of your disputes"
+        />
         <Figure
           label="Daily limit"
           value={account.daily_limit}

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
 import { accountQuery, keyQuery } from "../data/queries.ts";
 import type { KeyInfo } from "../data/types.ts";
@@ -12,7 +13,7 @@ import { Card, Failure, Notice, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { ConnectNotice } from "../wallet/connect-notice.tsx";
 import { tell } from "../wallet/errors.ts";
-import { useApp, useWallet } from "../wallet/use-wallet.ts";
+import { useWallet } from "../wallet/use-wallet.ts";
 import { AuthorizationCard } from "./settings/authorization-card.tsx";
 import { LimitsCard } from "./settings/limits-card.tsx";
 import { OperatorCard } from "./settings/operator-card.tsx";
@@ -125,7 +126,7 @@ function Key({ current }: { current: KeyInfo["key"] }) {
 }
 
 function FreshKey({ apiKey, onDone }: { apiKey: string; onDone: () => void }) {
-  const { base_url } = useApp();
+  const { base_url } = app;
   const body = JSON.stringify({ model: "qwen3-1.7b", messages: [{ role: "user", content: "Say hello." }] });
   const curl = `curl ${base_url}/v1/chat/completions \\
   -H "Authorization: Bearer ${apiKey}" \\

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { call } from "../data/client.ts";
 import { webhooksQuery } from "../data/queries.ts";
-import type { Webhook } from "../data/types.ts";
+import type { DeliveryState, Webhook } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -38,7 +38,7 @@ function Contents({ webhook }: { webhook: Webhook }) {
   const enable = useMutation({ mutationFn: () => call("POST", `/webhooks/${webhook.id}/enable`), onSuccess: refresh });
   const replay = useMutation({
     // Without a time: the chain's clock can be behind the one that says when the webhook was created.
-    mutationFn: () => call<{ replayed: number }>("POST", `/webhooks/${webhook.id}/replay`, {}),
+    mutationFn: () => call<{ replayed: number }>("POST", `/webhooks/${webhook.id}/replay`, { statuses: UNDELIVERED }),
     onSuccess: refresh,
   });
   const remove = useMutation({
@@ -78,7 +78,7 @@ function Contents({ webhook }: { webhook: Webhook }) {
         </p>
         <div className="actions">
           <Button busy={replay.isPending} disabled={webhook.status === "failed"} onClick={() => replay.mutate()}>
-            Replay all that failed
+            Send all undelivered now
           </Button>
           <Button kind="danger" busy={remove.isPending} onClick={() => setAsking(true)}>
             Delete
@@ -103,5 +103,8 @@ function Contents({ webhook }: { webhook: Webhook }) {
   );
 }
 
+/** Those that wait for their next attempt, too: an endpoint that was repaired need not wait for their schedule. */
+const UNDELIVERED: readonly DeliveryState[] = ["failed", "skipped", "pending"];
+
 const sentAgain = (replayed: number) =>
-  replayed === 1 ? "1 delivery is sent again." : `${replayed} deliveries are sent again.`;
+  replayed === 1 ? "1 delivery is sent now." : `${replayed} deliveries are sent now.`;

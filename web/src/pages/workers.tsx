@@ -90,6 +90,7 @@ function IncidentLine({ incident }: { incident: Incident }) {
 }
 
 function State({ worker }: { worker: Worker }) {
+  if (worker.active && !worker.answers) return <Badge tone="bad">does not answer</Badge>;
   if (worker.active) return <Badge tone="good">active</Badge>;
   if (worker.unbonds_at !== null) return <Badge tone="mild">{`unbonding until ${moment(worker.unbonds_at)}`}</Badge>;
   return <Badge tone="bad">below the minimum stake</Badge>;

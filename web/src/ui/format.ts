@@ -23,15 +23,11 @@ export function units(value: bigint, decimals: number, least = 2): string {
 /** Millionths of an SVC. */
 export const svc = (millionths: bigint): string => `${units(millionths, 6, 0)} SVC`;
 
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const shortTime = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
+const MINUTES = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" } as const;
+const dateTime = new Intl.DateTimeFormat(undefined, { ...MINUTES, year: "numeric", second: "2-digit" });
+const shortTime = new Intl.DateTimeFormat(undefined, MINUTES);
 
-/** A moment in the reader's own time zone. */
+/** A moment in the reader's own time zone, which it names: days of use are counted in UTC. */
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
 export const shortMoment = (iso: string): string => shortTime.format(new Date(iso));
 

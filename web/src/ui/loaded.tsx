@@ -1,8 +1,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { isOutage } from "../data/client.ts";
 import { tell } from "../wallet/errors.ts";
 import { Button } from "./controls.tsx";
-import { Failure } from "./page.tsx";
+import { Empty, Failure } from "./page.tsx";
 
 /** Grey bars in the size of what is coming, so that nothing jumps when it is there. */
 export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: number }) {
@@ -16,7 +17,10 @@ export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: nu
   );
 }
 
-/** What a query read: bars while it reads, words and a way to try again when it failed. Old data stays when a refresh fails. */
+/**
+ * What a query read: bars while it reads, words and a way to try again when it failed. Old data stays when a refresh fails. An outage
+ * is told once, by the shell.
+ */
 export function Loaded<T>({
   query,
   rows,
@@ -30,6 +34,7 @@ export function Loaded<T>({
 }) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   if (query.error === null) return <Skeleton rows={rows ?? 3} height={height ?? 20} />;
+  if (isOutage(query.error)) return <Empty title="This could not be read" />;
   const again = (
     <Button onClick={() => void query.refetch()} busy={query.isFetching}>
       Try again

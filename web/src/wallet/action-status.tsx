@@ -1,12 +1,12 @@
 import type { Hex } from "viem";
+import { app } from "../data/app.ts";
 import { Hash } from "../ui/copy.tsx";
 import { Failure, Notice } from "../ui/page.tsx";
 import type { ActionState } from "./use-wallet.ts";
-import { useApp } from "./use-wallet.ts";
 
 /** A transaction's hash, leading to the configured block explorer or to our own. */
 export function TxHash({ hash, full = false }: { hash: Hex; full?: boolean }) {
-  const { explorer_url } = useApp();
+  const { explorer_url } = app;
   const place =
     explorer_url === null ? { to: `/tx/${hash}` } : { href: `${explorer_url.replace(/\/$/, "")}/tx/${hash}` };
   return <Hash value={hash} what="transaction hash" full={full} {...place} />;

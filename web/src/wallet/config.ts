@@ -1,38 +1,33 @@
 import { custom, defineChain, type EIP1193RequestFn } from "viem";
 import { createConfig, injected } from "wagmi";
 import { getConnection } from "wagmi/actions";
-import type { AppConfig } from "../data/types.ts";
+import { app } from "../data/app.ts";
 
 /** The settlement chain as viem and wallets describe one. */
-function chainOf(app: AppConfig) {
-  return defineChain({
-    id: app.chain_id,
-    name: app.chain_name,
-    nativeCurrency: { name: app.currency, symbol: app.currency, decimals: 18 },
-    rpcUrls: { default: { http: app.rpc_url === null ? [] : [app.rpc_url] } },
-  });
-}
+const chain = defineChain({
+  id: app.chain_id,
+  name: app.chain_name,
+  nativeCurrency: { name: app.currency, symbol: app.currency, decimals: 18 },
+  rpcUrls: { default: { http: app.rpc_url === null ? [] : [app.rpc_url] } },
+});
+
+/** A request to the wallet that is connected now, whichever of several it is. */
+const request = (async (call: { method: string; params?: unknown }) => {
+  const { connector } = getConnection(walletConfig);
+  if (connector === undefined) throw new Error("The wallet is not connected to this page.");
+  const provider = (await connector.getProvider()) as { request: (call: unknown) => Promise<unknown> };
+  return await provider.request(call);
+}) as EIP1193RequestFn;
 
 /**
  * Everything goes through the wallet in the browser (EIP-1193, found by EIP-6963): the page itself connects to no node, so its
  * content security policy needs no foreign host.
  */
-export function createWalletConfig(app: AppConfig) {
-  const chain = chainOf(app);
-  // The wallet that is connected now, whichever of several it is.
-  const request = (async (call: { method: string; params?: unknown }) => {
-    const { connector } = getConnection(config);
-    if (connector === undefined) throw new Error("The wallet is not connected to this page.");
-    const provider = (await connector.getProvider()) as { request: (call: unknown) => Promise<unknown> };
-    return await provider.request(call);
-  }) as EIP1193RequestFn;
-  const config = createConfig({
-    chains: [chain],
-    connectors: [injected()],
-    transports: { [chain.id]: custom({ request }, { retryCount: 1 }) },
-    pollingInterval: app.development ? 500 : 4_000,
-  });
-  return config;
-}
+export const walletConfig = createConfig({
+  chains: [chain],
+  connectors: [injected()],
+  transports: { [chain.id]: custom({ request }, { retryCount: 1 }) },
+  pollingInterval: app.development ? 500 : 4_000,
+});
 
-export type WalletConfig = ReturnType<typeof createWalletConfig>;
+export type WalletConfig = typeof walletConfig;

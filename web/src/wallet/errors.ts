@@ -1,7 +1,9 @@
 import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { NotMined } from "../../../protocol/receipt.ts";
+import { app } from "../data/app.ts";
 import { ApiFailure } from "../data/client.ts";
+import { moment } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
 
 /** A failure in words a person can act on; `quiet` when it was their own decision. */
@@ -11,8 +13,14 @@ export type Told = { title: string; text: string; quiet?: boolean };
 const ERRORS = [...inferenceEscrowAbi, ...testStablecoinAbi].filter((item) => item.type === "error");
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
-const time = (seconds: unknown): string => new Date(Number(seconds) * 1_000).toLocaleTimeString();
+const time = (seconds: unknown): string => moment(new Date(Number(seconds) * 1_000).toISOString());
 const usdg = (units: unknown): string => `${(Number(units) / 1e6).toLocaleString("en-US")} USDG`;
+
+/** How nodes and libraries say that an account cannot pay for gas. */
+const POOR = /insufficient funds|exceeds the balance of the account/i;
+
+/** Characters of a wallet's or node's own words that are shown. */
+const SHOWN = 200;
 
 /** What each error of the contract means to the person whose transaction it stopped. */
 const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
@@ -61,18 +69,25 @@ export function tell(error: unknown): Told {
       text: "It has an open request already: look at its window and answer it.",
     };
   }
+  // Some wallets answer so in the form of a revert.
+  if (named(error, "InsufficientFundsError") || POOR.test(`${error.message} ${error.details ?? ""}`)) {
+    return {
+      title: "Not enough for gas",
+      text: `The wallet cannot pay the transaction's gas: send it some ${app.currency} first.`,
+    };
+  }
   const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
   if (reverted instanceof ContractFunctionRevertedError) return revert(reverted.data, reverted.raw, reverted.reason);
   const data = revertData(error);
   if (data !== null) return revert(undefined, data, undefined);
-  if (named(error, "InsufficientFundsError") || /insufficient funds/i.test(error.details ?? "")) {
-    return { title: "Not enough for gas", text: "The wallet cannot pay the transaction's gas. Send it some first." };
-  }
   if (/ChainMismatch|ConnectorChainMismatch/.test(namesOf(error))) {
     return { title: "Wrong chain", text: "The wallet is on another chain. Switch it and try again." };
   }
-  return { title: "The wallet reported an error", text: error.details || error.shortMessage };
+  return { title: "The wallet reported an error", text: shortened(error.details || error.shortMessage) };
 }
+
+/** Nodes and wallets quote whole transactions: the first sentence says what is wrong. */
+const shortened = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
 
 function titleOf({ code }: ApiFailure): string {
   if (code === "session_expired" || code === "not_signed_in") return "Signed out";
@@ -88,10 +103,14 @@ function plain(error: unknown): Told {
 
 type Decoded = { errorName: string; args?: readonly unknown[] | undefined };
 
+/** Why a contract of ours refused, from the data of its revert. */
+export const revertReason = (data: Hex): string => revert(undefined, data, undefined).text;
+
 function revert(data: Decoded | undefined, raw: Hex | undefined, reason: string | undefined): Told {
   const title = "The contract refused";
   const decoded = data ?? decode(raw);
-  if (decoded === null) return { title, text: reason ?? "It gave no reason. Nothing was moved." };
+  if (decoded === null)
+    return { title, text: reason === undefined ? "It gave no reason. Nothing was moved." : shortened(reason) };
   const { errorName, args = [] } = decoded;
   const words = REVERTS[errorName]?.(args);
   return { title, text: words ?? `${errorName}(${args.map(String).join(", ")}). Nothing was moved.` };

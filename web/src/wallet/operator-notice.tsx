@@ -1,15 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { app } from "../data/app.ts";
 import type { AccountInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Notice } from "../ui/page.tsx";
 import { ActionStatus } from "./action-status.tsx";
 import { chooseOperator } from "./ledger.ts";
 import { useWalletContext } from "./use-token.ts";
-import { useAction, useApp, useWallet } from "./use-wallet.ts";
+import { useAction, useWallet } from "./use-wallet.ts";
 
 /** An account that has not chosen this service's operator, and the transaction that does. A first deposit chooses it anyway. */
 export function OperatorNotice({ account }: { account: AccountInfo }) {
-  const app = useApp();
   const cache = useQueryClient();
   const context = useWalletContext();
   const { connected } = useWallet();

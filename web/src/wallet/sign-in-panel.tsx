@@ -1,17 +1,16 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Connector, useConnectors } from "wagmi";
+import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
+import { walletConfig } from "./config.ts";
 import { type Told, tell } from "./errors.ts";
 import { signIn } from "./sign-in.ts";
-import { useApp, useWalletConfig } from "./use-wallet.ts";
 
 /** Signing in with one of the wallets of this browser; says what is missing when there is none. */
 function useSignIn() {
-  const app = useApp();
-  const wallet = useWalletConfig();
   const cache = useQueryClient();
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<Told | null>(null);
@@ -19,7 +18,7 @@ function useSignIn() {
     setBusy(true);
     setFailed(null);
     try {
-      const state = await signIn(wallet, app, connector);
+      const state = await signIn(walletConfig, app, connector);
       cache.removeQueries({ queryKey: ["own"] });
       cache.setQueryData(sessionQuery.queryKey, state);
     } catch (error) {
@@ -72,7 +71,6 @@ export function SignInPanel({ reason }: { reason: string }) {
 
 /** On a development chain only: where to find an account with credits. */
 function DemoHint() {
-  const app = useApp();
   if (!app.development) return null;
   return (
     <p className="hint">

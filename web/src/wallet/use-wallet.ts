@@ -1,25 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Hex } from "viem";
-import { useConfig, useConnection } from "wagmi";
-import { configQuery, sessionQuery } from "../data/queries.ts";
-import type { AppConfig } from "../data/types.ts";
-import type { WalletConfig } from "./config.ts";
+import { useConnection } from "wagmi";
+import { app } from "../data/app.ts";
+import { sessionQuery } from "../data/queries.ts";
 import { type Told, tell } from "./errors.ts";
 import type { Progress } from "./transact.ts";
 
-/** The public configuration; read before anything is shown (main.tsx), so it is always there. */
-export function useApp(): AppConfig {
-  const { data } = useQuery(configQuery);
-  if (data === undefined) throw new Error("used before the configuration was read");
-  return data;
-}
-
-export const useWalletConfig = (): WalletConfig => useConfig() as WalletConfig;
-
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
 export function useWallet() {
-  const app = useApp();
   const session = useQuery(sessionQuery).data?.session ?? null;
   const { address, chainId, status } = useConnection();
   const connected = status === "connected";

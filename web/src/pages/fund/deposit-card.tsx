@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { app } from "../../data/app.ts";
 import type { AccountInfo } from "../../data/types.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Button, Field } from "../../ui/controls.tsx";
@@ -8,14 +9,13 @@ import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { deposit } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
-import { useAction, useApp, useWallet } from "../../wallet/use-wallet.ts";
+import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
 /** What fits the ledger's 40-bit balance. */
 const MOST = 1_000_000_000;
 
 /** Buys credits with a permit and one transaction. `balance`: token units in the wallet, where known. */
 export function DepositCard({ account, balance }: { account: AccountInfo; balance: bigint | undefined }) {
-  const app = useApp();
   const cache = useQueryClient();
   const context = useWalletContext();
   const { connected } = useWallet();

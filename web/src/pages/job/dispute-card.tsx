@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
+import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
@@ -24,8 +25,35 @@ type Opened = {
   arbitration_window_hours?: number;
 };
 
-/** States in which a dispute makes sense; the service says whether there is still time. */
+/** States in which a dispute makes sense. */
 const DISPUTABLE = new Set(["settling", "settled"]);
+
+/** Until when the charge can be disputed, ms since the epoch: through the service, and by the wallet itself; null while nobody knows yet. */
+function dueOf(job: Job, { signed, freeBefore }: DisputeFacts): { service: number; wallet: number } | null {
+  if (freeBefore !== null) return { service: 0, wallet: freeBefore * 1_000 };
+  if (signed === null) return null;
+  const settled = job.completed_at === null ? Number.POSITIVE_INFINITY : Date.parse(job.completed_at);
+  return {
+    service: (signed.completion.completedAt + app.dispute_seconds) * 1_000,
+    wallet: settled + app.wallet_dispute_seconds * 1_000,
+  };
+}
+
+/** The time, read anew each second. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** `0:42`. */
+function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
 
 const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
@@ -34,6 +62,7 @@ export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
   const [hash, setHash] = useState<string | null>(null);
+  const now = useNow();
   const dispute = useMutation({
     mutationFn: (received_output_hash: string) =>
       call<Opened>("POST", `/jobs/${job.id}/dispute`, { received_output_hash }),
@@ -41,8 +70,9 @@ export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
   });
   const context = useWalletContext();
   const { connected } = useWallet();
-  const { state, busy, run } = useAction();
+  const { state, busy, run, reset } = useAction();
   const byWallet = async (received: string) => {
+    dispute.reset();
     if (await run((onProgress) => openDispute(context(onProgress), facts, received))) await cache.invalidateQueries();
   };
   const opened = dispute.data?.dispute_opened === true || state.step === "done";
@@ -50,13 +80,23 @@ export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
   if (job.status === "disputed" && untouched) return <Disputed dispute={facts.open} />;
   if (!DISPUTABLE.has(job.status) && untouched) return null;
   const { freeBefore } = facts;
+  const due = dueOf(job, facts);
+  const byService = freeBefore === null && (due === null || now < due.service);
+  const closed = due !== null && !byService && now >= due.wallet;
+  if (closed && untouched) return <p className="hint">The time to dispute this charge is over.</p>;
+  const left =
+    due === null || !Number.isFinite(due.wallet)
+      ? ""
+      : ` Time left: ${countdown((byService ? due.service : due.wallet) - now)}.`;
   if (!open) {
     return (
       <div className="row">
         <p className="hint">
-          {freeBefore === null
-            ? "Received another text than the worker signed? You can dispute the charge for 60 seconds after the last token."
-            : `The worker signed two different answers: your wallet can dispute the charge without a bond until ${timeOf(freeBefore)}.`}
+          {freeBefore !== null
+            ? `The worker signed two different answers: your wallet can dispute the charge without a bond until ${timeOf(freeBefore)}.`
+            : byService
+              ? `Received another text than the worker signed? You can dispute the charge.${left}`
+              : `The service opens no dispute of this job any more. Your wallet still can, for a bond.${left}`}
         </p>
         <Button onClick={() => setOpen(true)}>Dispute…</Button>
       </div>
@@ -73,12 +113,15 @@ export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
         </HashOf>
       )}
       <div className="actions">
-        {freeBefore === null ? (
+        {byService ? (
           <Button
             kind="danger"
             busy={dispute.isPending}
             disabled={hash === null || opened || busy}
-            onClick={() => dispute.mutate(hash as string)}
+            onClick={() => {
+              reset();
+              dispute.mutate(hash as string);
+            }}
           >
             Open the dispute
           </Button>
@@ -94,7 +137,7 @@ export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
       </div>
       <p className="hint">
         {freeBefore === null
-          ? `The service opens it for you at no cost. Your wallet can do the same without the service: it puts up ${BOND} credits, which come back unless the dispute is rejected. Credits that you lack for it are bought with your wallet's USDG.`
+          ? `${byService ? "The service opens it for you at no cost. " : ""}Your wallet can do it without the service: it puts up ${BOND} credits, which come back unless the dispute is rejected. Credits that you lack for it are bought with your wallet's USDG.`
           : "It costs your wallet no bond, because the worker signed two different answers."}
       </p>
       <ActionStatus state={state} done="The dispute is open" />

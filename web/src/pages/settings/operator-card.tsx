@@ -1,15 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { app } from "../../data/app.ts";
 import type { AccountInfo } from "../../data/types.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { chooseOperator } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
-import { useAction, useApp, useWallet } from "../../wallet/use-wallet.ts";
+import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
 /** The one operator that may lock this wallet's credits. The chain keeps it; the wallet changes it at any time. */
 export function OperatorCard({ account }: { account: AccountInfo }) {
-  const app = useApp();
   const cache = useQueryClient();
   const context = useWalletContext();
   const { connected } = useWallet();

@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { app } from "../../data/app.ts";
 import { call } from "../../data/client.ts";
 import type { Webhook } from "../../data/types.ts";
 import { Button, Field } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";
 import { tell } from "../../wallet/errors.ts";
-import { useApp } from "../../wallet/use-wallet.ts";
 
 /** Every event and when it fires (specification, "Events"). */
 const EVENTS = [
@@ -22,7 +22,7 @@ const EVENTS = [
 ] as const;
 
 export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCreated: (webhook: Webhook) => void }) {
-  const { development } = useApp();
+  const { development } = app;
   const cache = useQueryClient();
   const [url, setUrl] = useState("");
   const [events, setEvents] = useState<readonly string[]>(["job.completed", "job.failed", "credit.low"]);
