@@ -1,5 +1,6 @@
 /** Everything that can be recomputed about one job from the chain alone. Pure. */
 import { toApiJobId } from "../protocol/job-id.ts";
+import { decodeUsageWord } from "../protocol/words.ts";
 import {
   ACCOUNT_EVENTS,
   accountAfter,
@@ -50,6 +51,12 @@ export async function auditJob(evidence: JobEvidence) {
     worker: subject?.args.worker ?? story.worker,
     credits_locked: story.locked.args.credits,
     credits_charged: story.settled?.args.credits ?? 0,
+    /** Output tokens of the charge; null while there is none. */
+    billed_tokens: story.settled === null ? null : decodeUsageWord(story.settled.args.usage).billedTokens,
+    /** In force when it was locked. */
+    credits_per_request: story.word.creditsPerRequest,
+    credits_per_1k_tokens: story.word.creditsPer1kTokens,
+    fee_bps: story.word.feeBps,
     proof_hash: subject?.args.proofHash ?? null,
     escrow_tx: story.locked.tx,
     settlement_tx: story.settled?.tx ?? null,

@@ -18,7 +18,7 @@ type DisputeTimes = { dispute: number; inclusion: number };
  * dispute count from the answer's end for the service, and from the settlement for the wallet itself. No secrets.
  */
 export function publicConfig(config: Config, operator: number, { dispute, inclusion }: DisputeTimes) {
-  const { chainId, contracts } = config.deployment;
+  const { chainId, contracts, startBlock } = config.deployment;
   const development = chainId === DEV_CHAIN_ID;
   return {
     chain_id: chainId,
@@ -31,6 +31,7 @@ export function publicConfig(config: Config, operator: number, { dispute, inclus
     docs_url: config.DOCS_URL,
     origin: new URL(config.APP_URL).origin,
     contracts,
+    start_block: startBlock,
     operator,
     minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
     dispute_seconds: dispute,

@@ -91,14 +91,17 @@ const webErrorHandler: ErrorRequestHandler = (error, _request, response, next) =
   response.status(error.status).json({ error: { code: error.code, message: error.message } });
 };
 
-/** The application runs its own scripts and styles only, talks to its own host only, and is shown in no frame. */
+/**
+ * The application runs its own scripts and styles only, and is shown in no frame. It talks to its own host, and to the node that a visitor
+ * names to check a job with.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
   "font-src 'self'",
-  "connect-src 'self'",
+  "connect-src 'self' https: http://127.0.0.1:* http://localhost:*",
   "manifest-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -5,6 +5,7 @@ import OpenAI from "openai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeEach, expect } from "vitest";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
+import { apiClient } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
@@ -188,7 +189,31 @@ describeInBrowser("a person's way through", () => {
     expect(rows.find((row) => row.startsWith(jobId))).toContain(`,settled,${MODEL},lite,${PRICE},0.02,`);
   });
 
+  it("reads the verdict on a job, which its own browser found; a node that lies is caught", async ({ open }) => {
+    await visitor.go(`/jobs/${jobId}`);
+    await visitor.sees(
+      /Charge correct: 2 credits, the flat price of 2 for \d+ tokens.* 90 % to the worker, 10 % to the treasury/,
+    );
+    await visitor.page.locator("summary", { hasText: /All \d+ checks hold/ }).click();
+    await visitor.page.locator("li", { hasText: "settlement.charge" }).waitFor();
+    expect(await visitor.findings()).toEqual([]);
+    const stranger = await open(privateKeyToAccount(generatePrivateKey()));
+    const job = (await apiClient(stack, apiKey).get(`/v1/jobs/${jobId}`)).body;
+    const proof = (job.on_chain.proof_hash as string).replace("sha256:", "");
+    await stranger.page.route(stack.info.rpc_url, async (route) => {
+      const told = await (await route.fetch()).text();
+      await route.fulfill({
+        body: told.replaceAll(proof, "ab".repeat(32)),
+        contentType: "application/json",
+      });
+    });
+    await stranger.go(`/jobs/${jobId}`);
+    await stranger.sees("What the chain says of this job does not fit together.");
+    await stranger.close();
+  });
+
   it("turns the pages of the jobs from an address that somebody gave away", async ({ open }) => {
+    await visitor.go("/jobs");
     const newest = visitor.page.locator("tbody code").first();
     const id = (await newest.getAttribute("title")) as string;
     const fresh = await open(account);
@@ -281,16 +306,19 @@ describeInBrowser("a person's way through", () => {
     await visitor.sees("Credits added");
   });
 
-  it("is led to the block explorer that the service names", async () => {
-    await visitor.page.route("**/app/jobs/*", async (route) => {
+  it("is led to the block explorer that the service names", async ({ open }) => {
+    // A window of its own: the browser takes a page that a test answers for a foreign one, and lets it ask no local node.
+    const other = await open(account);
+    await other.signIn();
+    await other.page.route("**/app/jobs/*", async (route) => {
       const page = await (await route.fetch()).text();
       const body = page.replace('"explorer_url":null', '"explorer_url":"https://explorer.example/"');
       await route.fulfill({ body, contentType: "text/html" });
     });
-    await visitor.go(`/jobs/${jobId}`);
-    const link = visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link");
+    await other.go(`/jobs/${jobId}`);
+    const link = other.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link");
     expect(await link.getAttribute("href")).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
-    await visitor.page.unroute("**/app/jobs/*");
+    await other.close();
   });
 
   it("sets a daily limit and a freeze that the chain enforces, and lifts them", async () => {

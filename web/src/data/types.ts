@@ -13,6 +13,8 @@ export type AppConfig = {
   docs_url: string;
   origin: string;
   contracts: Record<string, Address>;
+  /** First block that can hold an event of the contracts. */
+  start_block: number;
   /** Id of the operator that runs this service. */
   operator: number;
   minimum_deposit: number;

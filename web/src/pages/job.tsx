@@ -17,6 +17,7 @@ import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { disputeFacts } from "../wallet/dispute.ts";
 import { DisputeCard } from "./job/dispute-card.tsx";
+import { VerdictCard } from "./job/verdict-card.tsx";
 import { proofsOf } from "./transaction.tsx";
 
 /** One job: for everyone what the chain shows of it, for its owner also what the service knows, and the dispute. */
@@ -33,6 +34,7 @@ export function JobPage() {
   const audited = transactions.flatMap(({ events }) => events.flatMap((event) => event.audited ?? []));
   return (
     <Page title="Job" about={<Hash value={id} what="job id" full />}>
+      {chain.data ? <VerdictCard jobId={id} seen={seenOf(chain.data)} /> : null}
       {own.data ? <OwnFacts job={own.data} /> : null}
       {own.data ? <DisputeCard job={own.data} facts={disputeFacts(audited)} /> : null}
       <Loaded query={chain} rows={3} height={120}>
@@ -41,6 +43,10 @@ export function JobPage() {
     </Page>
   );
 }
+
+/** Changes with the job's status and transactions. */
+const seenOf = ({ status, transactions }: ChainJob): string =>
+  [status, ...transactions.map(({ hash, block_number }) => `${hash} ${block_number}`)].join();
 
 function OwnFacts({ job }: { job: Job }) {
   const { escrow_tx, settlement_tx, proof_hash } = job.on_chain;
