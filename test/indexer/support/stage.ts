@@ -7,35 +7,33 @@ import { codeOf } from "../../../scripts/dev/files.ts";
 import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
 import { temporaryFolder } from "../../support/processes.ts";
+import { sharedDatabase } from "../../support/shared.ts";
 import { type Chain, startChain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
 import { deploy } from "./deploy.ts";
 import { Indexer } from "./indexer.ts";
-import { onDatabase, type Postgres, startPostgres } from "./postgres.ts";
 import { World } from "./world.ts";
 
 const DEADLOCK = "40P01";
 
-/** Chain, PostgreSQL, contracts, and an indexer that a test starts and stops. */
+/** Chain, contracts, a database of the run's server, and an indexer that a test starts and stops. */
 export class Stage {
   chain: Chain;
   world: World;
   readonly databaseUrl: string;
   readonly pool: pg.Pool;
   readonly folder: string;
-  readonly #postgres: Postgres;
   readonly #indexers: Indexer[] = [];
   readonly #removeFolder: () => void;
 
-  private constructor(folder: { path: string; remove: () => void }, postgres: Postgres, chain: Chain, world: World) {
+  private constructor(folder: { path: string; remove: () => void }, databaseUrl: string, chain: Chain, world: World) {
     this.folder = folder.path;
     this.#removeFolder = folder.remove;
-    this.#postgres = postgres;
     this.chain = chain;
     this.world = world;
-    this.databaseUrl = postgres.url("stage");
+    this.databaseUrl = databaseUrl;
     this.pool = new pg.Pool({ connectionString: this.databaseUrl });
-    // PostgreSQL may stop before a closing connection has said goodbye, or end one that a test asked it to.
+    // PostgreSQL ends connections that a test asks it to.
     this.pool.on("error", () => {});
     this.pool.on("connect", (client) => client.on("error", () => {}));
   }
@@ -43,10 +41,9 @@ export class Stage {
   static async open({ keepChain = false } = {}): Promise<Stage> {
     const folder = temporaryFolder();
     const state = keepChain ? { state: join(folder.path, "chain.json") } : {};
-    const [postgres, chain] = await Promise.all([startPostgres(), startChain(state)]);
-    await onDatabase(postgres.url("postgres"), "CREATE DATABASE stage");
+    const [databaseUrl, chain] = await Promise.all([sharedDatabase(), startChain(state)]);
     const deployment = await deploy(chain.url, join(folder.path, "deployment.json"));
-    return new Stage(folder, postgres, chain, new World(chain, deployment));
+    return new Stage(folder, databaseUrl, chain, new World(chain, deployment));
   }
 
   /** Starts an indexer without waiting for it; `node`: another way to the chain. */
@@ -155,7 +152,6 @@ export class Stage {
     for (const indexer of this.#indexers) await indexer.stop("SIGKILL");
     await this.chain.stop("SIGKILL");
     await this.pool.end();
-    await this.#postgres.stop();
     this.#removeFolder();
   }
 }
