@@ -196,6 +196,7 @@ export async function startGateway(
     registry: contracts.WorkerRegistry,
     index: pool,
     indexIsWhole: () => index.indexedUntil === null,
+    contextWindow: (model) => directory.contextWindow(model),
     isRunning: (jobId) => runs.has(jobId),
     dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
     ownsSigner: () => signerLock.held,

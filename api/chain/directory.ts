@@ -70,6 +70,12 @@ export class Directory {
     return [...this.#models.keys()].flatMap((id) => this.model(id) ?? []);
   }
 
+  /** Tokens that a model takes, by its number, also after its retirement; no limit is known of an unknown one. */
+  contextWindow(number: number): number {
+    const model = [...this.#models.values()].find((one) => one.number === number);
+    return model?.contextWindow ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Workers that host the model, healthy or not. */
   workersOf(model: number): RegisteredWorker[] {
     return this.#workers.filter((worker) => worker.models.has(model));

@@ -47,6 +47,8 @@ export type StoredJob = {
   validUntil: number;
   lockedAt: number | null;
   creditsLocked: number;
+  /** Output tokens that its request asked for, at most; null in rows of an earlier version. */
+  maxTokens: number | null;
   escrowTx: Hex | null;
   /** The last attempt on record and its worker: one that acknowledged, or any from the second attempt on. */
   attempt: number;
@@ -77,6 +79,7 @@ const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
   validUntil: "valid_until",
   lockedAt: "locked_at",
   creditsLocked: "credits_locked",
+  maxTokens: "max_tokens",
   escrowTx: "escrow_tx",
   attempt: "attempt",
   worker: "worker",
@@ -113,6 +116,8 @@ export type NewJob = {
   tier: Tier;
   validUntil: number;
   creditsLocked: number;
+  /** Output tokens that the request asks for, at most. */
+  maxTokens: number;
   /** Whether its request can be sent again and gets this job's answer. */
   repeatable: boolean;
 };
@@ -122,10 +127,10 @@ export type NewJob = {
  * second time, in another transaction.
  */
 export const insertJobs = (parameter: `$${number}`): string =>
-  `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, repeatable)
-   SELECT job_id, wallet, gateway, operator, owner, model, tier, 'locking', valid_until, credits_locked, repeatable
+  `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, max_tokens, repeatable)
+   SELECT job_id, wallet, gateway, operator, owner, model, tier, 'locking', valid_until, credits_locked, max_tokens, repeatable
    FROM jsonb_to_recordset(${parameter}::jsonb) AS new (job_id text, wallet text, gateway text, operator integer, owner uuid,
-     model text, tier text, valid_until bigint, credits_locked integer, repeatable boolean)
+     model text, tier text, valid_until bigint, credits_locked integer, max_tokens integer, repeatable boolean)
    ON CONFLICT (job_id) DO NOTHING`;
 
 /** The parameter of `insertJobs`. */
@@ -141,6 +146,7 @@ export const newJobsJson = (jobs: readonly NewJob[]): string =>
       tier: job.tier,
       valid_until: job.validUntil,
       credits_locked: job.creditsLocked,
+      max_tokens: job.maxTokens,
       repeatable: job.repeatable,
     })),
   );

@@ -198,9 +198,21 @@ export class JobRun {
     const { completion, signature, finish_reason } = completed;
     const { bytes, text } = this.answer;
     await knowsTime(this.#context, completion.completedAt);
-    const seen = { jobId, worker: worker.signer, lockedAt: lock.lockedAt, hash: this.answer.end(), text, bytes };
-    const limits = { maxTokens: request.max_tokens, contextWindow: model.contextWindow };
-    const verdict = judge(this.#context, { ...seen, limits }, completed);
+    const verdict = judge(
+      this.#context,
+      {
+        jobId,
+        worker: worker.signer,
+        lockedAt: lock.lockedAt,
+        hash: this.answer.end(),
+        text,
+        bytes,
+        maxTokens: request.max_tokens,
+        contextWindow: model.contextWindow,
+        finishedBy: this.#context.head.time,
+      },
+      completed,
+    );
     const incident = verdict.fault ?? verdict.excess;
     if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
     if (verdict.fault !== null) {
@@ -265,7 +277,16 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     authorization === null
       ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
       : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
-  const row = { jobId, wallet, model: model.id, tier: model.tier, validUntil, creditsLocked: credits, repeatable };
+  const row = {
+    jobId,
+    wallet,
+    model: model.id,
+    tier: model.tier,
+    validUntil,
+    creditsLocked: credits,
+    maxTokens,
+    repeatable,
+  };
   const { mined } = pipeline.submit(operation, store.newJob(row));
   input.stages.end("prepare");
   let outcome: Outcome | "late";

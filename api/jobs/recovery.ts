@@ -31,6 +31,8 @@ type Parts = {
   /** The index, and whether it has what the chain has. */
   index: Reader;
   indexIsWhole: () => boolean;
+  /** Tokens that a model of the catalog takes, by its number. */
+  contextWindow: (model: number) => number;
   /** Whether a request of this process runs the job. */
   isRunning: (jobId: Hex) => boolean;
   /** Disputes the charge of an answer that its worker withholds; says what came of it. */
@@ -226,14 +228,16 @@ export class Recovery {
 
   async #openJob(job: ChainJob): Promise<OpenJob> {
     const { client } = this.#parts.rpc;
-    const { completion, inclusion } = this.#context.times;
+    const { completion, inclusion, finalization } = this.#context.times;
     const registry = { address: this.#parts.registry, abi: workerRegistryAbi } as const;
     const [wallet, worker] = await Promise.all([
       client.readContract({ ...this.#escrow, functionName: "walletOf", args: [job.account] }),
       job.worker === 0 ? null : client.readContract({ ...registry, functionName: "signerOf", args: [job.worker] }),
     ]);
-    const seconds = job.status === ChainStatus.Proven ? job.deadline : completion + inclusion;
-    return { ...job, wallet, worker, settleBefore: job.lockedAt + seconds };
+    const isProven = job.status === ChainStatus.Proven;
+    const settleBefore = job.lockedAt + (isProven ? job.deadline : completion + inclusion);
+    const provenAt = isProven ? settleBefore - finalization : null;
+    return { ...job, wallet, worker, settleBefore, provenAt, contextWindow: this.#parts.contextWindow(job.model) };
   }
 
   get #escrow() {
@@ -252,6 +256,9 @@ export type OpenJob = {
   lockedAt: number;
   /** Chain time before which it can be settled; of a proven job, from which it can be finalized. */
   settleBefore: number;
+  /** Chain time of the worker's proof; null where there is none. */
+  provenAt: number | null;
+  contextWindow: number;
   credits: number;
   creditsPerRequest: number;
   creditsPer1kTokens: number;
@@ -278,7 +285,7 @@ export async function askWorker(
   if (output === null) return "none";
   const { text, completion, signature, finish_reason, acknowledgement } = output;
   const papers = { jobId, worker, attempt: acknowledgement.attempt, acknowledgement: acknowledgement.signature };
-  const { lockedAt, settleBefore, credits: creditsLocked } = chain;
+  const { lockedAt, settleBefore, credits: creditsLocked, contextWindow } = chain;
   await knowsTime(context, completion.completedAt);
   const seen = {
     jobId,
@@ -287,7 +294,9 @@ export async function askWorker(
     hash: answerHash(text),
     text,
     bytes: Buffer.byteLength(text),
-    limits: null,
+    maxTokens: job.maxTokens,
+    contextWindow,
+    finishedBy: chain.provenAt ?? context.head.time,
   };
   const verdict = judge(context, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;

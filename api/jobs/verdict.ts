@@ -9,7 +9,7 @@ import type { JobContext } from "./context.ts";
 import { estimateTokens } from "./tokens.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
-/** What the gateway itself knows of an answer, whatever its worker says. `limits` are unknown after a restart. */
+/** What the gateway itself knows of an answer, whatever its worker says. */
 export type Observed = {
   jobId: Hex;
   worker: Address;
@@ -17,7 +17,11 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  limits: { maxTokens: number; contextWindow: number } | null;
+  /** Null where the row of an earlier version does not have it. */
+  maxTokens: number | null;
+  contextWindow: number;
+  /** Chain time at which the answer was finished at the latest. */
+  finishedBy: number;
 };
 
 export type Fault = { code: IncidentCode; detail: string };
@@ -43,7 +47,7 @@ export function judge(context: JobContext, seen: Observed, signed: CompletedEven
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
   const claimed = signed.completion.completionTokens;
-  const { maxTokens } = seen.limits ?? {};
+  const { maxTokens } = seen;
   const most = Math.min(seen.bytes, maxTokens ?? seen.bytes);
   if (claimed > most) {
     const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${maxTokens ?? "unknown"}`;
@@ -76,17 +80,17 @@ function findFault(context: JobContext, seen: Observed, signed: CompletedEvent):
 }
 
 /** `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. */
-function cutShort({ times, head }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
+function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, finish_reason } = signed;
-  const { limits, bytes, lockedAt } = seen;
-  if (finish_reason !== "length" || limits === null) return null;
+  const { maxTokens, contextWindow, bytes, lockedAt, finishedBy } = seen;
+  if (finish_reason !== "length" || maxTokens === null) return null;
   const { promptTokens, completionTokens } = completion;
-  const isLong = completionTokens >= Math.min(limits.maxTokens, bytes);
-  const isFull = promptTokens + completionTokens >= limits.contextWindow;
-  // By our own clock: a quiet chain's newest block, which the worker dates its Completion by, can be old.
-  const isLate = head.time >= lockedAt + times.completion - lengthGrace(times.completion);
+  const isLong = completionTokens >= Math.min(maxTokens, bytes);
+  const isFull = promptTokens + completionTokens >= contextWindow;
+  // Not by the Completion's date: that is the newest block's, which can be old on a quiet chain.
+  const isLate = finishedBy >= lockedAt + times.completion - lengthGrace(times.completion);
   if (isLong || isFull || isLate) return null;
-  const detail = `${completionTokens} of ${limits.maxTokens} tokens, ${head.time - lockedAt} s after the lock`;
+  const detail = `${completionTokens} of ${maxTokens} tokens, ${finishedBy - lockedAt} s after the lock`;
   return { code: "cut_short", detail };
 }
 

@@ -196,7 +196,7 @@ export async function answeredJob(
   const worker = await registerWorker(world);
   const operation = lock(head, { model: MODEL });
   const { jobId } = operation;
-  const row = { jobId, wallet: owner.address, model: "m", tier: "lite", creditsLocked: 2 } as const;
+  const row = { jobId, wallet: owner.address, model: "m", tier: "lite", creditsLocked: 2, maxTokens: 100 } as const;
   const job = world.store.newJob({ ...row, validUntil: 1_900_000_000, repeatable: true });
   const locked = await pipeline.submit(operation, job).mined;
   if (locked.status !== "mined") throw new Error(`not locked: ${locked.revert.name}`);

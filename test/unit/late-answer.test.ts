@@ -38,6 +38,8 @@ it("hosts that are only asked for an answer get no Assignment with which they co
     credits: 8,
     creditsPerRequest: 8,
     creditsPer1kTokens: 4,
+    provenAt: null,
+    contextWindow: 4_096,
   };
   expect(await askWorker(context, job, chain, host)).toBe("none");
   // The contract takes none at or after `acknowledgeBy`.

@@ -163,10 +163,11 @@ async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
   const acknowledgement = await honest.account.sign({ hash: digests.acknowledgement({ jobId, attempt }) });
   const whose = { wallet: zeroAddress, operator: 1, settleBefore: lockedAt + 150 };
   const job = { ...whose, model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
+  const limits = { provenAt: null, contextWindow: 4_096 };
   return acknowledgedFirst(
     context(),
     { jobId, worker: honest.signer, attempt, acknowledgement, ...papers },
-    { ...job, worker: null, attempt: 0, ...chain },
+    { ...job, ...limits, worker: null, attempt: 0, ...chain },
   );
 }
 

@@ -140,6 +140,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
   const parts = { rpc, registry: ESCROW, index: {} as never, indexIsWhole: () => false };
   void new Recovery(context, {
     ...parts,
+    contextWindow: () => 4_096,
     isRunning: () => false,
     ownsSigner: () => true,
     dispute: async () => "",

@@ -141,6 +141,7 @@ it("beside another answer that is stored: the settlement is refused, and the pro
     registry: ESCROW,
     index: {} as never,
     indexIsWhole: () => false,
+    contextWindow: () => 4_096,
     isRunning: () => false,
     ownsSigner: () => true,
     dispute: async (id: Hex) => {

@@ -100,7 +100,14 @@ async function answeredJob(): Promise<Answered> {
   const { pipeline, head } = started;
   const operation = lock(head, { maxTokens: 5_000 });
   const { jobId } = operation;
-  const row = { jobId, wallet: owner.address, model: "m", tier: "lite", creditsLocked: LOCKED } as const;
+  const row = {
+    jobId,
+    wallet: owner.address,
+    model: "m",
+    tier: "lite",
+    creditsLocked: LOCKED,
+    maxTokens: 100,
+  } as const;
   const job = world.store.newJob({ ...row, validUntil: 1_900_000_000, repeatable: true });
   const outcome = await pipeline.submit(operation, job).mined;
   if (outcome.status !== "mined") throw new Error(`not locked: ${outcome.revert.name}`);

@@ -53,6 +53,7 @@ describe("a new job", () => {
       tier: "lite",
       validUntil: 1_900_000_000,
       creditsLocked: 2,
+      maxTokens: 100,
       repeatable: false,
     });
   const stored = async ({ jobId }: Operation) => {

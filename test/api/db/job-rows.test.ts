@@ -32,7 +32,14 @@ const process = (gateway: Address, operator = 1) => new JobStore(pool, { gateway
 
 /** New jobs of a process, their locks on their way. */
 async function add(store: JobStore, count = 1, repeatable = true): Promise<Hex[]> {
-  const row = { wallet: WALLET, model: "m", tier: "lite", validUntil: 1_900_000_000, creditsLocked: 8 } as const;
+  const row = {
+    wallet: WALLET,
+    model: "m",
+    tier: "lite",
+    validUntil: 1_900_000_000,
+    creditsLocked: 8,
+    maxTokens: 100,
+  } as const;
   const jobs = Array.from({ length: count }, () => store.newJob({ jobId: newJobId(), ...row, repeatable }));
   await pool.query(insertJobs("$1"), [newJobsJson(jobs)]);
   return jobs.map(({ jobId }) => jobId);

@@ -1,0 +1,84 @@
+/** An answer that its worker ended with `length`, fetched after the worker proved it: as strict as an answer that was streamed. */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { expect, it } from "vitest";
+import type { StoredJob } from "../../api/db/jobs.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { askWorker, type OpenJob } from "../../api/jobs/recovery.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { jobDigests } from "../../protocol/digests.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { rowsInMemory } from "../support/job-rows.ts";
+
+const ESCROW: Hex = `0x${"e5".repeat(20)}`;
+const TEXT = "A few words of a long answer";
+const TOKENS = 8;
+const gateway = signingAccount(generatePrivateKey());
+const worker = signingAccount(generatePrivateKey());
+const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
+const lockedAt = Math.floor(Date.now() / 1000) - 600;
+
+/** What becomes of it: proven so many seconds after the lock, of a request for so many tokens. */
+async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTokens: number | null }) {
+  const jobId = newJobId();
+  const reports: string[] = [];
+  const completion = {
+    jobId,
+    proofHash: answerHash(TEXT),
+    promptTokens: 3,
+    completionTokens: TOKENS,
+    completedAt: lockedAt + Math.min(provenAfter, 119),
+  };
+  const output = {
+    text: TEXT,
+    completion,
+    signature: await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) }),
+    finish_reason: "length",
+    acknowledgement: { attempt: 1, signature: `0x${"11".repeat(64)}1b` },
+  };
+  const context = {
+    account: gateway,
+    chainId: 1,
+    escrow: ESCROW,
+    times: { completion: 120, inclusion: 30, finalization: 3_600, acknowledge: 10 },
+    head: { time: lockedAt + 600, refresh: async () => {} },
+    client: { fetchOutput: async () => output },
+    workers: { report: (_worker: string, { code }: { code: string }) => void reports.push(code) },
+    balances: { expectReturn: () => {} },
+    pipeline: { submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve({ status: "mined" }) }) },
+    ...rowsInMemory(),
+    cipher: { encrypt: () => Buffer.alloc(0) },
+    outputRetentionHours: 24,
+    logger: pino({ level: "silent" }),
+  } as unknown as JobContext;
+  const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
+  const chain: OpenJob = {
+    wallet: gateway.address,
+    operator: 1,
+    model: 1,
+    worker: worker.address,
+    attempt: 1,
+    lockedAt,
+    settleBefore: lockedAt + provenAfter + 3_600,
+    provenAt: lockedAt + provenAfter,
+    contextWindow: 4_096,
+    credits: 8,
+    creditsPerRequest: 8,
+    creditsPer1kTokens: 4,
+  };
+  return { asked: await askWorker(context, job, chain, host), reports };
+}
+
+it("is not taken below max_tokens if it was proven before the job's last 15 seconds", async () => {
+  expect(await fetched({ provenAfter: 104, maxTokens: 100 })).toEqual({ asked: "none", reports: ["cut_short"] });
+});
+
+it.each([
+  ["in the last 15 seconds", { provenAfter: 105, maxTokens: 100 }],
+  ["with the tokens that were asked for", { provenAfter: 20, maxTokens: TOKENS }],
+  ["of a request whose limit an earlier version did not note", { provenAfter: 20, maxTokens: null }],
+])("is taken %s", async (_, given) => {
+  expect(await fetched(given)).toEqual({ asked: "settled", reports: [] });
+});
