@@ -3,9 +3,12 @@
  * a JSON error (4xx/5xx, before anything is signed) or answers 200 `text/event-stream` with, in this order:
  *
  *   event: acknowledged   {signature}                            once, before the first token
+ *   event: begun          {}                                     once, where the first tokens cannot be sent yet
  *   event: delta          {content}                              zero or more, never empty
  *   event: completed      {completion, signature, finish_reason} once, last
  *   event: error          {code, message}                        instead of `completed`; nothing is owed
+ *
+ * Newlines are held back until text follows: an answer never ends with them. `begun` says that the model is at work all the same.
  *
  * An answer may be empty: no `delta`, and a `completed` whose hash is that of nothing. A worker whose answer would not be finished in time ends it
  * `finishMargin` seconds before its deadline with `length`.

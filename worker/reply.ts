@@ -67,6 +67,12 @@ export class EventStream {
     this.#heartbeat = setInterval(() => this.#write(": still working\n\n"), SILENCE_MS);
   }
 
+  /** The model has begun; its text is held back so far. */
+  begun(): void {
+    this.#send("begun", {});
+    this.#heartbeat?.refresh();
+  }
+
   delta(content: string): void {
     this.#send("delta", { content });
     this.#heartbeat?.refresh();

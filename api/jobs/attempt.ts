@@ -65,11 +65,18 @@ async function follow(
   const { jobId, worker, answer } = input;
   const { acknowledgeBy } = assignment;
   const startedAt = performance.now();
-  let firstTokenAt = startedAt;
+  let firstTokenAt: number | null = null;
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
+  const begun = (): void => {
+    if (firstTokenAt !== null) return;
+    clearTimeout(timer);
+    firstTokenAt = performance.now();
+    firstToken();
+    relay.firstToken();
+  };
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
     const completed = await context.client.dispatch(
@@ -79,16 +86,13 @@ async function follow(
         acknowledged: (byWorker) => {
           relay.accepted(byWorker);
           clearTimeout(timer);
-          if (answer.pieces === 0) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
+          if (firstTokenAt === null)
+            timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
         },
+        begun,
         delta: (content) => {
-          if (answer.pieces === 0) {
-            clearTimeout(timer);
-            firstTokenAt = performance.now();
-            firstToken();
-            relay.firstToken();
-            input.onFirstToken();
-          }
+          begun();
+          if (answer.pieces === 0) input.onFirstToken();
           answer.append(content);
         },
       },
@@ -96,7 +100,12 @@ async function follow(
     );
     const { completionTokens } = completed.completion;
     const tokens = Math.min(completionTokens, answer.bytes, input.request.max_tokens);
-    context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - firstTokenAt);
+    context.workers.reportSpeed(
+      worker.signer,
+      input.model.number,
+      tokens,
+      performance.now() - (firstTokenAt ?? startedAt),
+    );
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const failure = explain(error, patience.signal, input.signal);

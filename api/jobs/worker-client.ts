@@ -206,6 +206,8 @@ export type CompletedEvent = z.infer<typeof completedEvent>;
 /** What happens while a worker runs a job, in the order of protocol/dispatch.ts. */
 export type DispatchEvents = {
   acknowledged(signature: `0x${string}`): void;
+  /** The model is at work; its first tokens cannot be sent yet. */
+  begun(): void;
   delta(content: string): void;
 };
 
@@ -303,6 +305,7 @@ class JobStream {
     if (this.completed !== undefined) return;
     this.#accounted += EVENT_BYTES;
     if (name === "delta") this.#delta(parse(deltaEvent, data).content);
+    else if (name === "begun") this.#events.begun();
     else if (name === "acknowledged") this.#events.acknowledged(parse(acknowledgedEvent, data).signature);
     else if (name === "completed") this.completed = parse(completedEvent, data);
     else if (name === "error") {

@@ -7,7 +7,7 @@ import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { JobRun, Stages } from "../../api/jobs/job.ts";
-import { WorkerFailure } from "../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { rowsInMemory } from "../support/job-rows.ts";
@@ -79,6 +79,35 @@ it("a job that could not be signed for does not stay with its worker, nor is the
   const signless = { ...context, account: { ...context.account, sign } } as unknown as JobContext;
   await expect(runAttempt(signless, { ...input, ...rest } as unknown as AttemptInput)).rejects.toThrow("no key");
   expect([outstanding(), asked, reports]).toEqual([0, [], []]);
+});
+
+/** The attempt of a worker that sends these events at once, and a delta after `ms`; a first token may take 100 ms. */
+async function slowly(events: ("acknowledged" | "begun")[], ms: number) {
+  const { context, reports } = gateway();
+  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents, signal: AbortSignal) => {
+    for (const event of events) on[event]("0x");
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, ms);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+    on.delta("text");
+    return { completion: { completionTokens: 1 } };
+  };
+  const store = { taken: async () => {} };
+  const workers = { ...context.workers, reportSpeed: () => {} };
+  const quick = { ...context, store, workers, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
+  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
+  const rest = { answer: new Answer(), signal: new AbortController().signal, onFirstToken() {} };
+  const { ok } = await runAttempt(quick as unknown as JobContext, { ...input, ...rest } as unknown as AttemptInput);
+  return { ok, stalled: reports.includes("stalled") };
+}
+
+it("a worker that took the job and says nothing more has stalled", async () => {
+  expect(await slowly(["acknowledged"], 2_000)).toEqual({ ok: false, stalled: true });
+});
+
+it("a model that has written nothing but newlines so far has not", async () => {
+  expect(await slowly(["acknowledged", "begun"], 300)).toEqual({ ok: true, stalled: false });
 });
 
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {

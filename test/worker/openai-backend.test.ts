@@ -73,6 +73,20 @@ describe("an OpenAI-compatible backend", () => {
     expect((await chain.jobOf(job.assignment.jobId)).status).toBe(ChainStatus.Settled);
   });
 
+  it("that writes newlines only has answered with nothing, and was at work", async () => {
+    peer.play(
+      stream(
+        chunk({ content: "\n" }),
+        chunk({ content: "\n\n" }),
+        chunk({ content: "\n" }, "length"),
+        usageAndDone(21, 4),
+      ),
+    );
+    const { names, completed } = await run();
+    expect(names).toEqual(["acknowledged", "begun", "completed"]);
+    expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("") } });
+  });
+
   it("never signs a trailing newline nor sends an empty delta, whatever the pieces", async () => {
     peer.play(
       stream(

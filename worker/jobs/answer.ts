@@ -142,17 +142,20 @@ export class Generation {
   }
 
   /**
-   * Hands out the text piece by piece until the end. When `cut` fires, what was delivered is the answer, and its reason `length`; without any text
+   * Hands out the text piece by piece until the end, an empty one first where the model has begun with what is held back. When `cut` fires, what was delivered is the answer, and its reason `length`; without any text
    * it goes on. Throws what the backend throws, and a JobError for an endless answer.
    */
   async drain(send: (text: string) => void, cut: AbortSignal): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
+    let begun = false;
     const deliver = (text: string): void => {
-      if (text !== "") send(text);
+      if (text !== "" || !begun) send(text);
+      begun = true;
     };
     const finish = (finishReason: FinishReason, usage: Usage): Generated => {
-      deliver(answer.end());
+      const last = answer.end();
+      if (last !== "") deliver(last);
       // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
       void this.cancel();
       return { answer, usage: this.#bounded(usage, answer), finishReason };

@@ -197,7 +197,8 @@ export class JobRunner {
     try {
       const { answer, usage, finishReason } = await generation.drain((text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
-        stream.delta(text);
+        if (text === "") stream.begun();
+        else stream.delta(text);
       }, cut.signal);
       if (cut.signal.aborted) abort.abort();
       const finishedAt = clock.now();

@@ -127,7 +127,7 @@ function take(result: Streamed, name: string, data: unknown): void {
   else if (name === "delta") result.text += deltaEvent.parse(data).content;
   else if (name === "completed") result.completed = completedEvent.parse(data);
   else if (name === "error") result.error = errorEvent.parse(data);
-  else throw new Error(`unknown event ${name}`);
+  else if (name !== "begun") throw new Error(`unknown event ${name}`);
 }
 
 /** Asks for a finished job's output; `access` signs for it afresh, and without it the request is incomplete. */

@@ -90,6 +90,18 @@ describe("an answer whose time is over", () => {
     expect(answer.digest()).toBe(answerHash(answer.text()));
   });
 
+  it("is empty where the model wrote newlines only, and its gateway was told that the model is at work", async () => {
+    const cut = new AbortController();
+    const sent: string[] = [];
+    const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain((text) => {
+      sent.push(text);
+      setTimeout(() => cut.abort(), 20);
+    }, cut.signal);
+    const { answer, usage, finishReason } = await drained;
+    expect([answer.text(), usage.completionTokens, finishReason]).toEqual(["", 0, "length"]);
+    expect(sent).toEqual([""]);
+  });
+
   it("goes on while there is no text: nothing is sold for nothing", async () => {
     const cut = AbortSignal.abort();
     const drained = new Generation(stuck(), request).drain(() => {}, cut);

@@ -58,7 +58,12 @@ const offer = {
   request: { messages: [{ role: "user", content: "Hello" }], max_tokens: 10 },
 } as const satisfies Dispatch as Dispatch;
 const dispatch = (endpoint: string, allowLocal = true) =>
-  client(allowLocal).dispatch(endpoint, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(60_000));
+  client(allowLocal).dispatch(
+    endpoint,
+    offer,
+    { acknowledged() {}, begun() {}, delta() {} },
+    AbortSignal.timeout(60_000),
+  );
 
 describe("the gateway's connection to workers", () => {
   it.each([
@@ -186,7 +191,7 @@ describe("the gateway's connection to workers", () => {
     });
     const same = client(true);
     for (let i = 0; i < 3; i++) {
-      await same.dispatch(url, offer, { acknowledged() {}, delta() {} }, AbortSignal.timeout(60_000));
+      await same.dispatch(url, offer, { acknowledged() {}, begun() {}, delta() {} }, AbortSignal.timeout(60_000));
       // The end of the answer arrives, and the connection is free again: both ends are in this process.
       for (let turn = 0; turn < 20; turn++) await setImmediate();
     }
