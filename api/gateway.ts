@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import type { Deployment } from "../protocol/deployment.ts";
+import { NO_JOB } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { Cipher } from "../shared/cipher.ts";
 import { BodyBudget } from "../shared/request-body.ts";
@@ -26,7 +27,7 @@ import { JobStore } from "./db/jobs.ts";
 import { type Incarnation, recognizeChain } from "./db/pool.ts";
 import { reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
-import type { JobContext, JobTimes } from "./jobs/context.ts";
+import { type JobContext, type JobTimes, signAccess } from "./jobs/context.ts";
 import { Runs } from "./jobs/job.ts";
 import { JobReader } from "./jobs/job-reader.ts";
 import { JobRecord } from "./jobs/job-record.ts";
@@ -40,6 +41,9 @@ import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/jobs.ts";
 import { BODIES_LIMIT } from "./routes/request.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
+
+/** Longer than a worker works on a trial. */
+const TRIAL_TIMEOUT_MS = 30_000;
 
 /** A running gateway, as its routes and metrics see it. */
 export type Gateway = {
@@ -152,7 +156,17 @@ export async function startGateway(
   const incidents = new IncidentStore(pool, logger);
   const client = new WorkerClient(endpointPolicy(config));
   const workers = new WorkerPool(
-    { directory, client, incidents, metrics, logger },
+    {
+      directory,
+      client,
+      trial: async ({ signer, endpoint }, model) => {
+        const access = await signAccess({ account, chainId, escrow }, { jobId: NO_JOB, worker: signer });
+        return client.trial(endpoint, { model, access }, AbortSignal.timeout(TRIAL_TIMEOUT_MS));
+      },
+      incidents,
+      metrics,
+      logger,
+    },
     { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
   );
   const [{ takenUp }] = await Promise.all([pipeline.start(), directory.start()]);

@@ -19,6 +19,9 @@
  * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason, acknowledgement}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
  *
+ * POST `{endpoint}/trial` with `{model, access}` returns `{text}`: what the model makes of `TRIAL`. It is unpaid, and of no job. A gateway asks it
+ * after an empty answer, which its client can have brought about.
+ *
  * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So an output request
  * carries `access`, a signature made for this request alone. Otherwise whoever reads the chain could read the client's answer.
  */
@@ -128,6 +131,18 @@ export const outputSchema = completedEvent.extend({
   acknowledgement: z.object({ attempt: assignmentSchema.shape.attempt, signature: hex(65) }),
 });
 export type WorkerOutput = z.infer<typeof outputSchema>;
+
+/** What every trial asks. A healthy model makes some text of it. */
+export const TRIAL = {
+  messages: [{ role: "user", content: "Count from one to five." }],
+  max_tokens: 16,
+  temperature: 0,
+} as const satisfies Omit<ChatRequest, "messages"> & { messages: readonly ChatRequest["messages"][number][] };
+/** The `access` of a trial is signed for this id, which no job has. */
+export const NO_JOB: Hex = `0x${"00".repeat(16)}`;
+export const trialRequestSchema = z.object({ model: dispatchSchema.shape.model, access: outputAccessSchema });
+export type TrialRequest = z.infer<typeof trialRequestSchema>;
+export const trialSchema = z.object({ text: z.string() });
 
 /** Body of a refusal and codes that workers use. */
 export const refusalSchema = z.object({ error: errorEvent });

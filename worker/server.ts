@@ -11,6 +11,7 @@ import {
   RefusalCode,
   type Ticket,
   ticketSchema,
+  trialRequestSchema,
 } from "../protocol/dispatch.ts";
 import { limitConnectionsEach } from "../shared/connections.ts";
 import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../shared/json-shape.ts";
@@ -63,10 +64,19 @@ export function createServer({ runner, health, log }: Parts): Express {
     res.set("cache-control", "no-store").json(await runner.output(request));
   });
 
+  app.post("/trial", async (req, res) => {
+    res.json(await runner.trial(parse(trialRequestSchema, await read(req, res, REQUEST_BYTES))));
+  });
+
   app.use((_req, res) => {
     res
       .status(404)
-      .json({ error: { code: "not_found", message: "this is a worker: POST /jobs, POST /jobs/output, GET /healthz" } });
+      .json({
+        error: {
+          code: "not_found",
+          message: "this is a worker: POST /jobs, POST /jobs/output, POST /trial, GET /healthz",
+        },
+      });
   });
 
   const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);

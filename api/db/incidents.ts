@@ -39,6 +39,7 @@ export const INCIDENTS = {
   unfinished: failure("ended its answer without a completion"),
   silent: failure("did not answer an offer in time"),
   stalled: failure("took a job and sent no token"),
+  empty_trial: failure("answered the gateway's own question with nothing"),
   never_finished: failure("did not finish within the job's time"),
   refused: failure("refused in a way the protocol does not know"),
   other: failure("gave a reason the protocol does not know"),

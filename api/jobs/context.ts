@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { jobDigests } from "../../protocol/digests.ts";
-import type { Assignment } from "../../protocol/messages.ts";
+import { OUTPUT_ACCESS_SECONDS, type OutputRequest, outputAccessTypes } from "../../protocol/dispatch.ts";
+import { type Assignment, escrowDomain } from "../../protocol/messages.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import type { SigningAccount } from "../../shared/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
@@ -59,6 +60,21 @@ export type JobContext = {
   refused: Map<Hex, string>;
   logger: Logger;
 };
+
+/** Shows a worker that this gateway asks now, for the answer of a job or for a trial. */
+export async function signAccess(
+  { account, chainId, escrow }: Pick<JobContext, "account" | "chainId" | "escrow">,
+  { jobId, worker }: { jobId: Hex; worker: Address },
+): Promise<OutputRequest["access"]> {
+  const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
+  const signature = await account.signTypedData({
+    domain: escrowDomain(chainId, escrow),
+    types: outputAccessTypes,
+    primaryType: "OutputAccess",
+    message: { jobId, worker, expiresAt },
+  });
+  return { expiresAt, signature };
+}
 
 /** Signs a job's offer to one worker. */
 export function signAssignment({ account, chainId, escrow }: JobContext, assignment: Assignment): Promise<Hex> {

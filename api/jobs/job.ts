@@ -220,7 +220,9 @@ export class JobRun {
       const reason = code === "hash_mismatch" ? FailureReason.HashMismatch : FailureReason.WorkerFailed;
       throw await this.#refuse(reason, `${code}: ${detail}`, workerBrokeOff());
     }
-    if (incident?.code !== "tokens_over_reported") this.#context.workers.reportSuccess(worker.signer);
+    const { workers } = this.#context;
+    if (text === "") workers.answeredEmpty(worker, model);
+    else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer);
     stages.end("answer");
     const settling = await settle(this.#context, {
       jobId,

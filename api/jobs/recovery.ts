@@ -4,18 +4,17 @@
  */
 import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import { OUTPUT_ACCESS_SECONDS, outputAccessTypes, type WorkerOutput } from "../../protocol/dispatch.ts";
+import type { WorkerOutput } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
-import { escrowDomain } from "../../protocol/messages.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { signerLockKey } from "../chain/signer-lock.ts";
 import { listOverdueJobs, type Reader } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
-import { type JobContext, signAssignment } from "./context.ts";
+import { type JobContext, signAccess, signAssignment } from "./context.ts";
 import { fail, JOB_TIMEOUT, refund, settle, submitSettlement } from "./ending.ts";
 import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 
@@ -345,19 +344,11 @@ async function fetchOutput(
   { jobId, worker, lockedAt }: { jobId: Hex; worker: Address; lockedAt: number },
   endpoint: string,
 ): Promise<WorkerOutput | null> {
-  const { account, chainId, escrow, client } = context;
   const assignment = { jobId, worker, attempt: 1, acknowledgeBy: lockedAt };
-  const expiresAt = Math.floor(Date.now() / 1000) + OUTPUT_ACCESS_SECONDS;
-  const access = await account.signTypedData({
-    domain: escrowDomain(chainId, escrow),
-    types: outputAccessTypes,
-    primaryType: "OutputAccess",
-    message: { jobId, worker, expiresAt },
-  });
   const body = {
     assignment,
     signature: await signAssignment(context, assignment),
-    access: { expiresAt, signature: access },
+    access: await signAccess(context, { jobId, worker }),
   };
-  return client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+  return context.client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
 }

@@ -14,6 +14,8 @@ import {
   probeSchema,
   refusalSchema,
   type Ticket,
+  type TrialRequest,
+  trialSchema,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
@@ -46,6 +48,7 @@ export class WorkerFailure extends Error {
 /** An output holds at most an answer, escaped as JSON. */
 const OUTPUT_BYTES = 50 * 1024 * 1024;
 const REFUSAL_BYTES = 4_096;
+const TRIAL_BYTES = 64 * 1024;
 /** Workers fill silence with comments; a connection quiet for longer is dead. */
 const SILENCE_MS = 60_000;
 
@@ -113,6 +116,17 @@ export class WorkerClient {
         throw new WorkerFailure("malformed", "the output is not what the protocol says", true, error);
       }
       throw new WorkerFailure("broken_stream", `the output broke off: ${messageOf(error)}`, true, error);
+    }
+  }
+
+  /** What the model makes of the gateway's own question. Rejects with WorkerFailure, also where the worker knows no trials. */
+  async trial(endpoint: string, body: TrialRequest, signal: AbortSignal): Promise<string> {
+    const response = await this.#post(endpoint, "/trial", { body }, signal);
+    if (response.statusCode !== 200) throw await refusal(response);
+    try {
+      return trialSchema.parse(JSON.parse((await readBounded(response.body, TRIAL_BYTES)).toString("utf8"))).text;
+    } catch (error) {
+      throw new WorkerFailure("malformed", `no answer to a trial: ${messageOf(error)}`, false, error);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { RefusalCode } from "../../protocol/dispatch.ts";
-import type { Directory, RegisteredWorker } from "../chain/directory.ts";
+import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { WorkerClient } from "./worker-client.ts";
@@ -14,6 +14,8 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** Probes under way at once: a registry full of dead endpoints must not hold up the living. */
 const PROBES = 64;
 const SAMPLES = 101;
+/** A trial that did not fail is not repeated for so long: who floods a worker with empty answers gets no work out of it. */
+const TRIAL_PAUSE_MS = 60_000;
 
 export type PoolSettings = {
   /** Most jobs that one worker has from this gateway at once. */
@@ -25,6 +27,8 @@ export type PoolSettings = {
 type Parts = {
   directory: Directory;
   client: WorkerClient;
+  /** What the model of a worker makes of the gateway's own question. Rejects with WorkerFailure. */
+  trial: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: IncidentStore;
   metrics: Metrics;
   logger: Logger;
@@ -44,6 +48,8 @@ export class WorkerPool {
   readonly #firstTokens = new Map<number, number[]>();
   /** Jobs whose proven answer their worker has not handed out. */
   readonly #withheld = new Map<Hex, { worker: string; until: number }>();
+  /** By worker and model: when the next trial may begin, ms since the epoch; without end while one runs. */
+  readonly #noTrialUntil = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #probes = 0;
 
@@ -134,6 +140,27 @@ export class WorkerPool {
   /** The worker finished a job as it should. */
   reportSuccess(worker: string): void {
     this.#of(worker).succeeded();
+  }
+
+  /**
+   * The worker answered with empty text. A client can bring that about, so it says nothing of the worker: the gateway asks the model a question
+   * of its own, one at a time, and none for a minute after one that went well.
+   */
+  answeredEmpty(worker: RegisteredWorker, { number, id }: Pick<Model, "number" | "id">): void {
+    const key = `${worker.signer} ${number}`;
+    if (Date.now() < (this.#noTrialUntil.get(key) ?? 0)) return;
+    this.#noTrialUntil.set(key, Number.POSITIVE_INFINITY);
+    this.#parts.trial(worker, id).then(
+      (text) => {
+        const empty = text.trim() === "";
+        this.#noTrialUntil.set(key, empty ? 0 : Date.now() + TRIAL_PAUSE_MS);
+        if (empty) this.report(worker.signer, { code: "empty_trial", detail: `model ${id}`, jobId: null });
+      },
+      (error) => {
+        this.#noTrialUntil.set(key, Date.now() + TRIAL_PAUSE_MS);
+        this.#parts.logger.info({ err: error, worker: worker.signer, model: id }, "a worker did not answer a trial");
+      },
+    );
   }
 
   /** The worker proved an answer that it did not deliver: it gets no job before `until`, ms since the epoch, or before it has handed it out. */

@@ -4,6 +4,7 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import {
+  client,
   gateway,
   newWorker,
   operatorAdmin,
@@ -14,7 +15,7 @@ import {
   type TestWorker,
 } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { acknowledge, complete, dispatch, fetchOutput, lockJob, signAssignment } from "./support/dispatch.ts";
+import { acknowledge, askTrial, complete, dispatch, fetchOutput, lockJob, signAssignment } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
 
 let chain: TestChain;
@@ -130,6 +131,22 @@ describe("a dispatched job", () => {
     expect(text).toMatch(/zanzibarian|swordfish|password/);
     expect(daemon.output()).not.toMatch(/zanzibarian|swordfish/);
     expect(daemon.output()).not.toContain(worker.privateKey.slice(2));
+  });
+});
+
+describe("a gateway's own question", () => {
+  const model = "qwen3-8b";
+
+  it("is answered by the model, without a job", async () => {
+    const { status, body } = await askTrial(chain, worker, gateway, model);
+    expect([status, body.text]).toEqual([200, expect.stringMatching(/\S/)]);
+  });
+
+  it("is refused to everybody else, and for a model that is not here", async () => {
+    const stranger = await askTrial(chain, worker, client, model);
+    expect([stranger.status, stranger.body.error?.code]).toEqual([403, "not_assigned"]);
+    const unknown = await askTrial(chain, worker, gateway, "qwen3-14b");
+    expect([unknown.status, unknown.body.error?.code]).toEqual([404, "unknown_model"]);
   });
 });
 

@@ -156,6 +156,19 @@ async function charged(reply: Reply) {
   return { jobId, credits: job.body.credits_charged, tokens: reply.body.usage.completion_tokens };
 }
 
+it("a worker that answers its jobs with nothing is asked a question of the gateway's own, and rests if that is in vain", async () => {
+  await incident("empty_trial", async () => {
+    evil.trial = "";
+    evil.play(async (offer, response) => {
+      response.write(await evil.acknowledgement(offer));
+      response.end(event("completed", await evil.completion(offer, "", { completionTokens: 0 })));
+    });
+    expect((await ask(EVIL)).status).toBe(200);
+    return null;
+  });
+  evil.trial = "One, two, three.";
+});
+
 describe("what a client can bring about counts against no worker:", () => {
   /** What is counted against the evil worker; refusals are noted and let it be. */
   const noted = async () =>
@@ -177,6 +190,8 @@ describe("what a client can bring about counts against no worker:", () => {
       expect(await charged(reply)).toMatchObject({ credits: 18, tokens: 0 });
     }
     expect(await noted()).toEqual(before);
+    // The gateway asked once by itself: that was enough.
+    expect(evil.trials).toBe(2);
   });
 
   it.each(["request_refused", "content_filter"])("%s", async (what) => {

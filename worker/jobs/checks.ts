@@ -1,7 +1,14 @@
 /** What a worker checks before it works or hands an answer out: who asks, for which operator, and what the chain says of the job. */
 import { setTimeout } from "node:timers/promises";
 import { type Address, type Hex, isAddressEqual } from "viem";
-import { type Dispatch, OUTPUT_ACCESS_SECONDS, type OutputRequest, RefusalCode } from "../../protocol/dispatch.ts";
+import {
+  type Dispatch,
+  NO_JOB,
+  OUTPUT_ACCESS_SECONDS,
+  type OutputRequest,
+  RefusalCode,
+  type TrialRequest,
+} from "../../protocol/dispatch.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
@@ -94,15 +101,23 @@ export class AssignmentChecks {
 
   /** Makes sure that a gateway signs for its operator now, and signed this very request: an assignment alone is no secret. */
   async outputAccess({ access, assignment: { jobId } }: OutputRequest, gateway: Gateway): Promise<void> {
-    const left = access.expiresAt - Date.now() / 1000;
-    if (left <= 0 || left > OUTPUT_ACCESS_SECONDS + CLOCK_SKEW) {
-      throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
-    }
+    requireCurrent(access);
     const signer = this.#identity.recoverAccess(jobId, access);
     if (signer === null || !isAddressEqual(signer, gateway.address)) {
       throw new Refusal(RefusalCode.NotAssigned, "`access` is not signed by the gateway that asks");
     }
     requireInOffice(gateway, await onChain(() => this.#reader.signer(gateway.address)));
+  }
+
+  /** Makes sure that a gateway of the escrow asks for this trial now. */
+  async trialAccess({ access }: TrialRequest): Promise<void> {
+    requireCurrent(access);
+    const address = this.#identity.recoverAccess(NO_JOB, access);
+    const operator = address === null ? 0 : await this.operatorOf(address);
+    if (address === null || operator === 0) {
+      throw new Refusal(RefusalCode.NotAssigned, "`access` is not signed by a gateway of this escrow");
+    }
+    requireInOffice({ operator, address }, await onChain(() => this.#reader.signer(address)));
   }
 
   /** A node behind a load balancer may be a block late: the lock gets a moment to appear. */
@@ -113,6 +128,13 @@ export class AssignmentChecks {
       if (seen.job.status !== ChainStatus.None || performance.now() > until) return seen;
       await setTimeout(100);
     }
+  }
+}
+
+function requireCurrent({ expiresAt }: OutputRequest["access"]): void {
+  const left = expiresAt - Date.now() / 1000;
+  if (left <= 0 || left > OUTPUT_ACCESS_SECONDS + CLOCK_SKEW) {
+    throw new Refusal(RefusalCode.NotAssigned, "`access` has expired or lasts too long");
   }
 }
 

@@ -8,6 +8,8 @@ import {
   type OutputRequest,
   RefusalCode,
   type Ticket,
+  TRIAL,
+  type TrialRequest,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import { type Backend, BackendError, RequestRefused } from "../backends/backend.ts";
@@ -36,11 +38,15 @@ type Run = { dispatch: Dispatch; gateway: Gateway; stream: EventStream; abort: A
 /** The acknowledgement waits this long for the first token, so that a failure before it leaves nothing signed. */
 const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
+/** A trial that is not over by then is given up. */
+const TRIAL_MS = 20_000;
+
 /** Takes each dispatched job through its life: check, acknowledge, generate, sign, hand over. */
 export class JobRunner {
   readonly #parts: Parts;
   readonly #checks: AssignmentChecks;
   readonly #slots: Slots;
+  #onTrial = false;
   readonly #running = new Map<string, AbortController>();
 
   constructor(parts: Parts) {
@@ -112,6 +118,30 @@ export class JobRunner {
       finish_reason: record.finishReason,
       acknowledgement: { attempt: papers.assignment.attempt, signature: papers.byWorker },
     };
+  }
+
+  /** What the model makes of a gateway's own question. One at a time, and only where a job would have room. Throws a Refusal. */
+  async trial(request: TrialRequest): Promise<{ text: string }> {
+    const model = this.#checks.backendModel(request.model);
+    await this.#checks.trialAccess(request);
+    if (this.#onTrial) throw new Refusal(RefusalCode.Busy, "another trial runs");
+    this.#onTrial = true;
+    const over = AbortSignal.timeout(TRIAL_MS);
+    try {
+      await this.#slots.enter(over);
+      try {
+        const question = { ...TRIAL, messages: [...TRIAL.messages] };
+        const generation = new Generation(this.#parts.backend.generate(model, question, over), question);
+        const { answer } = await generation.drain(() => {}, over);
+        return { text: answer.text() };
+      } catch (error) {
+        throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: error });
+      } finally {
+        this.#slots.leave();
+      }
+    } finally {
+      this.#onTrial = false;
+    }
   }
 
   /** Refuses new jobs, lets the running ones finish for `seconds`, then stops them. */

@@ -9,6 +9,7 @@ import {
   completedEvent,
   deltaEvent,
   errorEvent,
+  NO_JOB,
   type OutputRequest,
   outputAccessTypes,
   type WorkerOutput,
@@ -152,6 +153,19 @@ export async function fetchOutput(
     body: JSON.stringify(request),
   });
   return { status: response.status, body: (await response.json()) as WorkerOutput & { error?: { code: string } } };
+}
+
+/** Asks for a trial, signed by `by` for this worker. */
+export async function askTrial(chain: TestChain, worker: TestWorker, by: HDAccount, model: string) {
+  const message = { jobId: NO_JOB, worker: worker.address, expiresAt: Math.floor(Date.now() / 1000) + 60 };
+  const domain = escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow);
+  const signature = await by.signTypedData({ domain, types: outputAccessTypes, primaryType: "OutputAccess", message });
+  const response = await fetch(`${worker.endpoint}/trial`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model, access: { expiresAt: message.expiresAt, signature } }),
+  });
+  return { status: response.status, body: (await response.json()) as { text?: string; error?: { code: string } } };
 }
 
 /** Settles a job as its gateway; throws if the escrow refuses. */

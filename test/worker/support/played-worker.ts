@@ -22,10 +22,18 @@ export const event = (name: string, data: unknown): string => `event: ${name}\nd
 export class PlayedWorker {
   readonly account: PrivateKeyAccount;
   readonly offers: Dispatch[] = [];
+  /** What it says to the gateway's own question, and how often that was asked. */
+  trial = "One, two, three, four, five.";
+  trials = 0;
   readonly #stack: PlayedStack;
   readonly #server = createServer((request, response) => {
     if (request.url === "/healthz") {
       response.end(JSON.stringify({ status: "ok", worker: this.account.address }));
+      return;
+    }
+    if (request.url === "/trial") {
+      this.trials += 1;
+      response.end(JSON.stringify({ text: this.trial }));
       return;
     }
     let body = "";
