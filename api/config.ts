@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isHex } from "viem";
+import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
@@ -182,6 +182,28 @@ export const configSchema = z.object({
     .positive()
     .default(128)
     .describe("most jobs that one worker has from this gateway at once"),
+  OWN_WORKERS: z
+    .string()
+    .default("")
+    .transform((text) => text.split(",").filter((one) => one !== ""))
+    .refine((all) => all.every((one) => isAddress(one, { strict: false })), "must be addresses, separated by commas")
+    .describe(
+      "signing keys (addresses, comma separated) of workers that you run yourself. All others get [jobs as their stake covers](../workers.md#newcomers)",
+    ),
+  CREDITS_PER_SVC: z.coerce
+    .number()
+    .positive()
+    .default(10)
+    .describe(
+      "what an SVC of a worker's stake is worth, in credits: so much may be at risk there. 10 makes the usual slash of 500 SVC worth the largest job (5,000). Follow the market's price",
+    ),
+  EARNED_SHARE: z.coerce
+    .number()
+    .min(0)
+    .default(0.1)
+    .describe(
+      "share of the credits that a worker earned from you, beyond dispute, that adds to its stake. Above the protocol's fee, jobs of its own would buy it trust",
+    ),
   MISCONDUCT_REST_SECONDS: seconds(60).describe(
     "first rest of a worker that did what no honest software does; doubled each time, up to an hour",
   ),

@@ -34,6 +34,7 @@ import { JobRecord } from "./jobs/job-record.ts";
 import { Recovery } from "./jobs/recovery.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
+import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
 import type { ChatDependencies } from "./routes/chat.ts";
@@ -155,10 +156,19 @@ export async function startGateway(
   const directory = new Directory(rpc, contracts, head, logger);
   const incidents = new IncidentStore(pool, logger);
   const client = new WorkerClient(endpointPolicy(config));
+  const cover = new WorkerCover(
+    { index: pool, operator: operator.id, head, times, logger },
+    {
+      creditsPerSvc: config.CREDITS_PER_SVC,
+      earnedShare: config.EARNED_SHARE,
+      ownWorkers: new Set(config.OWN_WORKERS.map((worker) => worker.toLowerCase())),
+    },
+  );
   const workers = new WorkerPool(
     {
       directory,
       client,
+      cover,
       trial: async ({ signer, endpoint }, model) => {
         const access = await signAccess({ account, chainId, escrow }, { jobId: NO_JOB, worker: signer });
         return client.trial(endpoint, { model, access }, AbortSignal.timeout(TRIAL_TIMEOUT_MS));
@@ -169,7 +179,7 @@ export async function startGateway(
     },
     { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
   );
-  const [{ takenUp }] = await Promise.all([pipeline.start(), directory.start()]);
+  const [{ takenUp }] = await Promise.all([pipeline.start(), directory.start(), cover.start()]);
   await workers.start();
 
   // Jobs and disputes.
@@ -246,6 +256,7 @@ export async function startGateway(
     index.stop();
     await pipeline.stop(timeoutMs);
     workers.stop();
+    cover.stop();
     await tokens.stop();
     await client.close();
     directory.stop();

@@ -20,7 +20,14 @@ export type Model = {
 };
 
 /** A worker that may take jobs now, as far as the chain is concerned. */
-export type RegisteredWorker = { id: number; signer: Address; endpoint: string; models: ReadonlySet<number> };
+export type RegisteredWorker = {
+  id: number;
+  signer: Address;
+  /** Millionths of an SVC. */
+  stake: number;
+  endpoint: string;
+  models: ReadonlySet<number>;
+};
 
 const REFRESH_MS = 30_000;
 const READS_AT_ONCE = 20;
@@ -135,7 +142,13 @@ export class Directory {
     );
     return views
       .filter((worker) => worker.active)
-      .map(({ id, signer, endpoint, models }) => ({ id, signer, endpoint, models: new Set(models) }));
+      .map(({ id, signer, stake, endpoint, models }) => ({
+        id,
+        signer,
+        stake: Number(stake),
+        endpoint,
+        models: new Set(models),
+      }));
   }
 }
 

@@ -171,6 +171,27 @@ export async function listOverdueJobs(reader: Reader, operator: number, lockedBe
   return rows.map(({ id }) => id);
 }
 
+/** Credits charged for an operator's jobs, by worker (lower case): of those locked in a span of time (Unix seconds) that nobody disputed. */
+export async function chargedAtWorkers(
+  reader: Reader,
+  operator: number,
+  { from, until }: { from: number; until: number },
+): Promise<Map<string, number>> {
+  const text = `SELECT worker, sum(credits_charged)::float8 AS credits FROM ${view("job")}
+    WHERE operator = $1 AND status = 'settled' AND created_at >= $2 AND created_at < $3 AND credits_compensated = 0 GROUP BY worker`;
+  return byWorker(await read(reader, "charged_at_workers", text, [operator, from, until]));
+}
+
+/** Credits locked for an operator's jobs that their workers proved by themselves and that have not ended, by worker (lower case). */
+export async function provenAtWorkers(reader: Reader, operator: number): Promise<Map<string, number>> {
+  const text = `SELECT worker, sum(credits_locked)::float8 AS credits FROM ${view("job")}
+    WHERE operator = $1 AND status = ANY('{settling,disputed}') AND proven_at IS NOT NULL AND ended_at IS NULL GROUP BY worker`;
+  return byWorker(await read(reader, "proven_at_workers", text, [operator]));
+}
+
+const byWorker = (rows: { worker: string; credits: number }[]): Map<string, number> =>
+  new Map(rows.map(({ worker, credits }) => [worker.toLowerCase(), credits]));
+
 // ---------------------------------------------------------------- accounts
 
 const ACCOUNT = columns<AccountRow>({

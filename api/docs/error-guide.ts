@@ -131,8 +131,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: "Yes. Nothing is charged without an answer.",
   },
   no_workers_available: {
-    cause: "No worker that hosts the model answers now.",
-    fix: "Wait, or choose another model.",
+    cause: "No worker that hosts the model answers now, or none may take a job of that many credits.",
+    fix: "Wait, ask for fewer `max_tokens`, or choose another model.",
     retry: "Yes, after `details.retry_after` seconds.",
   },
   service_unavailable: {

@@ -65,7 +65,7 @@ export function planJob(
 export async function admit(context: JobContext, plan: PlannedJob): Promise<AdmittedJob> {
   const { wallet, model, authorization } = plan;
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
-  if (context.workers.candidates(model.number).length === 0) throw noWorkers(model);
+  if (context.workers.candidates(model.number, quote(1, model)).length === 0) throw noWorkers(model);
   const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
   await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(context, plan);
@@ -73,6 +73,7 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
   const terms = await currentTerms(context, plan);
   if (terms !== null) checkLimits(context, terms, credits);
   await checkBalance(context, plan, { least: credits, price: credits });
+  if (context.workers.candidates(model.number, credits).length === 0) throw noWorkers(model, credits);
   if (terms !== null && terms.operator !== context.operator.id) {
     throw operatorNotChosen(terms.operator, context.operator.id);
   }
@@ -249,11 +250,13 @@ function insufficientCredits(remaining: number, required: number, model: Model):
 /** Seconds after which a client that found no worker may ask again: one probe interval. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** 503 with the details of the specification. */
-export function noWorkers(model: Model): ApiError {
+/** 503 with the details of the specification. `credits`: workers are there, but none has room for a job of that size. */
+export function noWorkers(model: Model, credits?: number): ApiError {
+  const job = credits === undefined ? "" : ` and a job of ${credits} credits`;
+  const smaller = credits === undefined ? "" : ", or ask for fewer max_tokens";
   return new ApiError(
     "no_workers_available",
-    `No worker is available for '${model.id}' now; retry in ${RETRY_AFTER_SECONDS} seconds.`,
+    `No worker is available for '${model.id}'${job} now; retry in ${RETRY_AFTER_SECONDS} seconds${smaller}.`,
     { details: { model: model.id, retry_after: RETRY_AFTER_SECONDS } },
   );
 }

@@ -19,6 +19,8 @@ export type AttemptInput = {
   attempt: number;
   worker: RegisteredWorker;
   model: Model;
+  /** Locked for it. */
+  credits: number;
   request: ChatRequest;
   answer: Answer;
   signal: AbortSignal;
@@ -46,12 +48,16 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
   // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
-  const outstanding = context.workers.begin(worker, input.model.number);
+  const { model, credits } = input;
+  const outstanding = context.workers.begin(worker, { jobId, model: model.number, credits });
+  let isAnswered = false;
   try {
     const signature = await signAssignment(context, assignment);
-    return await follow(context, input, { assignment, signature, firstToken: outstanding.firstToken });
+    const result = await follow(context, input, { assignment, signature, firstToken: outstanding.firstToken });
+    isAnswered = result.ok;
+    return result;
   } finally {
-    outstanding.end();
+    outstanding.end(isAnswered);
   }
 }
 

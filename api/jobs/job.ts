@@ -136,7 +136,7 @@ export class JobRun {
     /** Workers whose model server did not take the request. */
     let refusals = 0;
     for (let attempt = 1; !signal.aborted; attempt++) {
-      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, excluded);
+      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, lock.credits, excluded);
       if (worker === undefined) {
         const all = refusals > 0 && refusals === excluded.size;
         const error = all ? requestRefused() : noWorkers(model);
@@ -148,6 +148,7 @@ export class JobRun {
       if (attempt > 1) await this.#noteAttempt(lock, worker.signer, attempt);
       const result = await runAttempt(this.#context, {
         ...this.input,
+        credits: lock.credits,
         attempt,
         worker,
         answer: this.answer,
@@ -238,6 +239,7 @@ export class JobRun {
       signed: { completion, signature, finish_reason },
       countedTokens: verdict.countedTokens,
     });
+    workers.charged(jobId, settling.credits);
     stages.end("record");
     settling.sent.then(
       () => {

@@ -5,6 +5,7 @@ import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { WorkerClient } from "./worker-client.ts";
+import type { WorkerCover } from "./worker-cover.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
 
 /** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
@@ -27,6 +28,7 @@ export type PoolSettings = {
 type Parts = {
   directory: Directory;
   client: WorkerClient;
+  cover: WorkerCover;
   /** What the model of a worker makes of the gateway's own question. Rejects with WorkerFailure. */
   trial: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: IncidentStore;
@@ -88,31 +90,50 @@ export class WorkerPool {
     return this.#parts.directory.workersOf(model);
   }
 
-  /** Hosts that this gateway may give another job. */
-  candidates(model: number): RegisteredWorker[] {
-    return this.hosts(model).filter((worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker);
+  /** Hosts that this gateway may give another job for which so many credits are locked. */
+  candidates(model: number, credits: number): RegisteredWorker[] {
+    const { cover } = this.#parts;
+    return this.hosts(model).filter(
+      (worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker && cover.room(worker) >= credits,
+    );
   }
 
-  /** The best worker for the model that is not in `excluded`; undefined if there is none. */
-  choose(model: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
-    const candidates = this.candidates(model).filter((worker) => !excluded.has(worker.signer));
+  /** The best worker for a job of the model that is not in `excluded`; undefined if there is none. */
+  choose(model: number, credits: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
+    const candidates = this.candidates(model, credits).filter((worker) => !excluded.has(worker.signer));
     return chooseBest(
       candidates.map((worker) => ({ worker, health: this.#of(worker.signer) })),
       Date.now(),
     );
   }
 
-  /** A job of the model was given to the worker. Call `firstToken` at its first token, `end` when it is over. */
-  begin(worker: RegisteredWorker, model: number): { firstToken: () => void; end: () => void } {
+  /** A job was given to the worker. Call `firstToken` at its first token, `end` when it is over there, with or without an answer. */
+  begin(
+    worker: RegisteredWorker,
+    { jobId, model, credits }: { jobId: Hex; model: number; credits: number },
+  ): { firstToken: () => void; end: (isAnswered: boolean) => void } {
     const job = this.#of(worker.signer).begin(Date.now());
-    return { firstToken: () => this.#observeFirstToken(model, job.firstToken(Date.now())), end: job.end };
+    const { cover } = this.#parts;
+    cover.offered(jobId, worker, credits);
+    return {
+      firstToken: () => this.#observeFirstToken(model, job.firstToken(Date.now())),
+      end: (isAnswered) => {
+        job.end();
+        cover.left(jobId, isAnswered);
+      },
+    };
+  }
+
+  /** The answer of a job is settled for so many credits. */
+  charged(jobId: Hex, credits: number): void {
+    this.#parts.cover.charged(jobId, credits);
   }
 
   /** Every worker known on chain, with what the last probe said and the jobs it has from here. */
-  states(): { worker: string; healthy: boolean; outstanding: number }[] {
-    return this.#parts.directory.workers().map(({ signer }) => {
-      const { healthy, outstanding } = this.#of(signer);
-      return { worker: signer, healthy, outstanding };
+  states(): { worker: string; healthy: boolean; outstanding: number; room: number }[] {
+    return this.#parts.directory.workers().map((worker) => {
+      const { healthy, outstanding } = this.#of(worker.signer);
+      return { worker: worker.signer, healthy, outstanding, room: this.#parts.cover.room(worker) };
     });
   }
 

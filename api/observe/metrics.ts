@@ -14,7 +14,7 @@ export type Observed = {
   signerBalance: () => Promise<bigint>;
 };
 
-type WorkerState = { worker: string; healthy: boolean; outstanding: number };
+type WorkerState = { worker: string; healthy: boolean; outstanding: number; room: number };
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -126,6 +126,14 @@ export class Metrics {
     this.gauge(
       { name: "gateway_worker_jobs", help: "Jobs that a worker has from this gateway now", label: "worker" },
       perWorker(({ outstanding }) => outstanding),
+    );
+    this.gauge(
+      {
+        name: "gateway_worker_room_credits",
+        help: "Credits of jobs that a worker may still get from this gateway, +Inf without a bound",
+        label: "worker",
+      },
+      perWorker(({ room }) => room),
     );
   }
 

@@ -1,6 +1,7 @@
 /** The project's own services as parts of a stack: which file, which environment, when ready, how stopped. */
 import { join } from "node:path";
 import type { Hex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
 import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
 import { rpc } from "./chain.ts";
 import { AGAIN, answersOk, type PartSpec, type Parts, RANK, type TaskSpec } from "./parts.ts";
@@ -135,6 +136,8 @@ export const apiSpec = (context: Context, databaseUrl: string): PartSpec => ({
     GATEWAY_PRIVATE_KEY: GATEWAY.privateKey,
     MASTER_KEY: context.secrets.masterKey,
     BASE_URL: context.options.baseEnv["BASE_URL"] || context.urls.api,
+    // The operator's pool. A worker that joins beside it is a newcomer.
+    OWN_WORKERS: context.workers.map(({ privateKey }) => privateKeyToAddress(privateKey)).join(","),
     // Workers and receivers of webhooks run on this machine too.
     ALLOW_LOCAL_ENDPOINTS: "true",
     // An idle chain that mines on demand never adds confirmations.

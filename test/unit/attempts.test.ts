@@ -42,7 +42,7 @@ function gateway() {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
-      choose: (_model: number, excluded: Set<string>) => ({
+      choose: (_model: number, _credits: number, excluded: Set<string>) => ({
         signer: `0x${excluded.size.toString(16).padStart(40, "0")}`,
       }),
       begin: () => {

@@ -17,7 +17,7 @@ const TEXT = "A few words of a long answer";
 const TOKENS = 8;
 const gateway = signingAccount(generatePrivateKey());
 const worker = signingAccount(generatePrivateKey());
-const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
+const host = { id: 1, signer: worker.address, stake: 0, endpoint: "https://worker.example", models: new Set([1]) };
 const lockedAt = Math.floor(Date.now() / 1000) - 600;
 
 /** What becomes of it: proven so many seconds after the lock, of a request for so many tokens. */

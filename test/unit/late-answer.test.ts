@@ -11,7 +11,7 @@ import { signingAccount } from "../../shared/secp256k1.ts";
 it("hosts that are only asked for an answer get no Assignment with which they could take the job on chain", async () => {
   const lockedAt = Math.floor(Date.now() / 1000) - 1;
   const { address: signer } = signingAccount(generatePrivateKey());
-  const host = { id: 1, signer, endpoint: "https://worker.example", models: new Set([1]) };
+  const host = { id: 1, signer, stake: 0, endpoint: "https://worker.example", models: new Set([1]) };
   const asked: OutputRequest["assignment"][] = [];
   const context = {
     account: signingAccount(generatePrivateKey()),

@@ -60,11 +60,13 @@ function context(): JobContext {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
-      choose: (_model: number, excluded: Set<string>) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
+      choose: (_model: number, _credits: number, excluded: Set<string>) =>
+        [silent, honest].find(({ signer }) => !excluded.has(signer)),
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},
       reportSuccess: () => {},
       reportSpeed: () => {},
+      charged: () => {},
     },
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },

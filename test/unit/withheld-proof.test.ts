@@ -52,7 +52,8 @@ function context(status: number, workers: typeof hosts): JobContext {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {} },
     workers: {
-      choose: (_model: number, excluded: Set<string>) => workers.find(({ signer }) => !excluded.has(signer)),
+      choose: (_model: number, _credits: number, excluded: Set<string>) =>
+        workers.find(({ signer }) => !excluded.has(signer)),
       registered: () => [],
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},
