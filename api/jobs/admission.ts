@@ -73,7 +73,6 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
   const terms = await currentTerms(context, plan);
   if (terms !== null) checkLimits(context, terms, credits);
   await checkBalance(context, plan, { least: credits, price: credits });
-  if (context.workers.candidates(model.number, credits).length === 0) throw noWorkers(model, credits);
   if (terms !== null && terms.operator !== context.operator.id) {
     throw operatorNotChosen(terms.operator, context.operator.id);
   }

@@ -61,11 +61,16 @@ export class JobRun {
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
   #settlementSent = false;
+  /** Gives the room back that was kept for the job at its workers; null where there was none. */
+  readonly #leaveRoom: (() => void) | null;
 
   constructor(context: JobContext, input: JobInput) {
+    const { model, credits } = input;
     this.#context = context;
     this.input = input;
-    this.locked = lockCredits(context, input);
+    this.#leaveRoom = context.workers.reserve(model.number, credits);
+    // A lock that no worker may take costs gas.
+    this.locked = this.#leaveRoom === null ? Promise.reject(noWorkers(model, credits)) : lockCredits(context, input);
     this.completed = this.locked
       .then((lock) => {
         input.stages.end("lock");
@@ -76,7 +81,8 @@ export class JobRun {
         if (error instanceof ApiError) throw error;
         breakOff(context, input.jobId, error);
         throw error instanceof JobLost ? takenOver(input.jobId, error) : error;
-      });
+      })
+      .finally(() => this.#leaveRoom?.());
     // An answer has a first token; what ends without one rejects both.
     this.firstToken = Promise.race([this.#first.promise, this.completed.then((job) => job.worker)]);
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
@@ -146,7 +152,7 @@ export class JobRun {
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
       if (attempt > 1) await this.#noteAttempt(lock, worker.signer, attempt);
-      const result = await runAttempt(this.#context, {
+      const running = runAttempt(this.#context, {
         ...this.input,
         credits: lock.credits,
         attempt,
@@ -159,6 +165,9 @@ export class JobRun {
           void record.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
+      // From now on the job counts where it runs.
+      this.#leaveRoom?.();
+      const result = await running;
       if (result.ok) return this.#complete(lock, attempt, worker, result);
       if (signal.aborted) break;
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });

@@ -8,7 +8,6 @@ import type { Hex } from "viem";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import type { Head } from "../chain/rpc.ts";
 import { chargedAtWorkers, getHead, IndexUnavailable, provenAtWorkers, type Reader } from "../db/index-reads.ts";
-import type { JobTimes } from "./context.ts";
 
 const REFRESH_MS = 15_000;
 const UNITS_PER_SVC = 1_000_000;
@@ -26,7 +25,8 @@ type Parts = {
   index: Reader;
   operator: number;
   head: Pick<Head, "time">;
-  times: Pick<JobTimes, "completion" | "inclusion" | "dispute">;
+  /** Seconds. */
+  times: { completion: number; inclusion: number; dispute: number };
   logger: Logger;
 };
 
@@ -86,7 +86,9 @@ export class WorkerCover {
 
   /** The worker is offered a job, for which so many credits are locked. */
   offered(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
-    this.#add(this.#running, jobId, { worker: signer.toLowerCase(), credits, until: Number.POSITIVE_INFINITY });
+    const worker = signer.toLowerCase();
+    if (this.#settings.ownWorkers.has(worker)) return;
+    this.#add(this.#running, jobId, { worker, credits, until: Number.POSITIVE_INFINITY });
   }
 
   /** The worker no longer has the job. Its answer is charged later, if there is one: until then all that is locked counts. */

@@ -50,6 +50,8 @@ export class WorkerPool {
   readonly #firstTokens = new Map<number, number[]>();
   /** Jobs whose proven answer their worker has not handed out. */
   readonly #withheld = new Map<Hex, { worker: string; until: number }>();
+  /** Credits of jobs that were admitted and are not offered yet, by model. */
+  readonly #reserved = new Map<number, number>();
   /** By worker and model: when the next trial may begin, ms since the epoch; without end while one runs. */
   readonly #noTrialUntil = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -96,6 +98,24 @@ export class WorkerPool {
     return this.hosts(model).filter(
       (worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker && cover.room(worker) >= credits,
     );
+  }
+
+  /**
+   * Keeps room for a job at the workers of its model until it is offered to one: requests of the same moment must not all lock credits for the
+   * last place. Null if there is none; otherwise what gives it back, once.
+   */
+  reserve(model: number, credits: number): (() => void) | null {
+    const { cover } = this.#parts;
+    const reserved = this.#reserved.get(model) ?? 0;
+    const room = this.candidates(model, credits).reduce((sum, worker) => sum + cover.room(worker), 0);
+    if (room - reserved < credits) return null;
+    const change = (by: number) => this.#reserved.set(model, (this.#reserved.get(model) ?? 0) + by);
+    change(credits);
+    let held = true;
+    return () => {
+      if (held) change(-credits);
+      held = false;
+    };
   }
 
   /** The best worker for a job of the model that is not in `excluded`; undefined if there is none. */

@@ -42,6 +42,7 @@ function gateway() {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
+      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) => ({
         signer: `0x${excluded.size.toString(16).padStart(40, "0")}`,
       }),

@@ -72,6 +72,7 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
     },
     workers: {
       candidates: () => [host],
+      reserve: () => () => {},
       choose: () => host,
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},

@@ -60,6 +60,7 @@ function context(): JobContext {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
+      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         [silent, honest].find(({ signer }) => !excluded.has(signer)),
       begin: () => ({ firstToken: () => {}, end: () => {} }),

@@ -73,7 +73,9 @@ function process(dispatching: Dispatching) {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
-      choose: (_model: number, excluded: Set<string>) => (excluded.has(host.signer) ? undefined : host),
+      reserve: () => () => {},
+      choose: (_model: number, _credits: number, excluded: Set<string>) =>
+        excluded.has(host.signer) ? undefined : host,
       registered: () => [host],
       begin: () => ({ firstToken: () => {}, end: () => {} }),
       report: () => {},

@@ -52,6 +52,7 @@ function context(status: number, workers: typeof hosts): JobContext {
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {} },
     workers: {
+      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         workers.find(({ signer }) => !excluded.has(signer)),
       registered: () => [],
