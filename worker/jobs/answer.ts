@@ -142,8 +142,9 @@ export class Generation {
   }
 
   /**
-   * Hands out the text piece by piece until the end, an empty one first where the model has begun with what is held back. When `cut` fires, what was delivered is the answer, and its reason `length`; without any text
-   * it goes on. Throws what the backend throws, and a JobError for an endless answer.
+   * Hands out the text piece by piece until the end. The first piece is empty if the model has begun and its text is held back. When `cut` fires,
+   * what was delivered is the answer, and its reason `length`; without any text it goes on. Throws what the backend throws, and a JobError for
+   * an endless answer.
    */
   async drain(send: (text: string) => void, cut: AbortSignal): Promise<Generated> {
     const answer = new Answer();
