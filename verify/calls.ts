@@ -11,6 +11,7 @@ import {
   serializeSignature,
   slice,
 } from "viem";
+import { type Delivery, deliveryBehind, deliveryTypes } from "../protocol/delivery.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import {
   type Acknowledgement,
@@ -26,7 +27,8 @@ import { type AnyEvent, eventsOf } from "./events.ts";
 /** What an audit needs of a transaction. */
 export type AuditTransaction = { hash: Hex; from: Address; to: Address | null; input: Hex; block: bigint };
 
-type EscrowCall = DecodeFunctionDataReturnType<typeof inferenceEscrowAbi>;
+/** `data`: the call as it was sent, with whatever stands behind its arguments. */
+type EscrowCall = DecodeFunctionDataReturnType<typeof inferenceEscrowAbi> & { data: Hex };
 type CallName = EscrowCall["functionName"];
 export type CallOf<N extends CallName> = Extract<EscrowCall, { functionName: N }>;
 
@@ -65,11 +67,23 @@ export function callerOf({ transactions, addresses }: CallEvidence, tx: Hex): Ad
 
 function decode(data: Hex): EscrowCall | null {
   try {
-    return decodeFunctionData({ abi: inferenceEscrowAbi, data });
+    return { ...decodeFunctionData({ abi: inferenceEscrowAbi, data }), data };
   } catch {
     // A selector that the escrow does not have, or arguments cut short: such an item reverted and did nothing.
     return null;
   }
+}
+
+/** What the operator that opened a dispute says it sent to the client, and who signed that; null without such a statement. */
+export async function deliveryIn(
+  evidence: CallEvidence & { chainId: number },
+  tx: Hex,
+): Promise<{ delivery: Delivery; signer: Address | null } | null> {
+  const [call] = jobCalls(evidence, tx, "openDispute");
+  const signed = call === undefined ? null : deliveryBehind(call.data, evidence.jobId);
+  if (signed === null) return null;
+  const { signature, ...delivery } = signed;
+  return { delivery, signer: await signerOf(evidence, "Delivery", delivery, signature) };
 }
 
 type Messages = {
@@ -77,11 +91,12 @@ type Messages = {
   Acknowledgement: Acknowledgement;
   Completion: Completion;
   Authorization: Authorization;
+  Delivery: Delivery;
 };
 /** A compact signature (EIP-2098). */
 export type CompactSignature = { r: Hex; vs: Hex };
 
-const TYPES = { ...jobMessageTypes, ...authorizationTypes };
+const TYPES = { ...jobMessageTypes, ...authorizationTypes, ...deliveryTypes };
 /** Half the order of secp256k1: the contract refuses a signature above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 

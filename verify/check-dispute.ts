@@ -2,7 +2,7 @@
 import { type Address, decodeFunctionData, isAddressEqual } from "viem";
 import { arbitrationPanelAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus, Ruling } from "../protocol/job-status.ts";
-import { callerOf, isSigner, jobCalls, proofDigest, signerOf } from "./calls.ts";
+import { callerOf, deliveryIn, isSigner, jobCalls, proofDigest, signerOf } from "./calls.ts";
 import { checkCompensations, checkSlash, disputedCredits } from "./check-compensation.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { isBefore } from "./events.ts";
@@ -11,6 +11,7 @@ import { type DisputeStory, type Job, rulingOf, transitionsOf } from "./story.ts
 export async function checkDispute(checks: Checks, job: Job): Promise<void> {
   for (const dispute of job.story.disputes) {
     checkOpening(checks, job, dispute);
+    await checkDelivery(checks, job, dispute);
     checkJoin(checks, job, dispute);
     checkVotes(checks, job, dispute);
     if (dispute.resolved !== null) checkRuling(checks, job, dispute, dispute.resolved);
@@ -92,6 +93,19 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
       ruleBefore: time + windows.arbitration,
     }),
     `${credits} credits are in dispute, with a bond of ${bond} credits; no ruling before ${opened.args.ruleFrom}`,
+  );
+}
+
+/** What the operator says it sent to the client: its own signature makes it evidence. */
+async function checkDelivery(checks: Checks, job: Job, { opened }: DisputeStory): Promise<void> {
+  const stated = opened.args.byOperator ? await deliveryIn(job, opened.tx) : null;
+  if (stated === null) return;
+  const { delivery, signer } = stated;
+  checks.add(
+    "dispute.delivery",
+    signer !== null && job.terms.isInOffice(signer, job.story.word.operator, opened),
+    `the gateway signed that it sent ${delivery.complete ? "all of" : "a part of"} its reply, of hash ${delivery.sentHash}`,
+    `what the gateway says it sent was signed by ${signer ?? "nobody"}, who was no signer of the job's operator`,
   );
 }
 
