@@ -6,7 +6,7 @@
  *   insert    none                                  locking     in the statement that records the lock's transaction (outbox)
  *   locked    locking                               pending     the lock is mined; a later state stays
  *   taken     locking, pending                      processing  a worker acknowledged; a later attempt is noted before its offer leaves
- *   left      any                                   the same    the client's connection ended; the job is charged all the same
+ *   left      any                                   the same    the client's connection ended, and what it had been sent; the job is charged all the same
  *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
  *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
  *   ended     any                                   settled, failed, refunded, unlocked (never locked)
@@ -59,6 +59,9 @@ export type StoredJob = {
   countedTokens: number | null;
   completion: SignedCompletion | null;
   finalTokenAt: Date | null;
+  /** SHA-256 of the text that its client was sent, and whether that was the whole reply; null while it is being sent, or where nobody knows. */
+  sentHash: Hex | null;
+  sentComplete: boolean | null;
   creditsCharged: number | null;
   settlementTx: Hex | null;
   settlementBlock: number | null;
@@ -87,6 +90,8 @@ const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
   countedTokens: "counted_tokens",
   completion: "completion",
   finalTokenAt: "final_token_at",
+  sentHash: "sent_hash",
+  sentComplete: "sent_complete",
   creditsCharged: "credits_charged",
   settlementTx: "settlement_tx",
   settlementBlock: "settlement_block",
@@ -157,6 +162,8 @@ export const newJobsJson = (jobs: readonly NewJob[]): string =>
 export type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number };
 /** A worker and the attempt that it is offered, or has `acknowledged`. */
 export type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
+/** The text that a client had been sent when its connection ended. */
+export type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
 export type AnsweredStep = {
   jobId: Hex;
   worker: Address;
@@ -203,7 +210,12 @@ const TAKEN: Step<TakenStep> = {
         attempt = CASE WHEN completion IS NULL THEN new.attempt ELSE job.attempt END`,
 };
 
-const LEFT: Step<{ jobId: Hex }> = { name: "left", columns: {}, values: () => [], set: "client_left = true" };
+const LEFT: Step<LeftStep> = {
+  name: "left",
+  columns: { sent_hash: "text", sent_complete: "boolean" },
+  values: ({ sentHash, sentComplete }) => [sentHash, sentComplete],
+  set: "client_left = true, sent_hash = new.sent_hash, sent_complete = new.sent_complete",
+};
 
 const REFUSED: Step<{ jobId: Hex; why: string }> = {
   name: "refused",
@@ -290,7 +302,7 @@ export class JobStore {
   readonly #lanes: {
     locked: WriteLane<LockedStep>;
     taken: WriteLane<TakenStep>;
-    left: WriteLane<{ jobId: Hex }>;
+    left: WriteLane<LeftStep>;
     refused: WriteLane<{ jobId: Hex; why: string }>;
     answered: WriteLane<AnsweredStep>;
     ended: WriteLane<EndedStep>;
@@ -331,8 +343,8 @@ export class JobStore {
     if (step.acknowledged) this.#onState("processing");
   }
 
-  async left(jobId: Hex): Promise<void> {
-    await this.#lanes.left.add({ jobId });
+  async left(step: LeftStep): Promise<void> {
+    await this.#lanes.left.add(step);
   }
 
   async refused(jobId: Hex, why: string): Promise<void> {

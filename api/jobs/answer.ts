@@ -4,6 +4,30 @@ import { AnswerHash } from "../../shared/answer-hash.ts";
 /** An answer larger than this is a broken or hostile worker's. */
 export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
+/** The text of an answer that went to its client. */
+export class SentText {
+  readonly #hash = new AnswerHash();
+  #isWhole = false;
+  #isClosed = false;
+
+  /** Notes a piece that is about to be written, and returns it. After the connection's end nothing is sent any more. */
+  piece(text: string): string {
+    if (!this.#isClosed) this.#hash.update(text);
+    return text;
+  }
+
+  /** Nothing more follows: the reply has a good end. */
+  end(): void {
+    this.#isWhole = true;
+  }
+
+  /** The connection ended, once: what had been sent by then. `isFlushed`: all that was written went out. */
+  closed(isFlushed: boolean): { sentHash: Hex; sentComplete: boolean } {
+    this.#isClosed = true;
+    return { sentHash: this.#hash.digest(), sentComplete: this.#isWhole && isFlushed };
+  }
+}
+
 /**
  * The text of one answer as it arrives. The worker is drained into it at full speed; readers follow at their own pace from
  * the start, so a slow client never delays the proof.

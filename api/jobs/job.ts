@@ -60,7 +60,6 @@ export class JobRun {
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
-  #settlementSent = false;
   /** Gives the room back that was kept for the job at its workers; null where there was none. */
   readonly #leaveRoom: (() => void) | null;
 
@@ -94,19 +93,18 @@ export class JobRun {
   }
 
   /**
-   * The client's connection ended, with or without its answer: from now on the job is charged also after a crash. Once its settlement is
-   * recorded it is so without a note. Never rejects.
+   * The client's connection ended, with or without its answer: from now on the job is charged also after a crash. What it was sent is evidence
+   * in a dispute. Never rejects.
    */
-  async clientLeft(): Promise<void> {
+  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }): Promise<void> {
     const { store, times, logger } = this.#context;
-    const { jobId, repeatable } = this.input;
-    if (repeatable || this.#settlementSent) return;
+    const { jobId } = this.input;
     try {
       const { lockedAt } = await this.locked;
       const until = (lockedAt + times.completion + times.inclusion) * 1000;
       await store.insist(
         until,
-        () => store.left(jobId),
+        () => store.left({ jobId, ...sent }),
         (error) =>
           logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted; trying again"),
       );
@@ -250,12 +248,6 @@ export class JobRun {
     });
     workers.charged(jobId, settling.credits);
     stages.end("record");
-    settling.sent.then(
-      () => {
-        this.#settlementSent = true;
-      },
-      () => {}, // `settling.done` tells what became of it
-    );
     return { worker: worker.signer, completed, settling };
   }
 

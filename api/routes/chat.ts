@@ -6,7 +6,7 @@ import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import { JobLost, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
-import { Answer } from "../jobs/answer.ts";
+import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { type CompletedJob, JobRun, type Runs, Stages } from "../jobs/job.ts";
@@ -132,6 +132,7 @@ async function answer(
   };
   const jobId = once?.jobId ?? newJobId();
   let run: JobRun | undefined;
+  const sent = new SentText();
   try {
     const stages = new Stages(response.req.receivedAt);
     const admitted = await admit(dependencies.jobs, plan);
@@ -144,7 +145,7 @@ async function answer(
       repeatable: once !== undefined,
     });
     dependencies.runs.track(run);
-    const left = () => void run?.clientLeft();
+    const left = () => void run?.clientLeft(sent.closed(response.writableFinished));
     if (response.destroyed) left();
     else response.once("close", left);
     const lock = await run.locked;
@@ -154,8 +155,8 @@ async function answer(
     run.completed
       .catch((error) => failed(error))
       .catch((error) => logger.warn({ err: error }, "the Idempotency-Key could not be released"));
-    if (body.stream) await stream(dependencies, run, base, { body, response });
-    else await reply(dependencies, run, base, response);
+    if (body.stream) await stream(dependencies, run, base, { body, response, sent });
+    else await reply(dependencies, run, base, { response, sent });
   } catch (error) {
     await failed(error);
     const known = balances.known(plan.wallet);
@@ -165,7 +166,15 @@ async function answer(
   }
 }
 
-async function reply({ jobs }: ChatDependencies, run: JobRun, base: CompletionBase, response: Response): Promise<void> {
+/** Where an answer goes, and what of it did. */
+type Receiver = { response: Response; sent: SentText };
+
+async function reply(
+  { jobs }: ChatDependencies,
+  run: JobRun,
+  base: CompletionBase,
+  { response, sent }: Receiver,
+): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);
   run.input.stages.end("settlement");
@@ -177,24 +186,25 @@ async function reply({ jobs }: ChatDependencies, run: JobRun, base: CompletionBa
   });
   const { finish_reason } = job.completed;
   response.setHeader("server-timing", run.input.stages.header());
-  response.json(
-    completionObject(base, run.answer.text, finish_reason, usage(job), statementOf(job.worker, job.completed)),
-  );
+  const content = sent.piece(run.answer.text);
+  sent.end();
+  response.json(completionObject(base, content, finish_reason, usage(job), statementOf(job.worker, job.completed)));
 }
 
 async function stream(
   dependencies: ChatDependencies,
   run: JobRun,
   base: CompletionBase,
-  { body, response }: Pick<AskedChat, "body" | "response">,
+  { body, response, sent }: Receiver & Pick<AskedChat, "body">,
 ): Promise<void> {
   setServiceHeaders(response, { worker: await run.firstToken });
   response.setHeader("server-timing", run.input.stages.header());
   const writer = new ChunkWriter(base);
   await streamAnswer(response, run.answer, {
-    piece: (text) => writer.content(text),
+    piece: (text) => writer.content(sent.piece(text)),
     end: async () => {
       const job = await run.completed;
+      sent.end();
       const usageChunk = body.includeUsage ? writer.usage(usage(job)) : "";
       const last = writer.finish(job.completed.finish_reason, statementOf(job.worker, job.completed));
       return `${last}${usageChunk}data: [DONE]\n\n`;

@@ -46,6 +46,8 @@ CREATE TABLE job (
   dispute_tx        text,                     -- with which this service opened a dispute; mined hash only
   repeatable        boolean NOT NULL DEFAULT false, -- its request can be sent again for the same job, and gets its answer
   client_left       boolean NOT NULL DEFAULT false, -- nobody waits for the answer any more
+  sent_hash         text,                     -- SHA-256 of the text that the client had been sent by then
+  sent_complete     boolean,                  -- whether that was the whole reply
   failure           text                      -- why its client got an error: such a job is never charged
 );
 CREATE INDEX job_unfinished ON job (gateway) WHERE state IN ('locking', 'pending', 'processing', 'settling');

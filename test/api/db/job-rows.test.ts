@@ -176,7 +176,7 @@ describe("a row belongs to one process", () => {
       const after = whose === "of its own signer" ? process(signer) : process(ONE);
       const [repeatable] = (await add(before, 1, true)) as [Hex];
       const [waiting, left, told] = (await add(before, 3, false)) as [Hex, Hex, Hex];
-      await before.left(left);
+      await before.left({ jobId: left, sentHash: HASH, sentComplete: false });
       await before.refused(told, "the worker broke off");
       if (whose === "of its own signer") await after.claimOwn();
       else await after.claimFrom(signer, signerLockKey(31_337, signer));

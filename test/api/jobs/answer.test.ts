@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Answer } from "../../../api/jobs/answer.ts";
+import { Answer, SentText } from "../../../api/jobs/answer.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 
 async function readAll(answer: Answer): Promise<string[]> {
@@ -7,6 +7,28 @@ async function readAll(answer: Answer): Promise<string[]> {
   for await (const piece of answer.read()) pieces.push(piece);
   return pieces;
 }
+
+describe("what was sent of an answer", () => {
+  it("is whole when the reply had its end and the connection took all of it", () => {
+    for (const [ends, isFlushed] of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const) {
+      const sent = new SentText();
+      for (const piece of ["Zü", "rich \ud83d", "\ude00"]) expect(sent.piece(piece)).toBe(piece);
+      if (ends) sent.end();
+      const { sentHash, sentComplete } = sent.closed(isFlushed);
+      expect([sentHash, sentComplete]).toEqual([answerHash("Zürich 😀"), ends && isFlushed]);
+    }
+  });
+
+  it("is nothing where the client was gone before, and takes what a job still writes", () => {
+    const sent = new SentText();
+    expect(sent.closed(false)).toEqual({ sentHash: answerHash(""), sentComplete: false });
+    expect(sent.piece("the answer")).toBe("the answer");
+  });
+});
 
 describe("an answer", () => {
   it("has the hash of its whole text, wherever it was cut", () => {
