@@ -1,5 +1,6 @@
 /** The calls of the escrow, one for each step of a job, and the outcome of each in a mined batch. */
 import { type Address, encodeFunctionData, type Hex, hexToNumber, zeroHash } from "viem";
+import { type SignedDelivery, withDelivery } from "../../protocol/delivery.ts";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
@@ -95,15 +96,16 @@ export function refundOperation(jobId: Hex): Operation {
 
 /**
  * Dispute a job of ours for its client. `byWorker`: the worker's signature as the contract takes it; null for a proven Completion, which
- * needs none. `deadline`: end of the contract's window in ms.
+ * needs none. `delivery`: what we sent; null if that is not known. `deadline`: end of the contract's window in ms.
  */
 export function openDisputeOperation(
   receivedHash: Hex,
-  completion: Completion,
-  byWorker: { r: Hex; vs: Hex } | null,
+  { completion, byWorker }: { completion: Completion; byWorker: { r: Hex; vs: Hex } | null },
+  delivery: SignedDelivery | null,
   deadline: number,
 ): Operation {
-  const data = encode("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
+  const call = encode("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
+  const data = delivery === null ? call : withDelivery(call, delivery);
   return { kind: "openDispute", jobId: completion.jobId, data, deadline };
 }
 

@@ -2,9 +2,6 @@ import type pg from "pg";
 import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 
-/** Different hashes that are kept for one job: a client has received one text. */
-const HASHES_A_JOB = 16;
-
 /** A dispute request: what a client says it received, when it first said so, and the gateway that decides it. */
 export type DisputeRequest = { jobId: Hex; receivedHash: Hex; wallet: Address; gateway: Address; arrivedAt: Date };
 
@@ -23,32 +20,28 @@ export class DisputeStore {
   }
 
   /**
-   * Records a request, or that it was repeated. Returns it with its first arrival; null if the job has too many different hashes. It stays
-   * with the gateway that has it, unless that one has answered, or has had it for longer than `patience` (seconds) and has not.
+   * Records a request, or that it was repeated. Returns it with its first arrival. A job has one request: another hash takes the place of one
+   * that was answered, and is null before that. A request stays with the gateway that has it, unless that one has answered, or has had it for
+   * longer than `patience` (seconds) and has not.
    */
   async record(
     { jobId, receivedHash, wallet, gateway, arrivedAt }: DisputeRequest,
     patience: number,
   ): Promise<DisputeRequest | null> {
-    const kept = "d.outcome IS NULL AND d.updated_at > now() - make_interval(secs => $7)";
+    const kept = "d.outcome IS NULL AND d.updated_at > now() - make_interval(secs => $6)";
+    const repeated = "d.received_hash = EXCLUDED.received_hash";
     const { rows } = await this.#pool.query({
       name: "dispute-record",
       text: `INSERT INTO dispute_request AS d (job_id, received_hash, wallet, gateway, arrived_at)
-             SELECT $1, $2, $3, $4, $5
-             WHERE (SELECT count(*) FROM dispute_request WHERE job_id = $1 AND received_hash <> $2) < $6
-             ON CONFLICT (job_id, received_hash) DO UPDATE SET outcome = NULL,
+             VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (job_id) DO UPDATE SET outcome = NULL, received_hash = EXCLUDED.received_hash,
+               arrived_at = CASE WHEN ${repeated} THEN d.arrived_at ELSE EXCLUDED.arrived_at END,
+               dispute_tx = CASE WHEN ${repeated} THEN d.dispute_tx END,
                gateway = CASE WHEN ${kept} THEN d.gateway ELSE EXCLUDED.gateway END,
                updated_at = CASE WHEN ${kept} THEN d.updated_at ELSE now() END
+             WHERE ${repeated} OR NOT (${kept})
              RETURNING job_id, received_hash AS "receivedHash", wallet, gateway, arrived_at AS "arrivedAt"`,
-      values: [
-        toApiJobId(jobId),
-        receivedHash,
-        wallet.toLowerCase(),
-        gateway.toLowerCase(),
-        arrivedAt,
-        HASHES_A_JOB,
-        patience,
-      ],
+      values: [toApiJobId(jobId), receivedHash, wallet.toLowerCase(), gateway.toLowerCase(), arrivedAt, patience],
     });
     return rows[0] ? read(rows[0]) : null;
   }
@@ -63,7 +56,7 @@ export class DisputeStore {
     });
   }
 
-  /** One request; null if it was never recorded. */
+  /** One request; null if it was never recorded, or another hash has its place. */
   async find(jobId: Hex, receivedHash: Hex): Promise<AnsweredRequest | null> {
     const { rows } = await this.#pool.query({
       name: "dispute-find",

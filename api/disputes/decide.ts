@@ -1,10 +1,11 @@
 /** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
 import { type Address, type ContractFunctionReturnType, type Hex, hashStruct, parseEventLogs } from "viem";
+import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { type Completion, compactSignature, jobMessageTypes } from "../../protocol/messages.ts";
+import { type Completion, compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
@@ -22,7 +23,7 @@ export const REFUSALS = [
   "closed_on_chain",
   "not_charged",
   "too_many",
-  "too_many_hashes",
+  "other_hash",
   "wallet_only",
   "reserve_too_small",
   "other_service",
@@ -49,6 +50,8 @@ export type DecisionContext = {
 
 /** How often the chain is asked whether the job has settled. */
 const POLL_MS = 200;
+/** A reply is out, and noted as sent, so long after its final token at the latest, unless its client is slow. */
+const SENDING_MS = 5_000;
 
 const refused = (reason: Refusal): Decision => ({ kind: "refused", reason });
 
@@ -80,14 +83,14 @@ export class Decider {
       const [job, stored] = await Promise.all([this.#jobOf(jobId), this.#context.jobs.store.find(jobId)]);
       const reason = await this.#refusal(request, job, stored);
       if (reason !== null) return refused(reason);
-      const signed = await this.#signed(jobId, job, stored);
-      if (signed === null) {
-        if (Date.now() >= until) return refused("not_settled");
+      const signed = this.#canSettle(job) ? null : await this.#signed(jobId, job, stored);
+      if (signed === null && Date.now() >= until) return refused("not_settled");
+      if (signed === null || (isBeingSent(stored) && Date.now() < until)) {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
       const earlier = this.#opening.get(jobId);
-      if (earlier === undefined) return await this.#compare(request, signed, job);
+      if (earlier === undefined) return await this.#compare(request, signed, { job, stored });
       // Another request of the same job is on its way to the chain: look again when that is over.
       await earlier.catch(() => {});
     }
@@ -112,22 +115,37 @@ export class Decider {
     return isLate ? "expired" : null;
   }
 
-  async #compare(request: DisputeRequest, signed: Signed, job: ChainJob): Promise<Decision> {
+  /**
+   * Whether a proven job can still get its settlement: then no bond of the operator's is put up for its dispute. A worker and its client could
+   * otherwise win the bond with an answer that is on its way.
+   */
+  #canSettle({ status, lockedAt, deadline }: ChainJob): boolean {
+    const { head, times } = this.#context.jobs;
+    if (status !== ChainStatus.Proven) return false;
+    return head.time < lockedAt + Math.min(times.completion + times.inclusion, deadline - times.finalization / 2);
+  }
+
+  async #compare(request: DisputeRequest, signed: Signed, at: Disputable): Promise<Decision> {
     const workerHash = signed.completion.proofHash;
     if (workerHash === request.receivedHash) return { kind: "equal", workerHash };
-    const opening = this.#open(request, signed, job).finally(() => this.#opening.delete(request.jobId));
+    const opening = this.#open(request, signed, at).finally(() => this.#opening.delete(request.jobId));
     this.#opening.set(request.jobId, opening);
     return await opening;
   }
 
-  async #open({ jobId, receivedHash, wallet }: DisputeRequest, signed: Signed, job: ChainJob): Promise<Decision> {
+  async #open(
+    { jobId, receivedHash, wallet }: DisputeRequest,
+    signed: Signed,
+    { job, stored }: Disputable,
+  ): Promise<Decision> {
     const { pipeline, store, head, logger } = this.#context.jobs;
     const log = logger.child({ jobId: toApiJobId(jobId), wallet });
     const deadline = job.lockedAt + job.deadline;
     if (head.time >= deadline) return refused("closed_on_chain");
     const hindrance = await this.#hindrance(jobId, wallet, job);
     if (hindrance !== null) return refused(hindrance);
-    const operation = openDisputeOperation(receivedHash, signed.completion, signed.byWorker, deadline * 1000);
+    const delivery = await signDelivery(this.#context.jobs, jobId, stored);
+    const operation = openDisputeOperation(receivedHash, signed, delivery, deadline * 1000);
     const outcome = await pipeline.submit(operation).mined;
     if (outcome.status === "mined") {
       await store.disputed(jobId, outcome.hash);
@@ -205,6 +223,26 @@ export class Decider {
   get #escrow() {
     return { address: this.#context.jobs.escrow, abi: inferenceEscrowAbi } as const;
   }
+}
+
+/** A job that can be disputed: on the chain, and in the gateway's row. */
+type Disputable = { job: ChainJob; stored: StoredJob | null };
+
+/** Whether a reply may be on its way: what was sent is noted when its connection ends. */
+const isBeingSent = (stored: StoredJob | null): boolean =>
+  stored?.sentHash === null && Date.now() - (stored.finalTokenAt?.getTime() ?? 0) < SENDING_MS;
+
+/** What this service sent to the job's client, signed: its arbiters read it. Null where nobody knows. */
+async function signDelivery(
+  { account, chainId, escrow }: JobContext,
+  jobId: Hex,
+  stored: StoredJob | null,
+): Promise<SignedDelivery | null> {
+  if (!stored?.sentHash) return null;
+  const message: Delivery = { jobId, sentHash: stored.sentHash, complete: stored.sentComplete === true };
+  const domain = escrowDomain(chainId, escrow);
+  const signature = await account.signTypedData({ domain, types: deliveryTypes, primaryType: "Delivery", message });
+  return { ...message, signature: compactSignature(signature) };
 }
 
 /** A Completion and its signature as the contract takes it; null where the contract has the Completion's digest. */

@@ -54,7 +54,7 @@ export class DisputeDesk {
     const { address: gateway } = jobs.account;
     const patience = (this.#context.waitMs + OPEN_WAIT_MS) / 1000;
     const request = await disputes.record({ jobId, receivedHash, wallet, gateway, arrivedAt }, patience);
-    if (request === null) throw refuse("too_many_hashes");
+    if (request === null) throw refuse("other_hash");
     const own = request.gateway.toLowerCase() === gateway.toLowerCase();
     const decided = own ? this.#process(request) : this.#elsewhere(request);
     const decision = await Promise.race([decided, this.#patience()]);
@@ -83,22 +83,24 @@ export class DisputeDesk {
     return row?.operator === jobs.operator.id ? null : "other_service";
   }
 
-  /** Decides a request and notes the answer. A sweep leaves it alone meanwhile. */
-  async #process(request: DisputeRequest): Promise<Decision> {
-    const { disputes, metrics } = this.#context;
-    const { jobId, receivedHash } = request;
+  /** Decides a request and notes the answer; once, however often it is repeated meanwhile. */
+  #process(request: DisputeRequest): Promise<Decision> {
     const key = keyOf(request);
-    const deciding = this.#decider.decide(request);
+    const running = this.#busy.get(key);
+    if (running !== undefined) return running;
+    const deciding = this.#decide(request).finally(() => this.#busy.delete(key));
     this.#busy.set(key, deciding);
-    try {
-      const decision = await deciding;
-      const outcome = decision.kind === "refused" ? decision.reason : decision.kind;
-      await disputes.answer(jobId, receivedHash, outcome, decision.kind === "opened" ? decision.tx : null);
-      metrics.disputes.inc({ outcome });
-      return decision;
-    } finally {
-      if (this.#busy.get(key) === deciding) this.#busy.delete(key);
-    }
+    return deciding;
+  }
+
+  async #decide(request: DisputeRequest): Promise<Decision> {
+    const { disputes, metrics } = this.#context;
+    const decision = await this.#decider.decide(request);
+    const outcome = decision.kind === "refused" ? decision.reason : decision.kind;
+    const disputeTx = decision.kind === "opened" ? decision.tx : null;
+    await disputes.answer(request.jobId, request.receivedHash, outcome, disputeTx);
+    metrics.disputes.inc({ outcome });
+    return decision;
   }
 
   /** Waits until the gateway that has the request has answered it. */
@@ -107,7 +109,8 @@ export class DisputeDesk {
     const end = Date.now() + this.#context.waitMs + OPEN_WAIT_MS;
     while (Date.now() < end) {
       const request = await disputes.find(jobId, receivedHash);
-      const decision = request === null ? null : await this.#decisionOf(request);
+      if (request === null) return { kind: "refused", reason: "other_hash" };
+      const decision = await this.#decisionOf(request);
       if (decision !== null) return decision;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
@@ -188,10 +191,12 @@ export function refusalError(reason: Refusal, jobId: string, seconds: number, di
         "This wallet has as many open disputes as the service may open for it; wait until one is ruled, or open this one " +
           "with the wallet itself (openDispute of the settlement contract, for a bond).",
       );
-    case "too_many_hashes":
-      return new ApiError("unprocessable", `Too many different hashes were sent for ${jobId}; one text was received.`, {
-        param: "received_output_hash",
-      });
+    case "other_hash":
+      return new ApiError(
+        "conflict",
+        `Another hash for ${jobId} is being decided, and one text was received: wait for that answer.`,
+        { param: "received_output_hash" },
+      );
     case "wallet_only":
       return new ApiError(
         "conflict",

@@ -1,22 +1,25 @@
-/** What this service disputes, and with what: its own operator's jobs, for a bond of the operator's where the answer was only proven. */
+/** What this service disputes, and with what: its own operator's jobs, with what it sent, and for a bond where the answer was only proven. */
 import { pino } from "pino";
-import { decodeFunctionData, type Hex, zeroHash } from "viem";
+import { type Address, decodeFunctionData, type Hex, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import { Decider, type DecisionContext, proofDigest } from "../../api/disputes/decide.ts";
-import { refusalError } from "../../api/disputes/desk.ts";
+import { type DisputeContext, DisputeDesk, refusalError } from "../../api/disputes/desk.ts";
+import { deliveryBehind } from "../../protocol/delivery.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature } from "../../protocol/messages.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
+import { signerOf } from "../../verify/calls.ts";
 
 const ESCROW = `0x${"e5".repeat(20)}` as const;
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
 const jobId = newJobId();
 const worker = signingAccount(generatePrivateKey());
+const gateway = signingAccount(generatePrivateKey());
 const completion = { jobId, proofHash: hash("a"), promptTokens: 1, completionTokens: 2, completedAt: 7 };
 const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
 
@@ -26,10 +29,17 @@ beforeEach(() => {
   [sent, logged] = [[], []];
 });
 
-type Case = { job: Record<string, unknown>; reserve?: number; revert?: string; stored?: object | null };
+type Case = {
+  job: Record<string, unknown>;
+  reserve?: number;
+  revert?: string;
+  /** The gateway's row, at each look; the last one stays. */
+  stored?: (object | null)[];
+  waitMs?: number;
+};
 
-/** Decides a request of a job as the chain and the gateway's row have it. */
-function decide({ job, reserve = 100, revert, stored }: Case) {
+/** A job as the chain and the gateway's row have it. */
+function contextOf({ job, reserve = 100, revert, stored, waitMs = 0 }: Case): DecisionContext {
   const chain: Record<string, unknown> = {
     jobOf: { operator: 1, worker: 7, lockedAt: 1, deadline: 90, ...job },
     payeeOf: 7n << 160n,
@@ -46,31 +56,42 @@ function decide({ job, reserve = 100, revert, stored }: Case) {
       : { status: "mined", hash: hash("e") };
     return { mined: Promise.resolve(outcome) };
   };
-  const row = {
-    disputeTx: null,
-    finalTokenAt: null,
-    settlementTx: null,
-    completion: { completion, signature, finish_reason: "stop" },
-  };
   const logger = pino({ level: "error" }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const context = {
+  const rows = stored ?? [ROW];
+  return {
     jobs: {
+      account: gateway,
       chainId: 1,
       escrow: ESCROW,
       operator: { id: 1 },
       head: { time: 10 },
-      times: { dispute: 60 },
-      store: { find: async () => (stored === undefined ? row : stored), disputed: async () => {} },
+      times: { dispute: 60, completion: 120, inclusion: 30, finalization: 3_600 },
+      store: { find: async () => (rows.length > 1 ? rows.shift() : rows[0]), disputed: async () => {} },
       pipeline: { submit },
       logger,
     },
     rpc: { client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] } },
     indexed: async () => null,
-    waitMs: 0,
+    waitMs,
   } as unknown as DecisionContext;
-  const request = { jobId, receivedHash: hash("b"), wallet: worker.address, arrivedAt: new Date() };
-  return new Decider(context).decide(request as never);
 }
+
+const ROW = {
+  disputeTx: null,
+  finalTokenAt: null,
+  settlementTx: null,
+  completion: { completion, signature, finish_reason: "stop" },
+};
+const request = {
+  jobId,
+  receivedHash: hash("b"),
+  wallet: worker.address,
+  gateway: gateway.address,
+  arrivedAt: new Date(),
+};
+
+/** Decides a request of that job. */
+const decide = (one: Case) => new Decider(contextOf(one)).decide(request);
 
 const calldata = () => decodeFunctionData({ abi: inferenceEscrowAbi, data: sent[0]?.data as Hex }).args;
 
@@ -94,6 +115,70 @@ it("a proven one needs a bond: without it nothing is sent, the client is told wh
     status: 503,
     message: expect.stringContaining("openDispute"),
   });
+});
+
+it("a proven one that can still be settled is not disputed for a bond: its worker and its client could win that together", async () => {
+  // Until 150 s after the lock, and the half of the time until it can be finalized is not over.
+  const job = { status: ChainStatus.Proven, lockedAt: 1, deadline: 3_605 };
+  expect(await decide({ job })).toEqual({ kind: "refused", reason: "not_settled" });
+  expect(await decide({ job, stored: [null] })).toEqual({ kind: "refused", reason: "not_settled" });
+  expect(sent).toEqual([]);
+  expect(await decide({ job: { ...job, lockedAt: -140 } })).toMatchObject({ kind: "opened" });
+  expect(await decide({ job: { ...job, deadline: 1_808 } })).toMatchObject({ kind: "opened" });
+});
+
+const delivery = async () => {
+  const behind = deliveryBehind(sent[0]?.data as Hex, jobId);
+  if (behind === null) return null;
+  const { signature: byGateway, ...message } = behind;
+  const place = { chainId: 1, addresses: { escrow: ESCROW as Address } };
+  return { ...message, signer: await signerOf(place, "Delivery", message, byGateway) };
+};
+
+it.each([true, false])(
+  "goes out with the gateway's signed statement of what it sent, complete: %s",
+  async (complete) => {
+    const stored = [{ ...ROW, sentHash: hash("c"), sentComplete: complete }];
+    await decide({ job: { status: ChainStatus.Settled }, stored });
+    expect(await delivery()).toEqual({ jobId, sentHash: hash("c"), complete, signer: gateway.address });
+    expect(calldata()).toEqual([hash("b"), completion, compactSignature(signature)]);
+  },
+);
+
+it("waits for a reply that is on its way, so that no client outruns the statement", async () => {
+  const sending = { ...ROW, sentHash: null, sentComplete: null, finalTokenAt: new Date() };
+  const stored = [sending, sending, { ...sending, sentHash: hash("c"), sentComplete: true }];
+  await decide({ job: { status: ChainStatus.Settled }, stored, waitMs: 60_000 });
+  expect(await delivery()).toMatchObject({ sentHash: hash("c"), complete: true });
+});
+
+it("goes out without one where nobody knows what was sent, and not later than a client waits", async () => {
+  const unknown = { ...ROW, sentHash: null, sentComplete: null };
+  for (const row of [null, { ...unknown, finalTokenAt: new Date() }, { ...unknown, finalTokenAt: new Date(0) }]) {
+    sent = [];
+    const arrived = { ...request, arrivedAt: row?.finalTokenAt ?? new Date() };
+    const context = contextOf({ job: { status: ChainStatus.Proven }, stored: [row], waitMs: 0 });
+    const indexed = async () => ({ proofTx: null, settlementTx: null, proofHash: null });
+    const decision = await new Decider({ ...context, indexed }).decide(arrived);
+    if (row === null) expect(decision).toEqual({ kind: "refused", reason: "not_settled" });
+    else expect([decision.kind, await delivery()]).toEqual(["opened", null]);
+  }
+});
+
+it("is decided once, however often the request is repeated meanwhile", async () => {
+  const outcomes: string[] = [];
+  const context = {
+    ...contextOf({ job: { status: ChainStatus.Acknowledged }, waitMs: 500 }),
+    disputes: { record: async () => request, answer: async () => {} },
+    metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
+  } as unknown as DisputeContext;
+  const desk = new DisputeDesk(context);
+  const job = { jobId, wallet: worker.address, stored: ROW, row: null } as never;
+  const all = Array.from({ length: 20 }, () => desk.request(job, request.receivedHash, request.arrivedAt));
+  for (const answer of await Promise.allSettled(all)) {
+    expect(answer).toMatchObject({ status: "rejected", reason: { code: "job_not_settled" } });
+  }
+  expect(outcomes).toEqual(["not_settled"]);
 });
 
 it("a settled one needs none", async () => {

@@ -100,10 +100,10 @@ CREATE INDEX idempotency_age ON idempotency (created_at);
 -- Clients may choose job ids, and ids are public once they are on chain: a second claim on one is a repetition, or somebody else's.
 CREATE UNIQUE INDEX idempotency_job ON idempotency (job_id);
 
--- Dispute requests by the time they arrived: the client's window is judged by the first arrival of a hash, whatever happens
+-- Dispute requests by the time they arrived, one a job: the client's window is judged by the first arrival of its hash, whatever happens
 -- to the request after it (a settlement that is not there yet, a crash, another gateway process).
 CREATE TABLE dispute_request (
-  job_id        text NOT NULL,
+  job_id        text PRIMARY KEY,
   received_hash text NOT NULL,                -- 0x + 64 hex digits
   wallet        text NOT NULL,
   gateway       text NOT NULL,                -- signer of the gateway that decides it
@@ -111,8 +111,7 @@ CREATE TABLE dispute_request (
   -- null: not answered, to be taken up by that gateway · opened · equal · why it was refused (api/disputes/decide.ts)
   outcome       text,
   dispute_tx    text,
-  updated_at    timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (job_id, received_hash)
+  updated_at    timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX dispute_request_open ON dispute_request (gateway) WHERE outcome IS NULL;
 CREATE INDEX dispute_request_age ON dispute_request (updated_at);

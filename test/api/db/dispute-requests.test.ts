@@ -1,0 +1,81 @@
+/** Dispute requests in the gateway's database: one a job, counted from the first arrival of its hash. */
+import type pg from "pg";
+import { pino } from "pino";
+import type { Address, Hex } from "viem";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { DisputeStore } from "../../../api/db/disputes.ts";
+import { migrate, openDatabase } from "../../../api/db/pool.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+
+const logger = pino({ level: "silent" });
+const WALLET: Address = `0x${"11".repeat(20)}`;
+const [ONE, TWO] = [`0x${"a1".repeat(20)}`, `0x${"a2".repeat(20)}`] as [Address, Address];
+/** Seconds; longer than a test. */
+const PATIENCE = 600;
+
+let stack: TestStack;
+let pool: pg.Pool;
+let store: DisputeStore;
+beforeAll(async () => {
+  stack = await startTestStack({ parts: ["database"], workers: [] });
+  await migrate(stack.info.database_url, logger);
+  pool = openDatabase(stack.info.database_url, logger, 3);
+  store = new DisputeStore(pool);
+});
+afterAll(async () => {
+  await pool?.end();
+  await stack?.remove();
+});
+
+const at = (seconds: number) => new Date(1_900_000_000_000 + seconds * 1_000);
+const asked = (jobId: Hex, text: string, arrivedAt: Date, gateway = ONE) => ({
+  jobId,
+  receivedHash: answerHash(text),
+  wallet: WALLET,
+  gateway,
+  arrivedAt,
+});
+const rowsOf = async (jobId: Hex) =>
+  (await pool.query("SELECT received_hash, outcome FROM dispute_request WHERE job_id = $1", [toApiJobId(jobId)])).rows;
+
+it("a hundred hashes at a time are one request: the others are refused and leave nothing to be decided", async () => {
+  const jobId = newJobId();
+  const all = Array.from({ length: 100 }, (_, i) => store.record(asked(jobId, `noise ${i}`, at(i)), PATIENCE));
+  const recorded = (await Promise.all(all)).filter((one) => one !== null);
+  expect(recorded).toHaveLength(1);
+  expect(await rowsOf(jobId)).toEqual([{ received_hash: recorded[0]?.receivedHash, outcome: null }]);
+  expect((await store.unanswered(ONE)).filter((one) => one.jobId === jobId)).toHaveLength(1);
+});
+
+it("a repetition counts from its first arrival, before and after the answer", async () => {
+  const jobId = newJobId();
+  await store.record(asked(jobId, "mine", at(0)), PATIENCE);
+  expect((await store.record(asked(jobId, "mine", at(5)), PATIENCE))?.arrivedAt).toEqual(at(0));
+  await store.answer(jobId, answerHash("mine"), "not_settled", null);
+  expect((await store.record(asked(jobId, "mine", at(90)), PATIENCE))?.arrivedAt).toEqual(at(0));
+});
+
+it("another hash takes the place of an answered one, and counts from its own arrival", async () => {
+  const jobId = newJobId();
+  await store.record(asked(jobId, "one", at(0)), PATIENCE);
+  await store.answer(jobId, answerHash("one"), "equal", null);
+  const other = await store.record(asked(jobId, "two", at(9)), PATIENCE);
+  expect(other).toMatchObject({ receivedHash: answerHash("two"), arrivedAt: at(9) });
+  expect(await store.find(jobId, answerHash("one"))).toBeNull();
+  // A late answer to the first is no answer to the second.
+  await store.answer(jobId, answerHash("one"), "opened", answerHash("tx"));
+  expect(await rowsOf(jobId)).toEqual([{ received_hash: answerHash("two"), outcome: null }]);
+});
+
+it("stays with its gateway as long as a client waits; then whoever is asked next takes it, with whatever hash", async () => {
+  for (const text of ["the same", "another"]) {
+    const jobId = newJobId();
+    await store.record(asked(jobId, "the same", at(0)), PATIENCE);
+    const kept = await store.record(asked(jobId, text, at(1), TWO), PATIENCE);
+    if (text === "the same") expect(kept?.gateway).toBe(ONE);
+    else expect(kept).toBeNull();
+    expect((await store.record(asked(jobId, text, at(2), TWO), 0))?.gateway).toBe(TWO);
+  }
+});
