@@ -8,7 +8,8 @@ import { StackFileError } from "../shared/stack-file.ts";
 import { firstLine, VerifyError } from "../verify/chain.ts";
 import { ConfigError } from "../worker/console.ts";
 import { type Command, readGiven } from "./operator/command.ts";
-import { DISPUTES, MODELS, PROPOSALS, PROTOCOL, TREASURY } from "./operator/governance.ts";
+import { DISPUTES } from "./operator/disputes.ts";
+import { MODELS, PROPOSALS, PROTOCOL, TREASURY } from "./operator/governance.ts";
 import { checkChain, OperatorError, openOperator, propose, submit, toJson } from "./operator/operator.ts";
 import { KEYS, OPERATORS, RESERVE, SIGNERS, WORKERS } from "./operator/service.ts";
 

@@ -1,7 +1,6 @@
-/** What the protocol's people decide: the catalog, votes, the treasury, the pause, and disputes. */
-import { type Address, type Hex, keccak256, toBytes } from "viem";
+/** What the protocol's people decide: the catalog, votes, the treasury and the pause. */
+import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import { TIERS, tierName } from "../../protocol/tiers.ts";
 import { readEvents } from "../deploy/contracts.ts";
 import { type Command, command } from "./command.ts";
@@ -243,70 +242,3 @@ export const PROTOCOL: readonly Command[] = [
     send: ({ escrow }) => call(escrow, "setPaused", [false], "Resume deposits and locks"),
   }),
 ];
-
-/** Rulings as an arbiter names them, in the order of `Ruling` from 1. */
-const RULINGS = ["worker-at-fault", "gateway-at-fault", "rejected"];
-const numberOf = (ruling: string): number => RULINGS.indexOf(ruling) + 1;
-
-export const DISPUTES: readonly Command[] = [
-  command("disputes list", "open disputes with votes and deadlines", { show: listDisputes }),
-  command("disputes vote <job id> worker-at-fault|gateway-at-fault|rejected", "arbiter: votes", {
-    send: ({ panel }, { "job id": id, choice }) =>
-      call(panel, "vote", [id, numberOf(choice)], `Vote ${choice} on the dispute of ${toApiJobId(id)}`),
-  }),
-  command("disputes reject <job id>…", "arbiter: rejects several at once, all or none", {
-    send: ({ panel }, { ids }) => {
-      const what = `Vote rejected on the disputes of ${ids.map(toApiJobId).join(", ")}`;
-      return call(panel, "voteMany", [ids, numberOf("rejected")], what);
-    },
-  }),
-  command("disputes expire <job id>", "ends one that the arbiters left; anyone can", {
-    send: ({ escrow }, { "job id": id }) => call(escrow, "expire", [id], `Expire the dispute of ${toApiJobId(id)}`),
-  }),
-];
-
-/** Disputes that nobody ended yet: who says what, the votes so far, and when votes count. */
-async function listDisputes({ client, escrow, panel, deployment }: Operator): Promise<Output> {
-  const from = BigInt(deployment.startBlock);
-  const [opened, joins] = await Promise.all([
-    readEvents(client, escrow, ["JobDisputed"], from),
-    readEvents(client, escrow, ["DisputeJoined"], from),
-  ]);
-  const joined = new Map(joins.map(({ args }) => [args.jobId, args.receivedHash]));
-  // A job can be disputed again after its worker equivocated: the last dispute is the open one.
-  const disputed = new Map(opened.map(({ args }) => [args.jobId, args]));
-  const now = Number((await client.getBlock()).timestamp);
-  const describe = async (jobId: Hex, args: (typeof opened)[number]["args"]) => {
-    const { ruleFrom, ruleBefore } = args;
-    if ((await escrow.read.jobOf([jobId])).status !== ChainStatus.Disputed) return [];
-    const [, quorum] = await panel.read.arbitersOf([args.arbiterSet]);
-    const votes = await Promise.all(RULINGS.map((name) => panel.read.votesFor([jobId, numberOf(name)])));
-    const row = {
-      job_id: toApiJobId(jobId),
-      wallet: args.wallet,
-      worker: args.worker,
-      received_hash: args.receivedHash,
-      joined_hash: args.byOperator ? (joined.get(jobId) ?? null) : null,
-      worker_hash: args.workerHash,
-      credits: args.credits,
-      bond: args.bond,
-      opened_by: args.byOperator ? "operator" : "wallet",
-      votes: Object.fromEntries(RULINGS.map((name, i) => [name, votes[i]])),
-      quorum,
-      rule_from: iso(ruleFrom),
-      rule_before: iso(ruleBefore),
-      can_be_ruled: now >= ruleFrom && now < ruleBefore,
-      can_expire: now >= ruleBefore,
-    };
-    return [row];
-  };
-  const json = (await Promise.all([...disputed].map(([jobId, args]) => describe(jobId, args)))).flat();
-  const text = json.map((one) => {
-    const parties = `by the ${one.opened_by}${one.joined_hash === null ? "" : " and its wallet"}`;
-    const votes = Object.entries(one.votes).map(([name, count]) => `${name} ${count}`);
-    const open = one.can_be_ruled ? `until ${one.rule_before}` : `votes from ${one.rule_from}`;
-    const when = one.can_expire ? "can be expired" : open;
-    return `${one.job_id}  ${one.credits} credits, ${parties}, ${votes.join(", ")} of ${one.quorum}; ${when}`;
-  });
-  return { text: text.join("\n") || "no open disputes", json };
-}

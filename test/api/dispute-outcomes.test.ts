@@ -173,6 +173,32 @@ describe("before the settlement", () => {
   });
 });
 
+describe("a client that hung up in the middle", () => {
+  it("can dispute; its gateway says in the evidence that it sent a part, so that a person reads it", async () => {
+    const abort = new AbortController();
+    const response = await scene.api.request(
+      "POST",
+      "/v1/chat/completions",
+      chat(SLOW, "Write. [[tokens:60]]", { stream: true }),
+      abort.signal,
+    );
+    const id = response.headers.get("x-service-job-id") as string;
+    await response.body?.getReader().read();
+    abort.abort();
+    await eventually(
+      () => scene.status(id),
+      (status) => status === "settled",
+    );
+    expect((await scene.dispute(id)).body).toMatchObject({ dispute_opened: true });
+    const { content } = (await scene.api.get(`/v1/jobs/${id}/output`)).body;
+    const listed = (await scene.arbitersList(stack.deploymentFile)).find(({ job_id }) => job_id === id);
+    expect(listed).toMatchObject({
+      delivery: { complete: false, sent_hash: expect.not.stringContaining(hashOf(content).slice(7)) },
+      to_read: "the gateway says that it did not send all of its reply",
+    });
+  });
+});
+
 describe("a ruling", () => {
   it("against the worker: refunded, the charge is back, the stake is slashed", async () => {
     const before = await credits();
@@ -223,7 +249,11 @@ describe("an answer that the worker proved and the client never got", () => {
     await stack.restart("api");
     await becomes(id, "settling");
     const reserve = await operator();
-    const answer = await scene.dispute(id, hashOf(""));
+    // No bond is put up as long as the answer could still come: 409 until then.
+    const answer = await eventually(
+      () => scene.dispute(id, hashOf("")),
+      ({ status }) => status === 200,
+    );
     expect(answer.body).toMatchObject({
       job_id: id,
       dispute_opened: true,

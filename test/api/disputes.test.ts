@@ -1,4 +1,5 @@
 /** `POST /v1/jobs/{job_id}/dispute`: what is compared, what is too late, what is not a client's to dispute. */
+import { getAddress } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
@@ -81,6 +82,46 @@ describe("a client that received something else", () => {
     await untilIndexed(scene.stack);
     expect((await scene.job(id)).body).toEqual(job.body);
     expect((await scene.api.get("/v1/jobs?status=disputed")).body.data[0]).toEqual(job.body);
+  });
+
+  it("has its gateway's signed statement of what was sent in the evidence: arbiters see that the hash is made up", async () => {
+    const streamed = async () => {
+      const response = await scene.api.request("POST", "/v1/chat/completions", chat(MODEL, "Hello", { stream: true }));
+      await response.text();
+      return response.headers.get("x-service-job-id") as string;
+    };
+    for (const id of [(await scene.settledJob(MODEL)).id, await streamed()]) {
+      const { body } = await scene.dispute(id);
+      expect(body).toMatchObject({ dispute_opened: true });
+      const output = (await scene.api.get(`/v1/jobs/${id}/output`)).body;
+      const listed = await scene.arbitersList(stack.deploymentFile);
+      const [gateway] = (await scene.pool.query("SELECT gateway FROM job WHERE job_id = $1", [id])).rows;
+      expect(listed.find(({ job_id }) => job_id === id)).toMatchObject({
+        received_hash: `0x${OTHER.slice(7)}`,
+        delivery: {
+          sent_hash: `0x${hashOf(output.content).slice(7)}`,
+          complete: true,
+          signed_by: getAddress(gateway.gateway),
+        },
+        to_read: null,
+      });
+    }
+  });
+
+  it("is heard for one hash at a time: another one is refused at once, and nothing is left to be decided for it", async () => {
+    const { id } = await scene.settledJob(MODEL);
+    // The request is another gateway's, which has not answered it yet.
+    await scene.arrivedAfter(id, 1, hashOf("first"));
+    const other = [id, privateKeyToAddress(generatePrivateKey()).toLowerCase()];
+    await scene.pool.query("UPDATE dispute_request SET outcome = NULL, gateway = $2 WHERE job_id = $1", other);
+    for (const noise of ["a", "b", "c"]) {
+      const answer = await scene.dispute(id, hashOf(noise));
+      expect(answer.status).toBe(409);
+      expect(answer.body.error).toMatchObject({ code: "conflict", param: "received_output_hash" });
+    }
+    const { rows } = await scene.pool.query("SELECT received_hash FROM dispute_request WHERE job_id = $1", [id]);
+    expect(rows).toEqual([{ received_hash: `0x${hashOf("first").slice(7)}` }]);
+    expect(await scene.status(id)).toBe("settled");
   });
 
   it("does so once: 409 dispute_already_open, also for two requests at a time", async () => {

@@ -3,6 +3,7 @@ import { type Abi, type Address, createWalletClient, type Hex, http } from "viem
 import type { PrivateKeyAccount } from "viem/accounts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, chat, eventually, type KnownStack } from "./api-client.ts";
 import { type ChainReader, chainReader } from "./chain-reader.ts";
 import { Client, openStore } from "./client.ts";
@@ -57,6 +58,12 @@ export class Scene {
     this.#contract ??= Contract.of(this.stack.info.base_url);
     const body = await (await this.#contract).check(method, path, response);
     return { status: response.status, headers: response.headers, body };
+  }
+
+  /** Open disputes as arbiters see them: from the chain alone. */
+  async arbitersList(deploymentFile: string): Promise<{ job_id: string; to_read: string | null }[]> {
+    const env = { RPC_URL: this.stack.info.rpc_url, DEPLOYMENT_FILE: deploymentFile };
+    return JSON.parse(await runOperator(["disputes", "list", "--json"], env));
   }
 
   async status(jobId: string): Promise<string> {
