@@ -21,8 +21,8 @@ export class DisputeStore {
 
   /**
    * Records a request, or that it was repeated. Returns it with its first arrival. A job has one request: another hash takes the place of one
-   * that was answered, and is null before that. A request stays with the gateway that has it, unless that one has answered, or has had it for
-   * longer than `patience` (seconds) and has not.
+   * that was answered, and is null before that. A request stays with the gateway that has it until that one answers, for at most `patience`
+   * (seconds).
    */
   async record(
     { jobId, receivedHash, wallet, gateway, arrivedAt }: DisputeRequest,
