@@ -23,7 +23,8 @@ type Body = { from: string; bytes: number; refuse: (() => void) | null };
 
 /**
  * Bytes that a process holds of request bodies, from their arrival to the end of the answer. When they are too many, whoever holds most gives up
- * the largest body that is still arriving: a client of ordinary size is served beside one that sends many large bodies slowly.
+ * the largest body that is still arriving, or whose request waits for another one: a client of ordinary size is served beside one that sends many
+ * large bodies slowly, or repeats one.
  */
 export class BodyBudget {
   readonly #most: number;
@@ -66,9 +67,9 @@ export class BodyBudget {
   #largest(): Body | undefined {
     const held = new Map<string, number>();
     for (const { from, bytes } of this.#bodies) held.set(from, (held.get(from) ?? 0) + bytes);
-    const arriving = [...this.#bodies].filter(({ refuse }) => refuse !== null);
+    const idle = [...this.#bodies].filter(({ refuse }) => refuse !== null);
     const order = (a: Body, b: Body) => (held.get(b.from) ?? 0) - (held.get(a.from) ?? 0) || b.bytes - a.bytes;
-    return arriving.sort(order)[0];
+    return idle.sort(order)[0];
   }
 }
 
@@ -81,11 +82,20 @@ const DECODERS = {
 /** `limit`: most bytes, compressed or not. `from`: the client's address. */
 export type BodyLimits = { limit: number; budget: BodyBudget; from: string };
 
-/** Reads a request's body and decompresses it. `release` gives its bytes back to the budget. Rejects with BodyRefused. */
+/** A body that was read. */
+export type ReadBody = {
+  bytes: Buffer;
+  /** Gives its bytes back to the budget, and ends what its request waits for. */
+  release: () => void;
+  /** Waits for another request. Meanwhile the body may be given up: the signal then aborts with a BodyRefused. */
+  whileWaiting: <T>(wait: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+};
+
+/** Reads a request's body and decompresses it. Rejects with BodyRefused. */
 export async function readRequestBody(
   request: IncomingMessage,
   { limit, budget, from }: BodyLimits,
-): Promise<{ bytes: Buffer; release: () => void }> {
+): Promise<ReadBody> {
   const refused = Promise.withResolvers<never>();
   const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
   const arrival = new Arrival(request, limit, (bytes) => budget.grow(body, bytes));
@@ -96,7 +106,21 @@ export async function readRequestBody(
     // Rejected meanwhile, or not at all.
     await Promise.race([refused.promise, Promise.resolve()]);
     body.refuse = null;
-    return { bytes, release: () => budget.close(body) };
+    const released = new AbortController();
+    const release = () => {
+      budget.close(body);
+      released.abort(new BodyRefused("broken_off", limit));
+    };
+    const whileWaiting: ReadBody["whileWaiting"] = async (wait) => {
+      const givenUp = new AbortController();
+      body.refuse = () => givenUp.abort(new BodyRefused("no_room", limit));
+      try {
+        return await wait(AbortSignal.any([released.signal, givenUp.signal]));
+      } finally {
+        body.refuse = null;
+      }
+    };
+    return { bytes, release, whileWaiting };
   } catch (error) {
     budget.close(body);
     arrival.discard();

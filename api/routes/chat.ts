@@ -111,7 +111,8 @@ async function answerOnce(
       await release();
       throw idTaken(jobId);
     }
-    const job = await earlierAnswer(jobs, claim, () => idempotency.isClaimed(wallet, key, claim.jobId));
+    const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
+    const job = await request.whileWaiting((signal) => earlierAnswer(jobs, claim, isClaimed, signal));
     if (job !== null) return replayAnswer(jobs, job, body, response);
     // The chain takes an id once, also when its job came to nothing.
     if (await isUsed()) throw idTaken(jobId);
@@ -265,17 +266,19 @@ export function idempotencyKey(request: Request): string | null {
 
 /**
  * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
- * earlier request still has the key, which it gives free when it ends without an answer.
+ * earlier request still has the key, which it gives free when it ends without an answer. Rejects when `signal` aborts.
  */
 export async function earlierAnswer(
   context: JobContext,
   { jobId, ageMs }: EarlierClaim,
   isClaimed: () => Promise<boolean>,
+  signal: AbortSignal,
 ): Promise<StoredJob | null> {
   const { completion, inclusion, lock } = context.times;
   const started = Date.now();
   const lost = started - ageMs + (lock + UNRECORDED_SECONDS) * 1000;
   for (;;) {
+    signal.throwIfAborted();
     const job = await context.store.find(jobId);
     if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
     if (job?.state === "settling" || job?.state === "settled") return job;

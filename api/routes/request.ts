@@ -4,7 +4,7 @@ import { getAddress } from "viem";
 import type { z } from "zod";
 import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
 import { whyUnreasonable } from "../../shared/json-shape.ts";
-import { type BodyBudget, readRequestBody } from "../../shared/request-body.ts";
+import { type BodyBudget, type ReadBody, readRequestBody } from "../../shared/request-body.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError, type ErrorCode } from "../errors.ts";
@@ -26,6 +26,8 @@ declare global {
       client?: Client;
       /** The body's bytes, kept for requests with an Idempotency-Key or an authorization. */
       rawBody?: Buffer;
+      /** Set with the body: for a request that waits for another one, its body may be given up meanwhile. */
+      whileWaiting: ReadBody["whileWaiting"];
     }
   }
 }
@@ -150,7 +152,8 @@ export function readJson(limit: number, budget: BodyBudget): RequestHandler {
     refuseOtherTypes(request);
     if (request.is("application/json")) {
       const from = addressOf(request);
-      const { bytes, release } = await readRequestBody(request, { limit, budget, from });
+      const { bytes, release, whileWaiting } = await readRequestBody(request, { limit, budget, from });
+      request.whileWaiting = whileWaiting;
       if (response.closed) release();
       else response.on("close", release);
       keepRawBody(request, bytes);

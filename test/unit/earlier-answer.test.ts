@@ -12,11 +12,13 @@ const context = {
   times: { completion: 120, inclusion: 30, lock: 20 },
   store: { find: async () => row },
 } as unknown as JobContext;
-const ask = (ageMs = 0) => earlierAnswer(context, { jobId, ageMs }, async () => claimed);
+let waiting: AbortController;
+const ask = (ageMs = 0) => earlierAnswer(context, { jobId, ageMs }, async () => claimed, waiting.signal);
 
 beforeEach(() => {
   vi.useFakeTimers();
   [row, claimed] = [null, true];
+  waiting = new AbortController();
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -35,4 +37,12 @@ it("a request that gave its key free is not waited for", async () => {
 
 it("a claim that is older than any lock, and has no job, is nobody's any more", async () => {
   expect(await ask(60_000)).toBeNull();
+});
+
+it("a request whose client left, or whose body was given up, waits no longer", async () => {
+  const refused = expect(ask()).rejects.toThrow("given up");
+  await vi.advanceTimersByTimeAsync(1_000);
+  waiting.abort(new Error("given up"));
+  await vi.advanceTimersByTimeAsync(1_000);
+  await refused;
 });

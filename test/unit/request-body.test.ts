@@ -28,14 +28,25 @@ async function listen(): Promise<number> {
     });
     try {
       const from = String(request.headers["from"] ?? "");
-      const { bytes, release } = await readRequestBody(request, { limit: LIMIT, budget, from });
-      response.on("close", release).end(String(bytes.length));
+      const { bytes, release, whileWaiting } = await readRequestBody(request, { limit: LIMIT, budget, from });
+      response.on("close", release);
+      if (request.headers["expect-wait"]) await whileWaiting((signal) => waitFrom(from, signal));
+      response.end(String(bytes.length));
     } catch (error) {
       response.writeHead(400).end((error as BodyRefused).fault);
     }
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
+}
+
+/** Why requests no longer wait, by the address of their client. */
+const ends = new Map<string, unknown>();
+/** Waits for an earlier request that goes on for ever. */
+async function waitFrom(from: string, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  ends.set(from, signal.reason);
+  throw signal.reason;
 }
 
 const open = (port: number, headers: Record<string, string> = {}) =>
@@ -117,6 +128,31 @@ describe("bodies that never end", () => {
     expect(await send(port, Buffer.alloc(LIMIT), { from: "client" })).toBe(String(LIMIT));
     expect(peak).toBeLessThanOrEqual(MOST + LIMIT);
     for (const call of calls) call.destroy();
+  });
+});
+
+describe("whole bodies of requests that wait for another one", () => {
+  const small = gzipSync(Buffer.alloc(LIMIT));
+  const headers = { "expect-wait": "1", "content-encoding": "gzip" };
+
+  it("make room for those of other clients", async () => {
+    const port = await listen();
+    const answers = Array.from({ length: 40 }, () =>
+      send(port, small, { ...headers, from: "many" }).catch(() => "closed"),
+    );
+    expect(new Set(await some(answers, 32))).toEqual(new Set(["no_room"]));
+    for (let i = 0; i < 3; i++) expect(await send(port, Buffer.alloc(LIMIT), { from: "client" })).toBe(String(LIMIT));
+    expect(budget.bytes).toBeLessThanOrEqual(MOST);
+  });
+
+  it("are forgotten, and the wait ends, when their client leaves", async () => {
+    const port = await listen();
+    const call = open(port, { ...headers, from: "leaver" }).on("error", () => {});
+    call.end(small);
+    await expect.poll(() => budget.bytes).toBe(LIMIT);
+    call.destroy();
+    await expect.poll(() => ends.get("leaver")).toMatchObject({ fault: "broken_off" });
+    expect(budget.bytes).toBe(0);
   });
 });
 
