@@ -5,10 +5,14 @@
  *   event: acknowledged   {signature}                            once, before the first token
  *   event: begun          {}                                     once, where the first tokens cannot be sent yet
  *   event: delta          {content}                              zero or more, never empty
+ *   event: reasoning      {content}                              zero or more, never empty, between the others
  *   event: completed      {completion, signature, finish_reason} once, last
  *   event: error          {code, message}                        instead of `completed`; nothing is owed
  *
  * Newlines are held back until text follows: an answer never ends with them. `begun` says that the model is at work all the same.
+ *
+ * Reasoning is what the model writes beside its answer. The hash, the signed token count and the charge are those of the `delta`s alone; the
+ * request's `max_tokens` limits both together, as model servers count it.
  *
  * An answer may be empty: no `delta`, and a `completed` whose hash is that of nothing. A worker whose answer would not be finished in time ends it
  * `finishMargin` seconds before its deadline with `length`.
@@ -38,6 +42,17 @@ const uint32 = z.number().int().min(0).max(0xffffffff);
 
 export const messageSchema = z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
+/** What some model servers can do and others not. A worker declares it for each model; a gateway gives a job only to those that have what it needs. */
+export const ABILITIES = ["json_object", "json_schema", "reasoning"] as const;
+export type Ability = (typeof ABILITIES)[number];
+
+/** A form that the answer must have. What a schema may hold is for the model server to say. */
+const responseFormatSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("json_object") }),
+  z.object({ type: z.literal("json_schema"), json_schema: z.record(z.string(), z.unknown()) }),
+]);
+export type ResponseFormat = z.infer<typeof responseFormatSchema>;
+
 /** The chat request as a backend gets it: validated by the gateway, limits resolved. */
 const chatRequestSchema = z.object({
   messages: z.array(messageSchema).min(1),
@@ -51,8 +66,18 @@ const chatRequestSchema = z.object({
   min_p: z.number().optional(),
   repetition_penalty: z.number().optional(),
   seed: z.number().int().optional(),
+  response_format: responseFormatSchema.optional(),
+  reasoning_effort: z.string().max(20).optional(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+/** What a worker must have declared to be given the request. */
+export function needsOf({ response_format, reasoning_effort }: Omit<ChatRequest, "max_tokens">): Ability[] {
+  return [
+    ...(response_format === undefined ? [] : [response_format.type]),
+    ...(reasoning_effort === undefined ? [] : ["reasoning" as const]),
+  ];
+}
 
 export const assignmentSchema = z.object({
   jobId: hex(16),
@@ -94,6 +119,7 @@ export const finishReasonSchema = z.enum(FINISH_REASONS);
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
 export const acknowledgedEvent = z.object({ signature: hex(65) });
+/** Of `delta` and of `reasoning`. */
 export const deltaEvent = z.object({ content: z.string().min(1) });
 export const completedEvent = z.object({
   completion: completionSchema,
@@ -180,6 +206,8 @@ export const healthSchema = z.object({
   worker: z.string().max(100),
   /** Catalog ids of what it hosts. */
   models: z.array(z.string()),
+  /** What the model server can do beyond text, by catalog id. */
+  abilities: z.record(z.string(), z.array(z.string())),
   /** Jobs that run. */
   in_flight: z.number().int().nonnegative(),
   /** Jobs that wait for one of those to end. */
@@ -198,5 +226,6 @@ export type Health = z.infer<typeof healthSchema>;
 export const probeSchema = healthSchema.pick({ worker: true }).extend({
   status: z.string().max(100),
   capacity: healthSchema.shape.capacity.optional().catch(undefined),
+  abilities: healthSchema.shape.abilities.optional().catch(undefined),
 });
 export type ProbedHealth = z.infer<typeof probeSchema>;

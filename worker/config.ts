@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
+import { ABILITIES, type Ability } from "../protocol/dispatch.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { readStackFile } from "../shared/stack-file.ts";
@@ -50,6 +51,11 @@ const schema = z.object({
     "WORKER_MODELS --models ID,ID",
     "catalog ids to host; id=name where the backend has another name",
     z.string({ error: "is needed: the catalog ids to host, e.g. --models qwen3-8b" }).min(1).transform(parseModels),
+  ),
+  abilities: setting(
+    "WORKER_ABILITIES --abilities LIST",
+    `what the model server can do beyond text: ${ABILITIES.join(", ")}, or none; id=ability for one model (default none; of the built-in generator all)`,
+    optional(z.string().transform(parseAbilities)),
   ),
   /** Where gateways reach the worker. */
   endpoint: setting(
@@ -164,8 +170,17 @@ export type BackendConfig =
   | { kind: "builtin"; tokensPerSecond: number; firstTokenMs: number }
   | { kind: "openai"; url: string; key: string | null };
 
-type Derived = "backend" | "backendKey" | "tokensPerSecond" | "firstTokenMs" | "passphrase" | "passphraseFile";
+type Derived =
+  | "abilities"
+  | "backend"
+  | "backendKey"
+  | "tokensPerSecond"
+  | "firstTokenMs"
+  | "passphrase"
+  | "passphraseFile";
 export type Config = Omit<Settings, Derived> & {
+  /** What the model server can do beyond text, by catalog id. */
+  abilities: ReadonlyMap<string, Ability[]>;
   backend: BackendConfig;
   passphrase: { text: string | null; file: string | null };
 };
@@ -183,9 +198,20 @@ export function parseConfig(values: Record<string, string>): Config {
     const lines = result.error.issues.map(({ path, message }) => `  ${shownName(String(path[0]))}: ${message}`);
     throw new ConfigError(`these settings of the worker are wrong:\n${lines.join("\n")}\n${HELP}`);
   }
-  const { backend, backendKey, tokensPerSecond, firstTokenMs, passphrase, passphraseFile, ...rest } = result.data;
+  const { backend, backendKey, tokensPerSecond, firstTokenMs, passphrase, passphraseFile, abilities, ...rest } =
+    result.data;
+  const declared = abilities ?? (backend === "builtin" ? ABILITIES.map((ability) => ({ model: null, ability })) : []);
+  const stranger = declared.find(({ model }) => model !== null && !rest.models.has(model));
+  if (stranger !== undefined) {
+    throw new ConfigError(
+      `${shownName("abilities")}: ${stranger.model} is not among the models of this worker. ${HELP}`,
+    );
+  }
+  const of = (id: string) =>
+    ABILITIES.filter((one) => declared.some(({ model, ability }) => ability === one && (model ?? id) === id));
   return {
     ...rest,
+    abilities: new Map([...rest.models.keys()].map((id) => [id, of(id)])),
     passphrase: { text: passphrase, file: passphraseFile },
     backend:
       backend === "builtin"
@@ -246,6 +272,21 @@ function parseModels(list: string): ReadonlyMap<string, string> {
     return id === "" ? [] : [[id, name.join("=") || id]];
   });
   return new Map(entries);
+}
+
+/** `a,id=b` → a of every model, b of that one. */
+function parseAbilities(list: string, context: z.RefinementCtx): { model: string | null; ability: Ability }[] {
+  const parts = list.split(",").map((part) => part.trim());
+  return parts.flatMap((part) => {
+    if (part === "" || part === "none") return [];
+    const at = part.lastIndexOf("=");
+    const ability = ABILITIES.find((name) => name === part.slice(at + 1).trim());
+    if (ability === undefined) {
+      context.addIssue({ code: "custom", message: `must be of ${ABILITIES.join(", ")}, or none; or id=ability` });
+      return [];
+    }
+    return [{ model: at === -1 ? null : part.slice(0, at).trim(), ability }];
+  });
 }
 
 /** A setting as an operator knows it: by its flag, if it has one, and its variable. */

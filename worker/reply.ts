@@ -37,6 +37,9 @@ export class Refusal extends Error {
   }
 }
 
+/** An event of the stream while the model is at work. */
+export type PieceKind = "begun" | "delta" | "reasoning";
+
 const SILENCE_MS = 10_000;
 
 /**
@@ -67,14 +70,9 @@ export class EventStream {
     this.#heartbeat = setInterval(() => this.#write(": still working\n\n"), SILENCE_MS);
   }
 
-  /** The model has begun; its text is held back so far. */
-  begun(): void {
-    this.#send("begun", {});
-    this.#heartbeat?.refresh();
-  }
-
-  delta(content: string): void {
-    this.#send("delta", { content });
+  /** A piece of the answer, or of what the model reasons beside it; `begun` says that the model is at work, and its text is held back. */
+  piece(kind: PieceKind, content: string): void {
+    this.#send(kind, kind === "begun" ? {} : { content });
     this.#heartbeat?.refresh();
   }
 

@@ -104,6 +104,7 @@ async function startWorker({ config, chain, backend, privateKey, log }: Given): 
     status: draining ? "draining" : "ok",
     worker: identity.address,
     models,
+    abilities: Object.fromEntries(config.abilities),
     ...runner.load,
     unsettled: watcher.unsettled,
   });

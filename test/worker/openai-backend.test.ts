@@ -53,7 +53,8 @@ describe("an OpenAI-compatible backend", () => {
       repetition_penalty: 1.1,
       seed: 7,
       max_tokens: 50,
-    };
+      response_format: { type: "json_schema", json_schema: { name: "yes", schema: { type: "string" }, strict: true } },
+    } satisfies JobOptions["request"];
     const job = await lockJob(chain, worker, { request });
     const streamed = await dispatch(worker, job);
     expect(peer.requests.at(-1)?.body).toEqual({
@@ -113,17 +114,21 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("naïve 東京🌱") } });
   });
 
-  it("has its reasoning delivered inside <think>", async () => {
+  it("has its reasoning told apart from the answer, which alone is signed", async () => {
     peer.play(
       stream(
         chunk({ reasoning_content: "Hm" }),
-        chunk({ reasoning_content: "m.\n" }),
+        chunk({ reasoning: "m.\n" }),
         chunk({ content: "42" }),
         chunk({}, "stop"),
         usageAndDone(1, 9),
       ),
     );
-    expect((await run()).text).toBe("<think>Hmm.\n</think>42");
+    const { text, names, completed } = await run({ request: { reasoning_effort: "high" } });
+    expect(peer.requests.at(-1)?.body).toMatchObject({ reasoning_effort: "high" });
+    expect(text).toBe("42");
+    expect(names).toEqual(["acknowledged", "reasoning", "reasoning", "delta", "completed"]);
+    expect(completed?.completion).toMatchObject({ completionTokens: 2, proofHash: answerHash("42") });
   });
 
   it("that names no usage is counted by its deltas, and never above max_tokens or the bytes sent", async () => {

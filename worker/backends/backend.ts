@@ -1,6 +1,8 @@
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 
 export type Usage = { promptTokens: number; completionTokens: number };
+/** As model servers count: `completionTokens` with reasoning. `reasoningTokens` is null where they do not tell. */
+export type BackendUsage = Usage & { reasoningTokens: number | null };
 
 /**
  * What a backend yields: text as it comes, with its number of tokens, then exactly one end. A sequence without an end is a failed generation.
@@ -8,7 +10,7 @@ export type Usage = { promptTokens: number; completionTokens: number };
  */
 export type BackendPiece =
   | { kind: "text" | "reasoning"; text: string; tokens: number }
-  | { kind: "end"; finishReason: FinishReason; usage: Usage | null };
+  | { kind: "end"; finishReason: FinishReason; usage: BackendUsage | null };
 export type Pieces = AsyncGenerator<BackendPiece, void, undefined>;
 
 /** Something that generates text. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
-import { type Backend, countPromptTokens, type Pieces, tokenize } from "./backend.ts";
+import { type Backend, countPromptTokens, type Pieces, RequestRefused, tokenize } from "./backend.ts";
 
 export type BuiltinOptions = {
   /** Speed; 0: as fast as they can be sent. */
@@ -16,7 +16,7 @@ const BATCH = 16;
 /**
  * A small deterministic text generator, so that the whole system runs with no GPU and no model. It is no language model and
  * does not pretend to be one: it writes sentences around words of the prompt (see `composeAnswer` for what a prompt can ask).
- * Sampling parameters have no meaning for it; `seed`, `max_tokens` and `stop` do.
+ * Sampling parameters have no meaning for it; `seed`, `max_tokens`, `stop`, `response_format` and `reasoning_effort` do.
  */
 export class BuiltinTextGenerator implements Backend {
   readonly name = "builtin-text-generator";
@@ -27,21 +27,29 @@ export class BuiltinTextGenerator implements Backend {
   }
 
   async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
-    const { tokens, finishReason } = limit(composeAnswer(model, request), request);
+    const { reasoning, answer } = compose(model, request);
+    const left = Math.max(0, request.max_tokens - reasoning.length);
+    const { tokens, finishReason } = limit(answer, { ...request, max_tokens: left });
     const { tokensPerSecond, firstTokenMs } = this.#options;
     if (firstTokenMs > 0) await setTimeout(firstTokenMs, undefined, { signal });
     // Timers are no finer than milliseconds: above 50 tokens a second several tokens share a tick.
     const batch = tokensPerSecond > 0 ? Math.ceil(tokensPerSecond / 50) : BATCH;
     const started = performance.now();
-    for (let at = 0; at < tokens.length; at += batch) {
-      if (at > 0) {
-        const due = tokensPerSecond > 0 ? started + (at * 1000) / tokensPerSecond - performance.now() : 0;
-        await (due > 1 ? setTimeout(due, undefined, { signal }) : setImmediate(undefined, { signal }));
+    const thought = reasoning.slice(0, request.max_tokens);
+    let sent = 0;
+    for (const [kind, all] of [["reasoning", thought] as const, ["text", tokens] as const]) {
+      for (let at = 0; at < all.length; at += batch) {
+        if (sent > 0) {
+          const due = tokensPerSecond > 0 ? started + (sent * 1000) / tokensPerSecond - performance.now() : 0;
+          await (due > 1 ? setTimeout(due, undefined, { signal }) : setImmediate(undefined, { signal }));
+        }
+        const piece = all.slice(at, at + batch);
+        sent += piece.length;
+        yield { kind, text: piece.join(""), tokens: piece.length };
       }
-      const piece = tokens.slice(at, at + batch);
-      yield { kind: "text", text: piece.join(""), tokens: piece.length };
     }
-    const usage = { promptTokens: countPromptTokens(request.messages), completionTokens: tokens.length };
+    const promptTokens = countPromptTokens(request.messages);
+    const usage = { promptTokens, completionTokens: sent, reasoningTokens: thought.length };
     yield { kind: "end", finishReason, usage };
   }
 
@@ -116,30 +124,82 @@ function topics(prompt: string): string[] {
   return unique.length > 1 ? unique : [...unique, "patience", "clarity", "balance"];
 }
 
+/** Tokens of reasoning for each effort. */
+const EFFORT: Record<string, number> = { minimal: 8, low: 16, medium: 32, high: 64, xhigh: 128 };
+
 /**
- * The tokens of an answer: sentences about the prompt, the same for the same request. Natural length is 40 to 160 tokens; a prompt
- * that holds `[[tokens:N]]` gets exactly N. A single token cannot be told from the end of a sentence, so the text of an exact
- * length may break off inside one.
+ * The tokens of an answer and of the reasoning before it: sentences about the prompt, the same for the same request. Natural length is 40 to 160
+ * tokens; a prompt that holds `[[tokens:N]]` gets exactly N, and with `[[reasoning:N]]` exactly N of reasoning, where that is asked for. A single
+ * token cannot be told from the end of a sentence, so the text of an exact length may break off inside one.
  */
-function composeAnswer(model: string, request: ChatRequest): string[] {
+function compose(model: string, request: ChatRequest): { reasoning: string[]; answer: string[] } {
   const prompt = request.messages.findLast((message) => message.role === "user")?.content ?? "";
   const digest = createHash("sha256")
     .update(JSON.stringify([model, request.messages, request.seed ?? null]))
     .digest();
   const random = randomOf(digest.readUInt32LE(0));
-  const exact = /\[\[tokens:(\d{1,6})\]\]/.exec(prompt)?.[1];
-  const wanted = exact === undefined ? 40 + Math.floor(random() * 120) : Number(exact);
+  const asked = (what: string) => {
+    const number = new RegExp(`\\[\\[${what}:(\\d{1,6})\\]\\]`).exec(prompt)?.[1];
+    return number === undefined ? undefined : Number(number);
+  };
   const words = topics(prompt.replace(/\[\[.*?\]\]/g, " "));
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 
-  const tokens: string[] = [];
-  for (let sentence = 0; tokens.length < wanted; sentence++) {
-    const body = pick(SENTENCES).replace("%", pick(words)).replace("&", pick(words));
-    const space = sentence === 0 ? "" : random() < 0.12 ? "\n\n" : " ";
-    const next = tokenize(space + body);
-    // A natural answer ends with a sentence.
-    if (exact === undefined && sentence > 0 && tokens.length + next.length > wanted) break;
-    tokens.push(...next);
+  /** Sentences of `exact` tokens, or of at most `wanted`: then the last one is whole. */
+  const write = (wanted: number, exact: number | undefined): string[] => {
+    const tokens: string[] = [];
+    for (let sentence = 0; tokens.length < (exact ?? wanted); sentence++) {
+      const body = pick(SENTENCES).replace("%", pick(words)).replace("&", pick(words));
+      const space = sentence === 0 ? "" : random() < 0.12 ? "\n\n" : " ";
+      const next = tokenize(space + body);
+      // A natural answer ends with a sentence.
+      if (exact === undefined && sentence > 0 && tokens.length + next.length > wanted) break;
+      tokens.push(...next);
+    }
+    return exact === undefined ? tokens : tokens.slice(0, exact);
+  };
+
+  const format = request.response_format;
+  const schema = format?.type === "json_schema" ? format.json_schema["schema"] : ANY_OBJECT;
+  const answer =
+    format === undefined
+      ? write(40 + Math.floor(random() * 120), asked("tokens"))
+      : tokenize(JSON.stringify(example(schema, { root: schema, word: () => pick(words) })));
+  const effort = request.reasoning_effort === undefined ? 0 : (EFFORT[request.reasoning_effort] ?? 0);
+  return { reasoning: effort === 0 ? [] : write(effort, asked("reasoning")), answer };
+}
+
+/** What is written where any JSON object will do. */
+const ANY_OBJECT = { type: "object", properties: { topic: { type: "string" }, sides: { type: "integer" } } };
+/** Deeper than any schema that does not contain itself. */
+const DEEPEST = 32;
+
+/** A value that a JSON schema describes, as far as a demonstration needs it. Throws a RequestRefused where a schema has no end. */
+function example(schema: unknown, from: { root: unknown; word: () => string }, depth = 0): unknown {
+  if (depth > DEEPEST) throw new RequestRefused("the schema is too deep");
+  const inner = (part: unknown) => example(part, from, depth + 1);
+  const { $ref, enum: values, anyOf, oneOf, allOf, properties, items, minimum, type, ...rest } = Object(schema);
+  if (typeof $ref === "string") {
+    const path = $ref.split("/").slice(1);
+    return inner(path.reduce<unknown>((part, name) => Object(part)[name], from.root));
   }
-  return exact === undefined ? tokens : tokens.slice(0, wanted);
+  if ("const" in rest) return rest.const;
+  if (Array.isArray(values)) return values[0];
+  const branch = [anyOf, oneOf, allOf].find(Array.isArray);
+  if (branch !== undefined) return inner(branch[0]);
+  switch (Array.isArray(type) ? type[0] : (type ?? (properties === undefined ? "string" : "object"))) {
+    case "object":
+      return Object.fromEntries(Object.entries(Object(properties)).map(([name, part]) => [name, inner(part)]));
+    case "array":
+      return [inner(items)];
+    case "integer":
+    case "number":
+      return Number(minimum ?? 2);
+    case "boolean":
+      return true;
+    case "null":
+      return null;
+    default:
+      return from.word();
+  }
 }

@@ -2,7 +2,14 @@ import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
 import { z } from "zod";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
-import { type Backend, BackendError, type BackendPiece, type Pieces, RequestRefused, type Usage } from "./backend.ts";
+import {
+  type Backend,
+  BackendError,
+  type BackendPiece,
+  type BackendUsage,
+  type Pieces,
+  RequestRefused,
+} from "./backend.ts";
 
 export type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
 
@@ -10,7 +17,7 @@ export type OpenAiOptions = { baseUrl: string; key: string | null; connections: 
 const EVENT_LIMIT = 1_048_576;
 const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, Ollama, the llama.cpp server and their like. */
+/** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, Ollama, the llama.cpp server and their like. Reasoning that such a server parses is told apart from the answer. */
 export class OpenAiBackend implements Backend {
   readonly name: string;
   readonly #options: OpenAiOptions;
@@ -116,6 +123,7 @@ export class OpenAiBackend implements Backend {
 }
 
 const text = z.string().nullish();
+const tokens = z.number().int().min(0);
 /** A `chat.completion.chunk` as far as it matters here; servers add and leave out fields freely. */
 const chunkSchema = z.object({
   choices: z
@@ -127,7 +135,13 @@ const chunkSchema = z.object({
       }),
     )
     .nullish(),
-  usage: z.object({ prompt_tokens: z.number().int().min(0), completion_tokens: z.number().int().min(0) }).nullish(),
+  usage: z
+    .object({
+      prompt_tokens: tokens,
+      completion_tokens: tokens,
+      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
+    })
+    .nullish(),
   error: z.unknown().optional(),
 });
 
@@ -147,7 +161,7 @@ const FINISH: Record<string, FinishReason> = {
 /** Reads the data of one streamed answer, event by event. */
 class ChunkReader {
   #finish: FinishReason | null = null;
-  #usage: Usage | null = null;
+  #usage: BackendUsage | null = null;
   #done = false;
 
   /** Whether `[DONE]` was read. */
@@ -165,8 +179,11 @@ class ChunkReader {
     const chunk = parse(data);
     if (chunk.error !== undefined && chunk.error !== null)
       throw new BackendError("the model server reported an error during the answer");
-    if (chunk.usage)
-      this.#usage = { promptTokens: chunk.usage.prompt_tokens, completionTokens: chunk.usage.completion_tokens };
+    if (chunk.usage) {
+      const { prompt_tokens, completion_tokens, completion_tokens_details: details } = chunk.usage;
+      const reasoningTokens = details?.reasoning_tokens ?? null;
+      this.#usage = { promptTokens: prompt_tokens, completionTokens: completion_tokens, reasoningTokens };
+    }
     const choice = chunk.choices?.find((c) => (c.index ?? 0) === 0);
     if (choice === undefined) return;
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";

@@ -3,7 +3,8 @@ import { setTimeout } from "node:timers/promises";
 import type { Hex } from "viem";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
-import { BackendError, countPromptTokens, type Pieces, type Usage } from "../backends/backend.ts";
+import { BackendError, type BackendUsage, countPromptTokens, type Pieces, type Usage } from "../backends/backend.ts";
+import type { PieceKind } from "../reply.ts";
 
 /**
  * The text of an answer as it is delivered, hashed as it grows.
@@ -18,7 +19,6 @@ export class Answer {
   #newlines: string[] = [];
   /** First half of a surrogate pair, after those newlines. */
   #half = "";
-  #thinking = false;
   #characters = 0;
 
   /** UTF-8 bytes delivered so far. */
@@ -26,29 +26,31 @@ export class Answer {
     return this.#hash.bytes;
   }
 
-  /** Adds reasoning, which is delivered inside `<think>…</think>`. Returns what can be sent now, possibly nothing. */
-  think(text: string): string {
-    if (this.#thinking) return this.#add(text);
-    this.#thinking = true;
-    return this.#add(`<think>${text}`);
-  }
-
   /** Adds text. Returns what can be sent now, possibly nothing. */
   write(text: string): string {
-    if (!this.#thinking) return this.#add(text);
-    this.#thinking = false;
-    return this.#add(`</think>${text}`);
+    if (text === "") return "";
+    this.#characters += text.length;
+    const halfAt = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    let end = halfAt;
+    while (end > 0 && isNewline(text.charCodeAt(end - 1))) end--;
+    if (end === 0 && this.#half === "") {
+      if (halfAt > 0) this.#newlines.push(text.slice(0, halfAt));
+      this.#half = text.slice(halfAt);
+      return "";
+    }
+    const piece = this.#newlines.join("") + this.#half + text.slice(0, end);
+    this.#newlines = end < halfAt ? [text.slice(end, halfAt)] : [];
+    this.#half = text.slice(halfAt);
+    return this.#deliver(piece.toWellFormed());
   }
 
-  /** Ends the answer. Returns a last piece to send (an open `<think>` is closed), possibly nothing. */
+  /** Ends the answer. Returns a last piece to send, possibly nothing. */
   end(): string {
-    let last = "";
-    if (this.#thinking) last = this.write("");
     // Half a pair will never be whole, but it is text: the newlines before it count.
     const rest = this.#half === "" ? "" : this.#newlines.join("") + this.#half;
     this.#newlines = [];
     this.#half = "";
-    return last + this.#deliver(rest.toWellFormed());
+    return this.#deliver(rest.toWellFormed());
   }
 
   /** Characters taken in, held back ones included. */
@@ -64,23 +66,6 @@ export class Answer {
   /** SHA-256 of everything delivered; call once, after `end`. */
   digest(): Hex {
     return this.#hash.digest();
-  }
-
-  #add(text: string): string {
-    if (text === "") return "";
-    this.#characters += text.length;
-    const halfAt = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
-    let end = halfAt;
-    while (end > 0 && isNewline(text.charCodeAt(end - 1))) end--;
-    if (end === 0 && this.#half === "") {
-      if (halfAt > 0) this.#newlines.push(text.slice(0, halfAt));
-      this.#half = text.slice(halfAt);
-      return "";
-    }
-    const piece = this.#newlines.join("") + this.#half + text.slice(0, end);
-    this.#newlines = end < halfAt ? [text.slice(end, halfAt)] : [];
-    this.#half = text.slice(halfAt);
-    return this.#deliver(piece.toWellFormed());
   }
 
   #deliver(piece: string): string {
@@ -142,47 +127,56 @@ export class Generation {
   }
 
   /**
-   * Hands out the text piece by piece until the end. The first piece is empty if the model has begun and its text is held back. When `cut` fires,
-   * what was delivered is the answer, and its reason `length`; without any text it goes on. Throws what the backend throws, and a JobError for
-   * an endless answer.
+   * Hands out text and reasoning piece by piece until the end; `begun` if the model is at work and its text is held back. When `cut` fires, what
+   * was delivered is the answer, and its reason `length`; without any piece it goes on. Throws what the backend throws, and a JobError for an
+   * endless answer.
    */
-  async drain(send: (text: string) => void, cut: AbortSignal): Promise<Generated> {
+  async drain(send: (kind: PieceKind, text: string) => void, cut: AbortSignal): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
+    let tokens = 0;
+    let reasoned = 0;
     let begun = false;
-    const deliver = (text: string): void => {
-      if (text !== "" || !begun) send(text);
+    const hand = (kind: PieceKind, text: string): void => {
       begun = true;
+      send(kind, text);
     };
-    const finish = (finishReason: FinishReason, usage: Usage): Generated => {
+    const deliver = (text: string): void => {
+      if (text !== "") hand("delta", text);
+      else if (!begun) hand("begun", "");
+    };
+    const finish = (finishReason: FinishReason, usage: Partial<BackendUsage> | null): Generated => {
       const last = answer.end();
       if (last !== "") deliver(last);
       // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
       void this.cancel();
-      return { answer, usage: this.#bounded(usage, answer), finishReason };
+      const promptTokens = usage?.promptTokens ?? countPromptTokens(this.#request.messages);
+      const all = usage?.completionTokens ?? (finishReason === "length" ? this.#request.max_tokens : tokens);
+      const completionTokens =
+        all - (reasoned === 0 ? 0 : usage?.reasoningTokens || reasoningShare(all, answer, reasoned));
+      return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason };
     };
     const isCut = new Promise<"cut">((resolve) => {
       if (cut.aborted) resolve("cut");
       else cut.addEventListener("abort", () => resolve("cut"), { once: true });
     });
-    let tokens = 0;
     for (let coming = this.#first; ; coming = this.#pieces.next()) {
       const next = tokens === 0 ? await coming : await Promise.race([coming, isCut]);
       if (next === "cut") {
         // The caller aborts the model server now, and nobody waits for its next piece any more.
         coming.catch(() => undefined);
-        return finish("length", this.#counted(tokens));
+        return finish("length", { completionTokens: tokens });
       }
       if (next.done) throw brokenOff();
       const piece = next.value;
-      if (piece.kind === "end") {
-        const { finishReason } = piece;
-        const counted = this.#counted(finishReason === "length" ? this.#request.max_tokens : tokens);
-        return finish(finishReason, piece.usage ?? counted);
-      }
+      if (piece.kind === "end") return finish(piece.finishReason, piece.usage);
       tokens += piece.tokens;
-      deliver(piece.kind === "reasoning" ? answer.think(piece.text) : answer.write(piece.text));
-      if (answer.characters > limit) {
+      if (piece.kind === "text") deliver(answer.write(piece.text));
+      else {
+        reasoned += piece.text.length;
+        hand("reasoning", piece.text);
+      }
+      if (answer.characters + reasoned > limit) {
         throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
       }
     }
@@ -194,15 +188,15 @@ export class Generation {
     await this.#pieces.return().catch(() => undefined);
   }
 
-  /** An own count, for a model server that gives none. */
-  #counted(completionTokens: number): Usage {
-    return { promptTokens: countPromptTokens(this.#request.messages), completionTokens };
-  }
-
   /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered. */
   #bounded(usage: Usage, answer: Answer): Usage {
     return { ...usage, completionTokens: Math.min(usage.completionTokens, this.#request.max_tokens, answer.bytes) };
   }
+}
+
+/** Most model servers count reasoning with the answer: its part by its characters. */
+function reasoningShare(tokens: number, answer: Answer, reasoned: number): number {
+  return Math.floor((tokens * reasoned) / (answer.characters + reasoned));
 }
 
 function brokenOff(): BackendError {

@@ -225,10 +225,9 @@ export class JobRunner {
     ];
     let firstTokenMs: number | null = null;
     try {
-      const { answer, usage, finishReason } = await generation.drain((text) => {
+      const { answer, usage, finishReason } = await generation.drain((kind, text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
-        if (text === "") stream.begun();
-        else stream.delta(text);
+        stream.piece(kind, text);
       }, cut.signal);
       if (cut.signal.aborted) abort.abort();
       const finishedAt = clock.now();

@@ -126,6 +126,7 @@ function take(result: Streamed, name: string, data: unknown): void {
   result.names.push(name);
   if (name === "acknowledged") result.acknowledgement = acknowledgedEvent.parse(data).signature;
   else if (name === "delta") result.text += deltaEvent.parse(data).content;
+  else if (name === "reasoning") deltaEvent.parse(data);
   else if (name === "completed") result.completed = completedEvent.parse(data);
   else if (name === "error") result.error = errorEvent.parse(data);
   else if (name !== "begun") throw new Error(`unknown event ${name}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import type { Pieces } from "../../../worker/backends/backend.ts";
+import type { BackendPiece, Pieces } from "../../../worker/backends/backend.ts";
 import { Answer, Generation } from "../../../worker/jobs/answer.ts";
 
 /** Feeds pieces; returns what was sent, piece by piece. */
@@ -44,18 +44,6 @@ describe("answer", () => {
     }
   });
 
-  it("puts reasoning into <think>, and closes it when nothing follows", () => {
-    const answer = new Answer();
-    expect([answer.think("a"), answer.think("b\n"), answer.write("c"), answer.think("d"), answer.end()]).toEqual([
-      "<think>a",
-      "b",
-      "\n</think>c",
-      "<think>d",
-      "</think>",
-    ]);
-    expect(answer.text()).toBe("<think>ab\n</think>c<think>d</think>");
-  });
-
   it("stays fast when a backend is stuck on newlines", () => {
     const answer = new Answer();
     // Processor time, which a busy machine does not lengthen.
@@ -63,6 +51,61 @@ describe("answer", () => {
     for (let i = 0; i < 200_000; i++) answer.write("\n");
     expect(answer.end()).toBe("");
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+  });
+});
+
+describe("reasoning", () => {
+  const request = { messages: [{ role: "user" as const, content: "Write" }], max_tokens: 100 };
+  const usage = { promptTokens: 7, completionTokens: 50, reasoningTokens: null };
+
+  async function* generated(...pieces: BackendPiece[]): Pieces {
+    for (const piece of pieces) yield piece;
+  }
+  const thought: BackendPiece = { kind: "reasoning", text: "x".repeat(80), tokens: 4 };
+  const text: BackendPiece = { kind: "text", text: "y".repeat(20), tokens: 1 };
+  const drain = async (...pieces: BackendPiece[]) => {
+    const sent: [string, string][] = [];
+    const generation = new Generation(generated(...pieces), request);
+    const result = await generation.drain((kind, piece) => sent.push([kind, piece]), new AbortController().signal);
+    return { sent, ...result };
+  };
+
+  it("is sent beside the answer, and neither hashed nor counted with it", async () => {
+    const { sent, answer, usage: counted } = await drain(thought, text, { kind: "end", finishReason: "stop", usage });
+    expect(sent).toEqual([
+      ["reasoning", thought.text],
+      ["delta", text.text],
+    ]);
+    expect(answer.digest()).toBe(answerHash(text.text));
+    // Most model servers count both together: the answer has its part by its characters.
+    expect(counted).toEqual({ promptTokens: 7, completionTokens: 10 });
+  });
+
+  it.each([
+    ["the model server counts it apart", { ...usage, reasoningTokens: 45 }, 5],
+    ["the model server says that there was none", { ...usage, reasoningTokens: 0 }, 10],
+    ["the model server counts nothing", null, 1],
+  ])("is taken from the count where %s", async (_where, counted, tokens) => {
+    const { usage: signed } = await drain(thought, text, { kind: "end", finishReason: "stop", usage: counted });
+    expect(signed.completionTokens).toBe(tokens);
+  });
+
+  it("that uses all of max_tokens leaves an empty answer", async () => {
+    const {
+      answer,
+      usage: counted,
+      finishReason,
+    } = await drain(thought, {
+      kind: "end",
+      finishReason: "length",
+      usage: { ...usage, completionTokens: 100 },
+    });
+    expect([answer.text(), counted.completionTokens, finishReason]).toEqual(["", 0, "length"]);
+  });
+
+  it("without end ends the job", async () => {
+    const endless: BackendPiece = { kind: "reasoning", text: "x".repeat(66_000), tokens: 1 };
+    await expect(drain(endless)).rejects.toMatchObject({ code: "answer_too_long" });
   });
 });
 
@@ -78,7 +121,7 @@ describe("an answer whose time is over", () => {
   it("ends with `length`: what was delivered until then, by its own count", async () => {
     const cut = new AbortController();
     const sent: string[] = [];
-    const drained = new Generation(stuck("a few words", ", and more\n"), request).drain((text) => {
+    const drained = new Generation(stuck("a few words", ", and more\n"), request).drain((_kind, text) => {
       sent.push(text);
       if (sent.length === 2) cut.abort();
     }, cut.signal);

@@ -10,9 +10,11 @@ async function generate(
 ) {
   const chat: ChatRequest = { messages: [{ role: "user", content: prompt }], max_tokens: 10_000, ...request };
   const pieces: string[] = [];
+  let reasoning = "";
   for await (const piece of new BuiltinTextGenerator(options).generate("m", chat, new AbortController().signal)) {
-    if (piece.kind === "end") return { text: pieces.join(""), pieces, ...piece };
-    pieces.push(piece.text);
+    if (piece.kind === "end") return { text: pieces.join(""), pieces, reasoning, ...piece };
+    if (piece.kind === "text") pieces.push(piece.text);
+    else reasoning += piece.text;
   }
   throw new Error("no end");
 }
@@ -78,5 +80,40 @@ describe("built-in text generator", () => {
         abort.abort();
     };
     await expect(run()).rejects.toThrow();
+  });
+
+  it("reasons where that is asked for, and max_tokens limits both", async () => {
+    expect((await generate("Rivers")).reasoning).toBe("");
+    expect((await generate("Rivers", { reasoning_effort: "none" })).reasoning).toBe("");
+    const prompt = "Rivers [[tokens:30]] [[reasoning:20]]";
+    const whole = await generate(prompt, { reasoning_effort: "high" });
+    expect([tokenize(whole.reasoning).length, tokenize(whole.text).length]).toEqual([20, 30]);
+    expect(whole.usage).toMatchObject({ completionTokens: 50, reasoningTokens: 20 });
+    const cut = await generate(prompt, { reasoning_effort: "high", max_tokens: 25 });
+    expect([cut.finishReason, tokenize(cut.text).length]).toEqual(["length", 5]);
+    const nothing = await generate(prompt, { reasoning_effort: "high", max_tokens: 10 });
+    expect([nothing.finishReason, tokenize(nothing.reasoning).length, nothing.text]).toEqual(["length", 10, ""]);
+  });
+
+  it("writes JSON, after a schema where there is one", async () => {
+    expect(JSON.parse((await generate("Lakes", { response_format: { type: "json_object" } })).text)).toBeTypeOf(
+      "object",
+    );
+    const schema = {
+      type: "object",
+      properties: {
+        name: { $ref: "#/$defs/name" },
+        depth: { type: "integer", minimum: 3 },
+        kinds: { type: "array", items: { enum: ["salt", "sweet"] } },
+        dry: { anyOf: [{ type: "boolean" }, { type: "null" }] },
+      },
+      $defs: { name: { type: "string" } },
+    };
+    const follow = (of: object) =>
+      generate("Lakes", { response_format: { type: "json_schema", json_schema: { name: "lake", schema: of } } });
+    const { name, ...rest } = JSON.parse((await follow(schema)).text);
+    expect(name).toBeTypeOf("string");
+    expect(rest).toEqual({ depth: 3, kinds: ["salt"], dry: true });
+    await expect(follow({ $ref: "#" })).rejects.toThrow("too deep");
   });
 });

@@ -37,7 +37,22 @@ describe("configuration of a worker", () => {
     expect([...config.models.keys()]).toEqual(["c"]);
   });
 
+  it("declares what its model server can do: for all models, for one, and nothing where nobody says so", () => {
+    const abilities = (change: object) =>
+      Object.fromEntries(readConfig([], { ...env, WORKER_BACKEND: "http://gpu:8000/v1", ...change }).abilities);
+    expect(abilities({})).toEqual({ a: [], b: [] });
+    expect(abilities({ WORKER_ABILITIES: "json_object, b=reasoning" })).toEqual({
+      a: ["json_object"],
+      b: ["json_object", "reasoning"],
+    });
+    const all = ["json_object", "json_schema", "reasoning"];
+    expect(abilities({ WORKER_BACKEND: "builtin" })).toEqual({ a: all, b: all });
+    expect(abilities({ WORKER_BACKEND: "builtin", WORKER_ABILITIES: "none" })).toEqual({ a: [], b: [] });
+  });
+
   it.each([
+    ["WORKER_ABILITIES", { WORKER_ABILITIES: "tools" }],
+    ["WORKER_ABILITIES", { WORKER_ABILITIES: "c=reasoning" }],
     ["WORKER_PORT", { WORKER_PORT: "70000" }],
     ["RPC_URL", { RPC_URL: "https://user:0x12%@node.example.com" }],
     ["WORKER_PRIVATE_KEY", { WORKER_PRIVATE_KEY: "0x12" }],

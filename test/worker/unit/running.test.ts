@@ -8,7 +8,15 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { claimDataDir, runningWorker } from "../../../worker/cli/commands.ts";
 
 const WORKER = "0x00000000000000000000000000000000000000Aa";
-const health = { status: "ok", models: ["m"], in_flight: 1, queued: 0, capacity: 2, unsettled: 3 };
+const health = {
+  status: "ok",
+  models: ["m"],
+  abilities: { m: ["json_object"] },
+  in_flight: 1,
+  queued: 0,
+  capacity: 2,
+  unsettled: 3,
+};
 
 let dataDir: string;
 let release: () => void;
