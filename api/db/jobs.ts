@@ -121,8 +121,8 @@ export type NewJob = {
   tier: Tier;
   validUntil: number;
   creditsLocked: number;
-  /** Output tokens that the request asks for, at most. */
-  maxTokens: number;
+  /** Output tokens of the answer, at most; null if the request's `max_tokens` limits reasoning too. */
+  maxTokens: number | null;
   /** Whether its request can be sent again and gets this job's answer. */
   repeatable: boolean;
 };

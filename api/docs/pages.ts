@@ -10,6 +10,7 @@ import { ERROR_GUIDE } from "./error-guide.ts";
 const SECTIONS = [
   "start",
   "streaming",
+  "answers",
   "charging",
   "verify",
   "disputes",

@@ -1,6 +1,6 @@
 /** What is refused before credits are locked, and why: with an error that says what to do. */
 import type { Address, Hex } from "viem";
-import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { type Ability, type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
@@ -65,7 +65,10 @@ export function planJob(
 export async function admit(context: JobContext, plan: PlannedJob): Promise<AdmittedJob> {
   const { wallet, model, authorization } = plan;
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
-  if (context.workers.candidates(model.number, quote(1, model)).length === 0) throw noWorkers(model);
+  const needs = needsOf(plan.request);
+  checkAbilities(context, model, needs);
+  if (context.workers.candidates(model.number, { credits: quote(1, model), needs }).length === 0)
+    throw noWorkers(model);
   const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
   await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(context, plan);
@@ -84,6 +87,19 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
   const key = await context.balances.authorizationKey(wallet);
   const request = { wallet, model, maxTokens, body: authorization.body };
   return { ...admitted, authorization: checkAuthorization(context, authorization.signed, request, key) };
+}
+
+/** Throws what no worker of the model has said that it can do, by the field that asks for it. */
+function checkAbilities({ workers }: JobContext, model: Model, needs: readonly Ability[]): void {
+  const missing = needs.find((_need, at) => !workers.isDeclared(model.number, needs.slice(0, at + 1)));
+  if (missing === undefined) return;
+  const param = missing === "reasoning" ? "reasoning_effort" : "response_format";
+  const what = needs.length > 1 ? `${needs.join(" with ")}` : missing;
+  const models = workers.modelsWith(needs);
+  const where = models.length === 0 ? "no model offers it now" : `models that do: ${models.join(", ")}`;
+  throw new ApiError("invalid_request", `${param}: '${model.id}' does not offer ${what}; ${where}. Leave it out.`, {
+    param,
+  });
 }
 
 /** Throws unless the wallet has the `least` credits that the request can cost; the client is told its `price`. */

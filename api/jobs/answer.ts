@@ -28,16 +28,20 @@ export class SentText {
   }
 }
 
+/** Text of the answer, or what the model reasoned beside it. */
+export type Piece = { kind: "content" | "reasoning"; text: string };
+
 /**
- * The text of one answer as it arrives. The worker is drained into it at full speed; readers follow at their own pace from
+ * One answer as it arrives. Its text and hash are those of its content alone. The worker is drained into it at full speed; readers follow at their own pace from
  * the start, so a slow client never delays the proof.
  */
 export class Answer {
-  readonly #pieces: string[] = [];
+  readonly #pieces: Piece[] = [];
   readonly #hash = new AnswerHash();
   #ended = false;
   #wake: (() => void)[] = [];
 
+  /** Of both kinds. */
   get pieces(): number {
     return this.#pieces.length;
   }
@@ -47,12 +51,21 @@ export class Answer {
   }
 
   get text(): string {
-    return this.#pieces.join("");
+    return this.#textOf("content");
   }
 
-  append(piece: string): void {
-    this.#pieces.push(piece);
-    this.#hash.update(piece);
+  get reasoning(): string {
+    return this.#textOf("reasoning");
+  }
+
+  append(text: string): void {
+    this.#pieces.push({ kind: "content", text });
+    this.#hash.update(text);
+    this.#signal();
+  }
+
+  reason(text: string): void {
+    this.#pieces.push({ kind: "reasoning", text });
     this.#signal();
   }
 
@@ -69,17 +82,24 @@ export class Answer {
     this.#signal();
   }
 
-  /** Pieces from the first on; neighbours that are there already come as one. Ends with the answer. */
-  async *read(): AsyncGenerator<string> {
+  /** Pieces from the first on; neighbours of one kind that are there already come as one. Ends with the answer. */
+  async *read(): AsyncGenerator<Piece> {
     let next = 0;
     for (;;) {
-      if (next < this.#pieces.length) {
-        const text = this.#pieces.slice(next).join("");
-        next = this.#pieces.length;
-        yield text;
+      const piece = this.#pieces[next];
+      if (piece !== undefined) {
+        let end = next + 1;
+        while (this.#pieces[end]?.kind === piece.kind) end += 1;
+        const run = this.#pieces.slice(next, end);
+        next = end;
+        yield { kind: piece.kind, text: run.map(({ text }) => text).join("") };
       } else if (this.#ended) return;
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
+  }
+
+  #textOf(kind: Piece["kind"]): string {
+    return this.#pieces.flatMap((piece) => (piece.kind === kind ? piece.text : [])).join("");
   }
 
   #signal(): void {

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { type ChatRequest, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
@@ -71,15 +71,19 @@ async function follow(
   const { jobId, worker, answer } = input;
   const { acknowledgeBy } = assignment;
   const startedAt = performance.now();
-  let firstTokenAt: number | null = null;
+  let isAtWork = false;
+  /** Since when the model writes text: what is held back counts, reasoning does not. */
+  let textSince = startedAt;
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
+  // Whatever the model does: one that reasons for minutes is not stalled, nor slow to begin.
   const begun = (): void => {
-    if (firstTokenAt !== null) return;
+    if (isAtWork) return;
+    isAtWork = true;
     clearTimeout(timer);
-    firstTokenAt = performance.now();
+    textSince = performance.now();
     firstToken();
     relay.firstToken();
   };
@@ -92,38 +96,53 @@ async function follow(
         acknowledged: (byWorker) => {
           relay.accepted(byWorker);
           clearTimeout(timer);
-          if (firstTokenAt === null)
-            timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
+          if (!isAtWork) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
         },
         begun,
         delta: (content) => {
           begun();
           if (answer.pieces === 0) input.onFirstToken();
+          else if (answer.bytes === 0) textSince = performance.now(); // after its reasoning
           answer.append(content);
+        },
+        reasoning: (content) => {
+          begun();
+          if (answer.pieces === 0) input.onFirstToken();
+          answer.reason(content);
         },
       },
       AbortSignal.any([input.signal, patience.signal]),
     );
     const { completionTokens } = completed.completion;
     const tokens = Math.min(completionTokens, answer.bytes, input.request.max_tokens);
-    context.workers.reportSpeed(
-      worker.signer,
-      input.model.number,
-      tokens,
-      performance.now() - (firstTokenAt ?? startedAt),
-    );
+    context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const failure = explain(error, patience.signal, input.signal);
     // A job that was late when the worker got it says nothing about the worker.
     const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
     const incident = { code: failure.code, detail: failure.message, jobId };
-    if (!late) context.workers.report(worker.signer, incident, input.model.number);
+    if (!late && !isSchemas(input.request, failure))
+      context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);
     relay.cancel();
   }
+}
+
+/** How a model server ends that hangs or breaks on a schema. */
+const BY_SCHEMA: readonly string[] = [
+  RefusalCode.BackendFailed,
+  JobErrorCode.Timeout,
+  JobErrorCode.TooLong,
+  "stalled",
+  "never_finished",
+];
+
+/** Whether a failure may come from the client's JSON schema: it says nothing about the worker then, and goes to no other. */
+export function isSchemas({ response_format }: ChatRequest, { code }: WorkerFailure): boolean {
+  return response_format?.type === "json_schema" && BY_SCHEMA.includes(code);
 }
 
 /** A worker that had this long and did not finish is slow, whatever became of the job before. */

@@ -1,7 +1,7 @@
 /** A job from its lock to its settlement, run by the process that took its request. */
 import { once } from "node:events";
 import type { Address, Hex } from "viem";
-import { type ChatRequest, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+import { type ChatRequest, JobErrorCode, needsOf, RefusalCode } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
@@ -12,7 +12,7 @@ import { JobLost } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { lockError, noWorkers } from "./admission.ts";
 import { Answer } from "./answer.ts";
-import { type Answered, runAttempt } from "./attempt.ts";
+import { type Answered, isSchemas, runAttempt } from "./attempt.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import { breakOff, fail, refuse, type Settling, settle, takenOver, timeOut } from "./ending.ts";
@@ -67,7 +67,7 @@ export class JobRun {
     const { model, credits } = input;
     this.#context = context;
     this.input = input;
-    this.#leaveRoom = context.workers.reserve(model.number, credits);
+    this.#leaveRoom = context.workers.reserve(model.number, { credits, needs: needsOf(input.request) });
     // A lock that no worker may take costs gas.
     this.locked = this.#leaveRoom === null ? Promise.reject(noWorkers(model, credits)) : lockCredits(context, input);
     this.completed = this.locked
@@ -135,12 +135,14 @@ export class JobRun {
   /** Worker after worker until one answers; from the first token on there is no other. */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { times, head, workers, record, logger } = this.#context;
-    const { jobId, model } = this.input;
+    const { jobId, model, request } = this.input;
+    const needs = needsOf(request);
     const excluded = new Set<string>();
     /** Workers whose model server did not take the request. */
     let refusals = 0;
     for (let attempt = 1; !signal.aborted; attempt++) {
-      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, lock.credits, excluded);
+      const demand = { credits: lock.credits, needs };
+      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, demand, excluded);
       if (worker === undefined) {
         const all = refusals > 0 && refusals === excluded.size;
         const error = all ? requestRefused() : noWorkers(model);
@@ -174,6 +176,9 @@ export class JobRun {
       if (this.answer.pieces > 0) {
         throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
       }
+      if (isSchemas(request, result.failure)) {
+        throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, schemaFailed());
+      }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
       if (result.failure.code === JobErrorCode.Timeout && left <= CLOCK_SKEW) {
@@ -204,7 +209,7 @@ export class JobRun {
     const { jobId, wallet, model, request, stages } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
-    const { bytes, text } = this.answer;
+    const { bytes, text, reasoning } = this.answer;
     await knowsTime(this.#context, completion.completedAt);
     const verdict = judge(
       this.#context,
@@ -215,6 +220,7 @@ export class JobRun {
         hash: this.answer.end(),
         text,
         bytes,
+        reasoning,
         maxTokens: request.max_tokens,
         contextWindow: model.contextWindow,
         finishedBy: this.#context.head.time,
@@ -289,7 +295,8 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     tier: model.tier,
     validUntil,
     creditsLocked: credits,
-    maxTokens,
+    // Reasoning uses it up, and is not kept.
+    maxTokens: needsOf(input.request).includes("reasoning") ? null : maxTokens,
     repeatable,
   };
   const { mined } = pipeline.submit(operation, store.newJob(row));
@@ -358,6 +365,13 @@ const workerBrokeOff = (): ApiError =>
   new ApiError(
     "service_unavailable",
     "The worker broke off before the answer was complete; nothing is charged. Retry.",
+  );
+
+/** 503: what broke one model server is tried on no other. */
+const schemaFailed = (): ApiError =>
+  new ApiError(
+    "service_unavailable",
+    "The model server failed on this request; nothing is charged. Retry, with a simpler schema if it fails again.",
   );
 
 /** 400: a model server knows best what it takes. */

@@ -293,6 +293,7 @@ export async function askWorker(
     hash: answerHash(text),
     text,
     bytes: Buffer.byteLength(text),
+    reasoning: "",
     maxTokens: job.maxTokens,
     contextWindow,
     finishedBy: chain.provenAt ?? context.head.time,

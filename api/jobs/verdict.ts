@@ -17,7 +17,9 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  /** Null where the row of an earlier version does not have it. */
+  /** What it sent as reasoning, which is in no signature. */
+  reasoning: string;
+  /** Null where nobody knows, after a restart: the request asked for reasoning, which is not kept and counts to it. */
   maxTokens: number | null;
   contextWindow: number;
   /** Chain time at which the answer was finished at the latest. */
@@ -56,11 +58,14 @@ export function judge(context: JobContext, seen: Observed, signed: CompletedEven
   // Up to there the price is flat, and counting again would cost every answer time.
   if (claimed <= FLAT_TOKENS) return { fault: null, countedTokens: claimed, excess: null };
   const estimate = estimateTokens(seen.text);
-  const plausible = Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
+  const plausible = mostTokens(estimate);
   if (claimed <= plausible) return { fault: null, countedTokens: claimed, excess: null };
   const detail = `claimed ${claimed} tokens for a text of about ${estimate}`;
   return { fault: null, countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
+
+/** What any tokenizer may count where ours counts so many. */
+const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
 
 function findFault(context: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, signature } = signed;
@@ -79,14 +84,18 @@ function findFault(context: JobContext, seen: Observed, signed: CompletedEvent):
   return cutShort(context, seen, signed);
 }
 
-/** `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. */
+/**
+ * `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. Model servers count reasoning to
+ * the first two, so it counts here by what was received of it.
+ */
 function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, finish_reason } = signed;
-  const { maxTokens, contextWindow, bytes, lockedAt, finishedBy } = seen;
+  const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
   if (finish_reason !== "length" || maxTokens === null) return null;
   const { promptTokens, completionTokens } = completion;
-  const isLong = completionTokens >= Math.min(maxTokens, bytes);
-  const isFull = promptTokens + completionTokens >= contextWindow;
+  const written = completionTokens + (reasoning === "" ? 0 : mostTokens(estimateTokens(reasoning)));
+  const isLong = completionTokens >= bytes || written >= maxTokens;
+  const isFull = promptTokens + written >= contextWindow;
   // Not by the Completion's date: that is the newest block's, which can be old on a quiet chain.
   const isLate = finishedBy >= lockedAt + times.completion - lengthGrace(times.completion);
   if (isLong || isFull || isLate) return null;

@@ -45,6 +45,8 @@ export class WorkerFailure extends Error {
   }
 }
 
+/** A health report names what it says of each model. */
+const HEALTH_BYTES = 16_384;
 /** An output holds at most an answer, escaped as JSON. */
 const OUTPUT_BYTES = 50 * 1024 * 1024;
 const REFUSAL_BYTES = 4_096;
@@ -146,7 +148,7 @@ export class WorkerClient {
 
   async #health(endpoint: string, signal: AbortSignal): Promise<ProbedHealth> {
     const response = await request(urlOf(endpoint, "/healthz", this.#policy), { dispatcher: this.#agent, signal });
-    const text = (await readBounded(response.body, REFUSAL_BYTES)).toString("utf8");
+    const text = (await readBounded(response.body, HEALTH_BYTES)).toString("utf8");
     if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
     const health = probeSchema.safeParse(jsonOrNull(text));
     if (!health.success) throw new Error("answers what is no health report");
@@ -223,6 +225,8 @@ export type DispatchEvents = {
   /** The model is at work; its first tokens cannot be sent yet. */
   begun(): void;
   delta(content: string): void;
+  /** What the model reasons beside its answer. */
+  reasoning(content: string): void;
 };
 
 /** No event of the protocol is larger, an answer in one piece included. */
@@ -238,7 +242,7 @@ const SPARE_BYTES = 256 * 1024;
 /** After its last event a worker ends the response; then the connection serves the next job. */
 const LINGER_MS = 1_000;
 
-/** Bytes of text that an answer of so many tokens can have. */
+/** Bytes of text and reasoning together that an answer of so many tokens can have. */
 export function answerLimit(maxTokens: number): number {
   return Math.min(MAX_ANSWER_BYTES, Math.max(LEAST_ANSWER_BYTES, maxTokens * BYTES_PER_TOKEN));
 }
@@ -246,8 +250,8 @@ export function answerLimit(maxTokens: number): number {
 type Body = AsyncIterable<Buffer> & { destroy(): unknown };
 
 /**
- * Follows one job's stream to its completion. What a worker sends is bounded: the text by `maxTokens`, all bytes by
- * what that text needs on the wire, and the time by the request's signal. Rejects with WorkerFailure.
+ * Follows one job's stream to its completion. What a worker sends is bounded: text and reasoning by `maxTokens`, all bytes by
+ * what these need on the wire, and the time by the request's signal. Rejects with WorkerFailure.
  */
 export async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
   const stream = new JobStream(answerLimit(maxTokens), events);
@@ -318,7 +322,7 @@ class JobStream {
     // What follows the last event is none of ours.
     if (this.completed !== undefined) return;
     this.#accounted += EVENT_BYTES;
-    if (name === "delta") this.#delta(parse(deltaEvent, data).content);
+    if (name === "delta" || name === "reasoning") this.#piece(name, parse(deltaEvent, data).content);
     else if (name === "begun") this.#events.begun();
     else if (name === "acknowledged") this.#events.acknowledged(parse(acknowledgedEvent, data).signature);
     else if (name === "completed") this.completed = parse(completedEvent, data);
@@ -328,14 +332,14 @@ class JobStream {
     } else throw new WorkerFailure("malformed", "the worker sent an event that the protocol does not have", true);
   }
 
-  #delta(content: string): void {
+  #piece(kind: "delta" | "reasoning", content: string): void {
     const bytes = Buffer.byteLength(content);
     this.#textBytes += bytes;
     this.#accounted += bytes * ESCAPED;
     if (this.#textBytes > this.#limit) {
       throw new WorkerFailure("oversized", `the answer exceeds ${this.#limit} bytes`, true);
     }
-    this.#events.delta(content);
+    this.#events[kind](content);
   }
 }
 

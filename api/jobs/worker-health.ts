@@ -1,3 +1,5 @@
+import type { Ability } from "../../protocol/dispatch.ts";
+
 /** A worker that fails rests 1 s, 2 s, 4 s, … up to this. */
 const LONGEST_REST_MS = 60_000;
 /** Misconduct: the configured rest, doubled each time, up to this. */
@@ -30,6 +32,8 @@ export class WorkerHealth {
   missed = 0;
   /** Jobs it says it runs at once; null before it said so. */
   capacity: number | null = null;
+  /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
+  abilities: ReadonlyMap<number, readonly string[]> = new Map();
   /** Failed jobs in a row. A probe alone does not clear a worker that fails its jobs. */
   failures = 0;
   #misconducts = 0;
@@ -50,6 +54,12 @@ export class WorkerHealth {
   /** May be given jobs of the model, as far as its conduct goes. */
   isOffered(model: number, now: number): boolean {
     return this.healthy && now >= this.#restUntil && now >= (this.#unhosted.get(model) ?? 0);
+  }
+
+  /** Whether it said that it can do all of these with the model. */
+  has(model: number, needs: readonly Ability[]): boolean {
+    const abilities = this.abilities.get(model) ?? [];
+    return needs.every((need) => abilities.includes(need));
   }
 
   /** Whether another job would only wait there. */

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { RefusalCode } from "../../protocol/dispatch.ts";
+import { ABILITIES, type Ability, RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -38,6 +38,9 @@ type Parts = {
 
 /** A failure as it is reported; `code` may be a worker's own word. */
 export type Incident = { code: string; detail: string; jobId: Hex | null };
+
+/** What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. */
+type Demand = { credits: number; needs: readonly Ability[] };
 
 /**
  * Workers as the gateway finds them: registered on chain, answering its own probe, and not resting after a failure. Chooses
@@ -92,22 +95,42 @@ export class WorkerPool {
     return this.#parts.directory.workersOf(model);
   }
 
-  /** Hosts that this gateway may give another job for which so many credits are locked. */
-  candidates(model: number, credits: number): RegisteredWorker[] {
+  /** What at least one host of the model says that it can do beyond text. */
+  abilities(model: number): Ability[] {
+    const hosts = this.hosts(model);
+    return ABILITIES.filter((ability) => hosts.some(({ signer }) => this.#of(signer).has(model, [ability])));
+  }
+
+  /** Whether a worker of the model has said that it can do all of these, be it away now. */
+  isDeclared(model: number, needs: readonly Ability[]): boolean {
+    return this.registered(model).some(({ signer }) => this.#of(signer).has(model, needs));
+  }
+
+  /** Ids of the models with a host that can do all of these. */
+  modelsWith(needs: readonly Ability[]): string[] {
+    const has = (model: number) => this.hosts(model).some(({ signer }) => this.#of(signer).has(model, needs));
+    return this.#parts.directory.models().flatMap(({ number, id }) => (has(number) ? id : []));
+  }
+
+  /** Hosts that this gateway may give another such job. */
+  candidates(model: number, { credits, needs }: Demand): RegisteredWorker[] {
     const { cover } = this.#parts;
-    return this.hosts(model).filter(
-      (worker) => this.#of(worker.signer).outstanding < this.#settings.jobsPerWorker && cover.room(worker) >= credits,
-    );
+    return this.hosts(model).filter((worker) => {
+      const health = this.#of(worker.signer);
+      const isFree = health.outstanding < this.#settings.jobsPerWorker && cover.room(worker) >= credits;
+      return isFree && health.has(model, needs);
+    });
   }
 
   /**
    * Keeps room for a job at the workers of its model until it is offered to one: requests of the same moment must not all lock credits for the
    * last place. Null if there is none; otherwise what gives it back, once.
    */
-  reserve(model: number, credits: number): (() => void) | null {
+  reserve(model: number, demand: Demand): (() => void) | null {
     const { cover } = this.#parts;
+    const { credits } = demand;
     const reserved = this.#reserved.get(model) ?? 0;
-    const room = this.candidates(model, credits).reduce((sum, worker) => sum + cover.room(worker), 0);
+    const room = this.candidates(model, demand).reduce((sum, worker) => sum + cover.room(worker), 0);
     if (room - reserved < credits) return null;
     const change = (by: number) => this.#reserved.set(model, (this.#reserved.get(model) ?? 0) + by);
     change(credits);
@@ -119,8 +142,8 @@ export class WorkerPool {
   }
 
   /** The best worker for a job of the model that is not in `excluded`; undefined if there is none. */
-  choose(model: number, credits: number, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
-    const candidates = this.candidates(model, credits).filter((worker) => !excluded.has(worker.signer));
+  choose(model: number, demand: Demand, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
+    const candidates = this.candidates(model, demand).filter((worker) => !excluded.has(worker.signer));
     return chooseBest(
       candidates.map((worker) => ({ worker, health: this.#of(worker.signer) })),
       Date.now(),
@@ -262,10 +285,12 @@ export class WorkerPool {
     let late = false;
     const asked = performance.now();
     try {
-      const { status, worker: name, capacity } = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
+      const report = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
+      const { status, worker: name, capacity, abilities = {} } = report;
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
+      health.abilities = this.#byNumber(abilities);
       health.probeMs = performance.now() - asked;
     } catch (error) {
       late = error instanceof Error && error.name === "TimeoutError";
@@ -283,6 +308,15 @@ export class WorkerPool {
     health.checkedAt = Date.now();
     health.probing = false;
     this.#probes -= 1;
+  }
+
+  /** Abilities by the number of their model; unknown models are left out. */
+  #byNumber(abilities: Record<string, string[]>): ReadonlyMap<number, string[]> {
+    const known = Object.entries(abilities).flatMap(([id, names]): [number, string[]][] => {
+      const model = this.#parts.directory.model(id);
+      return model === undefined ? [] : [[model.number, names]];
+    });
+    return new Map(known);
   }
 
   #of(worker: string): WorkerHealth {

@@ -47,6 +47,33 @@ const stop = z
   )
   .nullish();
 
+/** Largest JSON schema, in characters of JSON. */
+const SCHEMA_LENGTH = 65_536;
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
+
+const jsonSchema = z
+  .looseObject(
+    {
+      name: z.string("must be a text").regex(/^[a-zA-Z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -"),
+      description: z.string("must be a text").nullish(),
+      schema: z.looseObject({}, "must be a JSON schema").optional(),
+      strict: flag,
+    },
+    "must be an object with name and schema",
+  )
+  .refine((value) => JSON.stringify(value).length <= SCHEMA_LENGTH, `is longer than ${SCHEMA_LENGTH} characters`);
+const responseFormat = z
+  .discriminatedUnion(
+    "type",
+    [
+      z.object({ type: z.literal("text") }),
+      z.object({ type: z.literal("json_object") }),
+      z.object({ type: z.literal("json_schema"), json_schema: jsonSchema }),
+    ],
+    "must be an object whose type is text, json_object or json_schema",
+  )
+  .nullish();
+
 /** The offered fields of `POST /v1/chat/completions` (specification, "Endpoints"). Fields without a meaning for the answer are ignored. */
 export const chatBodySchema = z.object(
   {
@@ -85,6 +112,19 @@ export const chatBodySchema = z.object(
       .int("must be a whole number")
       .nullish()
       .meta({ description: "Asks for the same answer again; not guaranteed with distributed inference." }),
+    response_format: responseFormat.meta({
+      description:
+        "Form of the answer: `text` (default), `json_object`, or `json_schema` with a schema. Other than text only where the model's " +
+        "`supported_parameters` have `response_format` (`structured_outputs` for a schema). Nobody but the model server checks the answer's form.",
+    }),
+    reasoning_effort: z
+      .enum(EFFORTS, `must be one of ${EFFORTS.join(", ")}`)
+      .nullish()
+      .meta({
+        description:
+          "How much the model reasons before it answers, and that its reasoning is wanted as `reasoning_content`. Only where the model's " +
+          "`supported_parameters` have it. Reasoning is neither hashed nor billed, but `max_tokens` limits both together.",
+      }),
   },
   "must be a JSON object",
 );
@@ -109,7 +149,6 @@ export const chatRequestSchema = chatBodySchema.extend({
   tool_choice: notOffered(noChoice),
   functions: notOffered(noTools),
   function_call: notOffered(noChoice),
-  response_format: notOffered(z.object({ type: z.literal("text") })),
   logprobs: notOffered(z.literal(false)),
   top_logprobs: notOffered(z.literal(0)),
   logit_bias: notOffered(z.strictObject({})),
@@ -117,7 +156,16 @@ export const chatRequestSchema = chatBodySchema.extend({
   audio: notOffered(nothing),
   prediction: notOffered(nothing),
   web_search_options: notOffered(nothing),
-  reasoning_effort: notOffered(nothing),
+  reasoning: notOffered(nothing),
+  include_reasoning: notOffered(z.literal(false)),
+  thinking: notOffered(nothing),
+  chat_template_kwargs: notOffered(nothing),
+  structured_outputs: notOffered(nothing),
+  guided_json: notOffered(nothing),
+  guided_regex: notOffered(nothing),
+  guided_choice: notOffered(nothing),
+  guided_grammar: notOffered(nothing),
+  grammar: notOffered(nothing),
   models: notOffered(nothing),
   route: notOffered(nothing),
 });
@@ -127,6 +175,8 @@ export type ChatBody = {
   stream: boolean;
   includeUsage: boolean;
   maxTokens: number | undefined;
+  /** Whether the model's reasoning was asked for. */
+  showReasoning: boolean;
   /** Everything but `max_tokens`, which depends on the model. */
   request: Omit<ChatRequest, "max_tokens">;
 };
@@ -134,7 +184,7 @@ export type ChatBody = {
 /** Validates a request body. Throws `invalid_request` with the offending field. */
 export function parseChatBody(body: unknown): ChatBody {
   const parsed = validate(chatRequestSchema, withoutMoreThanOneBadMessage(body));
-  const { stop, temperature, top_p, top_k, min_p, seed } = parsed;
+  const { stop, temperature, top_p, top_k, min_p, seed, response_format, reasoning_effort } = parsed;
   const { frequency_penalty, presence_penalty, repetition_penalty } = parsed;
   const sampling = { temperature, top_p, top_k, min_p, seed, frequency_penalty, presence_penalty, repetition_penalty };
   const stops = typeof stop === "string" ? [stop] : stop;
@@ -143,8 +193,12 @@ export function parseChatBody(body: unknown): ChatBody {
     stream: parsed.stream ?? false,
     includeUsage: parsed.stream_options?.include_usage ?? false,
     maxTokens: parsed.max_tokens ?? parsed.max_completion_tokens ?? undefined,
+    showReasoning: reasoning_effort != null && reasoning_effort !== "none",
     request: {
       messages: parsed.messages,
+      // Text is what every model server writes.
+      ...(response_format != null && response_format.type !== "text" && { response_format }),
+      ...(reasoning_effort != null && { reasoning_effort }),
       ...(stops && stops.length > 0 && { stop: stops }),
       ...given(sampling),
     },

@@ -157,7 +157,7 @@ async function answer(
       .catch((error) => failed(error))
       .catch((error) => logger.warn({ err: error }, "the Idempotency-Key could not be released"));
     if (body.stream) await stream(dependencies, run, base, { body, response, sent });
-    else await reply(dependencies, run, base, { response, sent });
+    else await reply(dependencies, run, base, { body, response, sent });
   } catch (error) {
     await failed(error);
     const known = balances.known(plan.wallet);
@@ -168,13 +168,13 @@ async function answer(
 }
 
 /** Where an answer goes, and what of it did. */
-type Receiver = { response: Response; sent: SentText };
+type Receiver = Pick<AskedChat, "body" | "response"> & { sent: SentText };
 
 async function reply(
   { jobs }: ChatDependencies,
   run: JobRun,
   base: CompletionBase,
-  { response, sent }: Receiver,
+  { body, response, sent }: Receiver,
 ): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);
@@ -189,7 +189,8 @@ async function reply(
   response.setHeader("server-timing", run.input.stages.header());
   const content = sent.piece(run.answer.text);
   sent.end();
-  response.json(completionObject(base, content, finish_reason, usage(job), statementOf(job.worker, job.completed)));
+  const message = { content, ...(body.showReasoning && { reasoning: run.answer.reasoning }) };
+  response.json(completionObject(base, message, finish_reason, usage(job), statementOf(job.worker, job.completed)));
 }
 
 async function stream(
@@ -202,7 +203,11 @@ async function stream(
   response.setHeader("server-timing", run.input.stages.header());
   const writer = new ChunkWriter(base);
   await streamAnswer(response, run.answer, {
-    piece: (text) => writer.content(sent.piece(text)),
+    piece: (piece) => {
+      if (piece.kind === "content") sent.piece(piece.text);
+      else if (!body.showReasoning) return "";
+      return writer.piece(piece);
+    },
     end: async () => {
       const job = await run.completed;
       sent.end();
@@ -290,7 +295,7 @@ export async function earlierAnswer(
   }
 }
 
-/** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. */
+/** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */
 export async function replayAnswer(
   context: JobContext,
   job: StoredJob,
@@ -316,7 +321,13 @@ export async function replayAnswer(
   const usage = usageOf(answer.promptTokens, answer.completionTokens);
   if (!body.stream) {
     response.json(
-      completionObject(base, answer.text, answer.finishReason, usage, statementOf(answer.worker, answer.signed)),
+      completionObject(
+        base,
+        { content: answer.text },
+        answer.finishReason,
+        usage,
+        statementOf(answer.worker, answer.signed),
+      ),
     );
     return;
   }
@@ -325,7 +336,7 @@ export async function replayAnswer(
   if (answer.text !== "") text.append(answer.text);
   text.end();
   await streamAnswer(response, text, {
-    piece: (piece) => writer.content(piece),
+    piece: (piece) => writer.piece(piece),
     end: async () =>
       `${writer.finish(answer.finishReason, statementOf(answer.worker, answer.signed))}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
     error: () => "",

@@ -4,7 +4,7 @@ import type { Response } from "express";
 import type { Address, Hex } from "viem";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
-import type { Answer } from "../jobs/answer.ts";
+import type { Answer, Piece } from "../jobs/answer.ts";
 
 export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
 
@@ -32,10 +32,10 @@ export function statementOf(worker: Address, signed: { completion: Completion; s
   return { worker_address: worker, completion: signed.completion, signature: signed.signature };
 }
 
-/** The chat completion object of the specification, with the worker's statement. */
+/** The chat completion object of the specification, with the worker's statement. `reasoning` where it was asked for. */
 export function completionObject(
   base: CompletionBase,
-  content: string,
+  { content, reasoning }: { content: string; reasoning?: string },
   finishReason: FinishReason,
   usage: Usage,
   service: SignedStatement,
@@ -45,7 +45,13 @@ export function completionObject(
     object: "chat.completion",
     created: base.created,
     model: base.model,
-    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finishReason }],
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content, ...(reasoning && { reasoning_content: reasoning }) },
+        finish_reason: finishReason,
+      },
+    ],
     usage,
     service,
   };
@@ -66,16 +72,17 @@ export class ChunkWriter {
     this.#head = JSON.stringify(fixed).slice(0, -1);
   }
 
-  /** A piece of text; the first one also carries the role. */
-  content(text: string): string {
-    const delta = this.#first ? { role: "assistant", content: text } : { content: text };
+  /** A piece of text or of reasoning. The first one also carries the role, and content. */
+  piece({ kind, text }: Piece): string {
+    const own = kind === "content" ? { content: text } : { reasoning_content: text };
+    const delta = this.#first ? { role: "assistant", content: "", ...own } : own;
     this.#first = false;
     return this.#event([{ index: 0, delta, finish_reason: null }]);
   }
 
   /** The last choice: an empty delta with the reason, and the worker's statement. An empty answer still gets its first chunk. */
   finish(reason: FinishReason, service: SignedStatement): string {
-    const opening = this.#first ? this.content("") : "";
+    const opening = this.#first ? this.piece({ kind: "content", text: "" }) : "";
     const choices = JSON.stringify([{ index: 0, delta: {}, finish_reason: reason }]);
     return `${opening}data: ${this.#head},"choices":${choices},"service":${JSON.stringify(service)}}\n\n`;
   }
@@ -94,8 +101,8 @@ export class ChunkWriter {
 const SILENCE_MS = 10_000;
 
 export type StreamParts = {
-  /** SSE text of a piece of the answer. */
-  piece: (text: string) => string;
+  /** SSE text of a piece of the answer; empty where it is not shown. */
+  piece: (piece: Piece) => string;
   /** SSE text of a good end, `[DONE]` included. */
   end: () => Promise<string>;
   /** SSE text of a break after the first byte. */
@@ -122,9 +129,11 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
     if (response.writableLength === 0) response.write(": keep-alive\n\n");
   }, SILENCE_MS);
   try {
-    for await (const text of answer.read()) {
+    for await (const piece of answer.read()) {
+      const text = parts.piece(piece);
+      if (text === "") continue;
       silence.refresh();
-      if (!(await write(response, parts.piece(text)))) return;
+      if (!(await write(response, text))) return;
     }
     if (!(await write(response, await parts.end()))) return;
   } catch (error) {

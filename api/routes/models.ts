@@ -1,7 +1,17 @@
 import { type RequestHandler, Router } from "express";
+import type { Ability } from "../../protocol/dispatch.ts";
 import type { Directory, Model } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
+
+/** Fields of a chat request that every model takes. */
+const ALWAYS = ["max_tokens", "temperature", "top_p", "stop", "frequency_penalty", "presence_penalty", "seed"] as const;
+/** How the field is named that clients of other routers look for. */
+const PARAMETERS: Record<Ability, string> = {
+  json_object: "response_format",
+  json_schema: "structured_outputs",
+  reasoning: "reasoning_effort",
+};
 
 /** `GET /v1/models` and `GET /v1/models/{model_id}`. A model is listed only while a worker hosts it. */
 export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
@@ -18,6 +28,7 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
       median_latency_ms: workers.medianFirstToken(model.number),
       parameters: model.parameters,
       context_window: model.contextWindow,
+      supported_parameters: [...ALWAYS, ...workers.abilities(model.number).map((ability) => PARAMETERS[ability])],
       retires_at: model.retiresAt === 0 ? null : new Date(model.retiresAt * 1000).toISOString(),
     },
   });

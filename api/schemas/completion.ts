@@ -14,6 +14,11 @@ const finishReason = finishReasonSchema.meta({
     "`stop`: the answer is complete. `length`: `max_tokens` or the job's time cut it. `content_filter`: the model server did.",
 });
 
+const reasoning = z
+  .string()
+  .optional()
+  .meta({ description: "What the model reasoned, with `reasoning_effort`. Neither hashed, billed nor kept." });
+
 /** Body of a plain reply. */
 export const completionSchema = z
   .object({
@@ -25,7 +30,7 @@ export const completionSchema = z
       .array(
         z.object({
           index: z.literal(0),
-          message: z.object({ role: z.literal("assistant"), content: z.string() }),
+          message: z.object({ role: z.literal("assistant"), content: z.string(), reasoning_content: reasoning }),
           finish_reason: finishReason,
         }),
       )
@@ -46,7 +51,11 @@ export const chunkSchema = z
       .array(
         z.object({
           index: z.literal(0),
-          delta: z.object({ role: z.literal("assistant").optional(), content: z.string().optional() }),
+          delta: z.object({
+            role: z.literal("assistant").optional(),
+            content: z.string().optional(),
+            reasoning_content: reasoning,
+          }),
           finish_reason: finishReason.nullable(),
         }),
       )

@@ -89,6 +89,12 @@ export const modelSchema = z
       ),
       parameters: z.string().meta({ description: "Parameter count.", examples: ["8B"] }),
       context_window: count("Longest context in tokens.", 32_768),
+      supported_parameters: z.array(z.string()).meta({
+        description:
+          "Fields of a chat request that can be had now. Some models have `response_format` (`json_object`), `structured_outputs` " +
+          "(`response_format` with a `json_schema`) and `reasoning_effort`, because a worker of theirs declares it.",
+        examples: [["max_tokens", "temperature", "response_format", "structured_outputs", "reasoning_effort"]],
+      }),
       retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),
     }),
   })

@@ -13,6 +13,9 @@ export const ABSENT_MODEL = "mistral-7b-instruct-v0.3";
 /** No worker has it. */
 export const UNHOSTED_MODEL = "qwen3-1.7b";
 
+/** `MODEL` can do all, `LARGE_MODEL` write JSON, `QUIET_MODEL` nothing beyond text. */
+const WORKER_ABILITIES = `${["json_object", "json_schema", "reasoning"].map((one) => `${MODEL}=${one}`)},${LARGE_MODEL}=json_object`;
+
 /**
  * `service`: everything, for a second gateway too. `database`: PostgreSQL alone. Tests that stop the mining or reorganise the chain have a
  * stack of their own: files run side by side.
@@ -20,7 +23,7 @@ export const UNHOSTED_MODEL = "qwen3-1.7b";
 export default shareStacks({
   service: {
     workers: [
-      { models: [MODEL, LARGE_MODEL, QUIET_MODEL] },
+      { models: [MODEL, LARGE_MODEL, QUIET_MODEL], env: { WORKER_ABILITIES } },
       { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
       { models: [ABSENT_MODEL], start: false },
     ],

@@ -102,7 +102,11 @@ describe("what the request schemas forbid", () => {
     [
       "/v1/chat/completions",
       "ChatCompletionRequest",
-      { model: MODEL, messages: [user], response_format: { type: "text" } },
+      {
+        model: MODEL,
+        messages: [user],
+        response_format: { type: "json_schema", json_schema: { name: "any", schema: {} } },
+      },
     ],
     ["/v1/webhooks", "WebhookRequest", { url: "https://example.com/hook", events: ["job.failed"] }],
     ["/v1/jobs/none/dispute", "DisputeRequest", { received_output_hash: `sha256:${"a7".repeat(32)}` }],

@@ -67,7 +67,27 @@ const STRUCTURE: Case[] = [
   ["a stop sequence that is a number", chat(MODEL, "x", { stop: ["a", 1] }), "stop[1]"],
 ];
 
+/** A JSON schema under this name, or one that is too long. */
+const schemaNamed = (name: string, size = 1) => ({
+  type: "json_schema",
+  json_schema: { name, schema: { type: "string", description: "x".repeat(size) } },
+});
 const RANGES: Case[] = [
+  withField("response_format", 5),
+  ["an answer of an unknown form", chat(MODEL, "x", { response_format: { type: "xml" } }), "response_format.type"],
+  ["no schema", chat(MODEL, "x", { response_format: { type: "json_schema" } }), "response_format.json_schema"],
+  [
+    "a schema without a fit name",
+    chat(MODEL, "x", { response_format: schemaNamed("a b") }),
+    "response_format.json_schema.name",
+  ],
+  [
+    "a schema that is too long",
+    chat(MODEL, "x", { response_format: schemaNamed("long", 70_000) }),
+    "response_format.json_schema",
+  ],
+  withField("reasoning_effort", "great"),
+  withField("reasoning_effort", 3),
   withField("temperature", 2.1),
   withField("temperature", -0.1),
   withField("temperature", "1"),
@@ -106,8 +126,6 @@ const NOT_OFFERED: Case[] = [
   withField("tool_choice", "required"),
   withField("functions", [{ name: "f" }]),
   withField("function_call", { name: "f" }),
-  withField("response_format", { type: "json_object" }),
-  withField("response_format", 5),
   withField("logprobs", true),
   withField("top_logprobs", 3),
   withField("logit_bias", { "50256": -100 }),
@@ -115,7 +133,9 @@ const NOT_OFFERED: Case[] = [
   withField("modalities", ["text", "audio"]),
   withField("audio", { voice: "x" }),
   withField("web_search_options", {}),
-  withField("reasoning_effort", "high"),
+  withField("reasoning", { effort: "high" }),
+  withField("include_reasoning", true),
+  withField("guided_json", {}),
   withField("models", ["a", "b"]),
   withField("route", "fallback"),
 ];

@@ -52,10 +52,18 @@ export function violations(schema: JsonSchema, good: unknown, at = "body"): Viol
       }));
     }
     if (keyword === "anyOf") return branches(limit as JsonSchema[], good, at);
+    // Told apart by their type: what breaks the good value's own one fits no other.
+    if (keyword === "oneOf") return violations(branchOf(limit as JsonSchema[], good), good, at);
     const breaker = BREAKERS[keyword];
     if (breaker === undefined) throw new Error(`${at}: the test does not know how to break '${keyword}'`);
     return breaker(limit as never, good).map((value, i) => ({ name: `${at} against ${keyword} (${i + 1})`, value }));
   });
+}
+
+/** The branch that has the type of the good value. */
+function branchOf(schemas: JsonSchema[], good: unknown): JsonSchema {
+  const typeOf = ({ properties }: JsonSchema) => Object(Object(properties)["type"])["const"];
+  return schemas.find((schema) => typeOf(schema) === Object(good)["type"]) as JsonSchema;
 }
 
 /** What breaks one branch may fit another: a value that fits none, and what is inside of lists. */

@@ -1,8 +1,10 @@
 /** How workers are asked one after the other, and what stays of it when the gateway itself fails. */
+
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
@@ -17,7 +19,7 @@ const request = { messages: [], max_tokens: 100 };
 const jobId = newJobId();
 
 /** A gateway with a worker for each attempt, all of which refuse; and what it told them, and of them. */
-function gateway() {
+function gateway(failure = new WorkerFailure("busy", "full", false)) {
   const asked: number[] = [];
   const reports: string[] = [];
   let outstanding = 0;
@@ -58,7 +60,7 @@ function gateway() {
     client: {
       dispatch: async (_endpoint: string, { assignment }: { assignment: { attempt: number } }) => {
         asked.push(assignment.attempt);
-        throw new WorkerFailure("busy", "full", false);
+        throw failure;
       },
     },
     ...rowsInMemory(),
@@ -119,4 +121,63 @@ it("a job is offered 255 times at most: there is no number for another attempt",
   await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect(asked).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
   expect(outstanding()).toBe(0);
+});
+
+describe("a request with a JSON schema", () => {
+  const schema = { type: "json_schema" as const, json_schema: { name: "s", schema: {} } };
+  const run = (failure: WorkerFailure, response_format?: typeof schema) => {
+    const { context, asked, reports } = gateway(failure);
+    const wallet = context.account.address;
+    const own = { ...request, ...(response_format && { response_format }) };
+    const input = { jobId: newJobId(), wallet, model, request: own, credits: 8, authorization: null };
+    const { completed } = new JobRun(context as unknown as JobContext, { ...input, stages: new Stages() } as never);
+    return { completed, asked, reports };
+  };
+
+  it.each(["backend_failed", "stalled", "answer_too_long"])(
+    "that a model server does not survive is tried on no other, and counts against nobody: %s",
+    async (code) => {
+      const { completed, asked, reports } = run(new WorkerFailure(code, "no", false), schema);
+      await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
+      expect([asked, reports]).toEqual([[1], []]);
+    },
+  );
+
+  it.each<[string, WorkerFailure, typeof schema | undefined]>([
+    ["another failure", new WorkerFailure("unreachable", "no", false), schema],
+    ["no schema", new WorkerFailure("backend_failed", "no", false), undefined],
+  ])("is the only excuse: %s", async (_what, failure, format) => {
+    const { completed, asked, reports } = run(failure, format);
+    await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+    expect([asked.length, reports.length]).toEqual([255, 255]);
+  });
+});
+
+it("a worker whose model reasons for long has not stalled", async () => {
+  const { context } = gateway();
+  const completed = { completion: { completionTokens: 1 } };
+  const speeds: number[] = [];
+  const reasoning = {
+    ...context,
+    times: { ...context.times, firstToken: 0.2 },
+    workers: { ...context.workers, reportSpeed: (_w: string, _m: number, _t: number, ms: number) => speeds.push(ms) },
+    client: {
+      dispatch: async (_endpoint: string, _body: object, events: DispatchEvents, signal: AbortSignal) => {
+        events.acknowledged("0x");
+        events.reasoning("Hm");
+        await sleep(500);
+        signal.throwIfAborted();
+        events.delta("42");
+        return completed;
+      },
+    },
+  } as unknown as JobContext;
+  const answer = new Answer();
+  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
+  const rest = { signal: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
+  const result = await runAttempt(reasoning, { ...input, ...rest } as unknown as AttemptInput);
+  expect(result.ok).toBe(true);
+  expect([answer.text, answer.reasoning]).toEqual(["42", "Hm"]);
+  // Its speed is that of the answer: a client chooses how long a model reasons.
+  expect(speeds[0]).toBeLessThan(400);
 });

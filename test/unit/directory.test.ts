@@ -55,6 +55,8 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
     pool: { query },
     operator: { id: 1 },
     webhooks: { context: {} },
+    chat: { jobs: { times: {} } },
+    workers: { hosts: () => [], states: () => [] },
     output: unasked,
     dispute: unasked,
   };

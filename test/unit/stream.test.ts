@@ -19,7 +19,7 @@ beforeEach(async () => {
   const app = express();
   app.get("/", (_request, response) => {
     sent = streamAnswer(response, answer, {
-      piece: (text) => `data: ${text}\n\n`,
+      piece: ({ kind, text }) => (kind === "content" ? `data: ${text}\n\n` : ""),
       end: async () => "data: [DONE]\n\n",
       error: () => "data: error\n\n",
       trailers: async () => ({ "x-service-settlement-tx": "0xabc" }),
@@ -61,7 +61,10 @@ it("has a comment after each ten seconds of silence, and none while text comes",
   vi.advanceTimersByTime(SILENCE_MS - 1);
   answer.append("two");
   await reads("data: one\n\ndata: two\n\n");
-  vi.advanceTimersByTime(SILENCE_MS);
+  vi.advanceTimersByTime(SILENCE_MS - 1);
+  // What is not shown is silence.
+  answer.reason("hm");
+  vi.advanceTimersByTime(1);
   await reads("data: one\n\ndata: two\n\n: keep-alive\n\n");
   vi.advanceTimersByTime(SILENCE_MS);
   await reads("data: one\n\ndata: two\n\n: keep-alive\n\n: keep-alive\n\n");

@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
+import type { Ability } from "../../protocol/dispatch.ts";
 
 const worker = {
   signer: `0x${"aa".repeat(20)}`,
@@ -13,6 +14,7 @@ const MODEL = 1;
 type Answer = "ok" | "late" | "refused";
 let pool: WorkerPool;
 let answers: Answer[];
+let abilities: Record<string, string[]>;
 
 async function probe() {
   switch (answers.shift() ?? "ok") {
@@ -21,15 +23,22 @@ async function probe() {
     case "refused":
       throw new Error("connect ECONNREFUSED");
     default:
-      return { status: "ok", worker: worker.signer, capacity: 4 };
+      return { status: "ok", worker: worker.signer, capacity: 4, abilities };
   }
 }
 
 beforeEach(async () => {
   vi.useFakeTimers();
-  answers = [];
-  const parts = { directory: { workers: () => [worker], workersOf: () => [worker] }, client: { probe } };
-  const rest = { incidents: {}, metrics: {}, logger: pino({ level: "silent" }) };
+  [answers, abilities] = [[], { m: ["json_object"], "not-listed": ["reasoning"] }];
+  const listed = { id: "m", number: MODEL };
+  const directory = {
+    workers: () => [worker],
+    workersOf: () => [worker],
+    model: (id: string) => (id === listed.id ? listed : undefined),
+    models: () => [listed],
+  };
+  const parts = { directory, client: { probe } };
+  const rest = { incidents: {}, metrics: {}, cover: { room: () => 1 }, logger: pino({ level: "silent" }) };
   pool = new WorkerPool({ ...parts, ...rest } as never, { jobsPerWorker: 4, misconductRestMs: 1_000 });
   await pool.start();
 });
@@ -69,4 +78,18 @@ it("loses a worker that is late two times in a row, until it answers again", asy
 it("loses a worker whose host refuses the connection at once", async () => {
   await probed(["refused"]);
   expect(isOffered()).toBe(false);
+});
+
+it("gives a job only to a worker that says that it can do it, and remembers who said so", async () => {
+  const chosen = (...needs: Ability[]) => pool.choose(MODEL, { credits: 1, needs }, new Set())?.signer;
+  expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
+  expect([chosen("reasoning"), chosen("json_object", "reasoning")]).toEqual([undefined, undefined]);
+  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([["json_object"], ["m"]]);
+  await probed(["refused", "refused"]);
+  // Away, and expected back: a client is told to retry, not that there is no such thing.
+  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([[], []]);
+  expect([pool.isDeclared(MODEL, ["json_object"]), pool.isDeclared(MODEL, ["reasoning"])]).toEqual([true, false]);
+  abilities = {};
+  await probed(["ok"]);
+  expect(pool.isDeclared(MODEL, ["json_object"])).toBe(false);
 });

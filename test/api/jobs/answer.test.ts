@@ -4,7 +4,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 
 async function readAll(answer: Answer): Promise<string[]> {
   const pieces: string[] = [];
-  for await (const piece of answer.read()) pieces.push(piece);
+  for await (const { kind, text } of answer.read()) pieces.push(kind === "content" ? text : `(${text})`);
   return pieces;
 }
 
@@ -50,6 +50,17 @@ describe("an answer", () => {
     answer.end();
     expect((await early).join("")).toBe("one two three");
     expect(await readAll(answer)).toEqual(["one two three"]);
+  });
+
+  it("keeps reasoning in its place, and out of its hash and length", async () => {
+    const answer = new Answer();
+    for (const text of ["Hm", "m."]) answer.reason(text);
+    answer.append("4");
+    answer.append("2");
+    answer.reason("Done.");
+    expect(answer.end()).toBe(answerHash("42"));
+    expect([answer.text, answer.bytes, answer.reasoning]).toEqual(["42", 2, "Hmm.Done."]);
+    expect(await readAll(answer)).toEqual(["(Hmm.)", "42", "(Done.)"]);
   });
 
   it("ends its readers when it is aborted", async () => {

@@ -136,13 +136,13 @@ describe("an answer whose time is over", () => {
   it("is empty where the model wrote newlines only, and its gateway was told that the model is at work", async () => {
     const cut = new AbortController();
     const sent: string[] = [];
-    const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain((text) => {
-      sent.push(text);
+    const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain((kind) => {
+      sent.push(kind);
       setTimeout(() => cut.abort(), 20);
     }, cut.signal);
     const { answer, usage, finishReason } = await drained;
     expect([answer.text(), usage.completionTokens, finishReason]).toEqual(["", 0, "length"]);
-    expect(sent).toEqual([""]);
+    expect(sent).toEqual(["begun"]);
   });
 
   it("goes on while there is no text: nothing is sold for nothing", async () => {

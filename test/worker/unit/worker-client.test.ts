@@ -61,7 +61,7 @@ const dispatch = (endpoint: string, allowLocal = true) =>
   client(allowLocal).dispatch(
     endpoint,
     offer,
-    { acknowledged() {}, begun() {}, delta() {} },
+    { acknowledged() {}, begun() {}, delta() {}, reasoning() {} },
     AbortSignal.timeout(60_000),
   );
 
@@ -132,18 +132,20 @@ describe("the gateway's connection to workers", () => {
       status: "draining",
       worker: `0x${"11".repeat(20)}`,
       models: ["m"],
+      abilities: { m: ["reasoning"] },
       in_flight: 1,
       queued: 2,
       capacity: 3,
       unsettled: 4,
     } as const;
     const own = await serve(createWorkerServer({ health: () => says } as never));
-    expect(await client(true).probe(own, 60_000)).toEqual({ status: "draining", worker: says.worker, capacity: 3 });
+    const { status, worker, capacity, abilities } = says;
+    expect(await client(true).probe(own, 60_000)).toEqual({ status, worker, capacity, abilities });
     const answer = await (await fetch(`${own}/healthz`)).json();
     expect(healthSchema.parse(answer)).toEqual(says);
 
     const older = await serve((_request, response) =>
-      response.end('{"status":"resting","worker":"0x11","queued":"?"}'),
+      response.end('{"status":"resting","worker":"0x11","queued":"?","abilities":["reasoning"]}'),
     );
     expect(await client(true).probe(older, 60_000)).toEqual({ status: "resting", worker: "0x11" });
   });
@@ -171,6 +173,18 @@ describe("the gateway's connection to workers", () => {
     });
   });
 
+  it("takes no more reasoning than an answer can have text", async () => {
+    const piece = (name: string) => `event: ${name}\ndata: ${JSON.stringify({ content: "x".repeat(20_000) })}\n\n`;
+    const url = await serve((request, response) => {
+      request.resume().on("end", () => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        // 64 KiB is the least limit, of both together.
+        for (const name of ["reasoning", "delta", "reasoning", "delta"]) response.write(piece(name));
+      });
+    });
+    await expect(dispatch(url)).rejects.toMatchObject({ code: "oversized" });
+  });
+
   it("uses a connection again after a job, as the next one may come soon", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve((request, response) => {
@@ -191,7 +205,8 @@ describe("the gateway's connection to workers", () => {
     });
     const same = client(true);
     for (let i = 0; i < 3; i++) {
-      await same.dispatch(url, offer, { acknowledged() {}, begun() {}, delta() {} }, AbortSignal.timeout(60_000));
+      const nothing = { acknowledged() {}, begun() {}, delta() {}, reasoning() {} };
+      await same.dispatch(url, offer, nothing, AbortSignal.timeout(60_000));
       // The end of the answer arrives, and the connection is free again: both ends are in this process.
       for (let turn = 0; turn < 20; turn++) await setImmediate();
     }

@@ -1,0 +1,164 @@
+/** Forms of an answer, and reasoning beside it, as the stock OpenAI SDK gets them; and what models that do not offer them say. */
+import { createHash } from "node:crypto";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chat, eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { errorBody } from "../support/contract.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { LARGE_MODEL, MODEL, QUIET_MODEL } from "./global-setup.ts";
+
+let stack: SharedStack;
+let pool: ReturnType<typeof openStore>;
+let client: Client;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  stack = await sharedStack("service");
+  pool = openStore(stack);
+  client = await Client.funded(stack, pool, 1_000);
+  openai = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey: client.apiKey });
+});
+afterAll(() => pool?.end());
+
+const messages = (content: string) => [{ role: "user" as const, content }];
+const settled = async (completionId: string) => {
+  const id = completionId.replace("chatcmpl-", "");
+  const job = () => client.api.get(`/v1/jobs/${id}`);
+  return (await eventually(job, ({ body }) => body.status === "settled")).body;
+};
+const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
+/** Not in the SDK's types, as with every other server that has it. */
+const reasoningOf = (part: object | undefined) =>
+  (part as { reasoning_content?: string } | undefined)?.reasoning_content;
+
+describe("response_format", () => {
+  const lake = {
+    type: "object",
+    properties: { name: { type: "string" }, depth: { type: "integer" } },
+    required: ["name", "depth"],
+    additionalProperties: false,
+  };
+
+  it("json_schema: the answer follows the schema", async () => {
+    const { choices } = await openai.chat.completions.create({
+      model: MODEL,
+      messages: messages("Describe a lake."),
+      response_format: { type: "json_schema", json_schema: { name: "lake", strict: true, schema: lake } },
+    });
+    expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({
+      name: expect.any(String),
+      depth: expect.any(Number),
+    });
+  });
+
+  it("json_object: the streamed answer is an object", async () => {
+    const stream = await openai.chat.completions.create({
+      model: LARGE_MODEL,
+      messages: messages("Describe a lake as JSON."),
+      response_format: { type: "json_object" },
+      stream: true,
+    });
+    let text = "";
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
+    expect(JSON.parse(text)).toBeTypeOf("object");
+  });
+
+  it("text is what every model has", async () => {
+    const reply = await client.api.post(
+      "/v1/chat/completions",
+      chat(LARGE_MODEL, "Hello", { response_format: { type: "text" } }),
+    );
+    expect(reply.status).toBe(200);
+  });
+});
+
+describe("reasoning_effort", () => {
+  it("reasoning comes beside the answer, which alone is hashed, counted and kept", async () => {
+    const { id, choices, usage } = await openai.chat.completions.create({
+      model: MODEL,
+      messages: messages("Say hello. [[tokens:30]] [[reasoning:20]]"),
+      reasoning_effort: "high",
+    });
+    const message = choices[0]?.message;
+    expect(reasoningOf(message)).toMatch(/\w+/);
+    expect(message?.content).not.toContain(reasoningOf(message));
+    expect(usage?.completion_tokens).toBe(30);
+    const job = await settled(id);
+    expect(job.on_chain.proof_hash).toBe(sha256(message?.content ?? ""));
+    expect(job.usage.completion_tokens).toBe(30);
+    const { body } = await client.api.get(`/v1/jobs/${job.id}/output`);
+    expect(body.content).toBe(message?.content);
+    expect(JSON.stringify(body)).not.toContain("reasoning");
+  });
+
+  it("streamed, reasoning comes first and in deltas of its own; the first one has the role", async () => {
+    const stream = await openai.chat.completions.create({
+      model: MODEL,
+      messages: messages("Say hello. [[tokens:40]] [[reasoning:40]]"),
+      reasoning_effort: "low",
+      stream: true,
+    });
+    const deltas: object[] = [];
+    let [id, content] = ["", ""];
+    for await (const chunk of stream) {
+      id = chunk.id;
+      content += chunk.choices[0]?.delta.content ?? "";
+      if (chunk.choices[0]) deltas.push(chunk.choices[0].delta);
+    }
+    expect(deltas[0]).toEqual({ role: "assistant", content: "", reasoning_content: expect.any(String) });
+    const reasoned = deltas.filter((delta) => reasoningOf(delta) !== undefined);
+    expect(deltas.slice(0, reasoned.length)).toEqual(reasoned);
+    expect((await settled(id)).on_chain.proof_hash).toBe(sha256(content));
+  });
+
+  it.each([undefined, "none"] as const)("that is %s shows none", async (effort) => {
+    const { choices } = await openai.chat.completions.create({
+      model: MODEL,
+      messages: messages("Say hello."),
+      ...(effort && { reasoning_effort: effort }),
+    });
+    expect(choices[0]?.message.content).toMatch(/\w+/);
+    expect(reasoningOf(choices[0]?.message)).toBeUndefined();
+  });
+
+  it.each([
+    ["leaves less for the answer", 20, 30],
+    ["leaves nothing for the answer", 60, 0],
+  ])("max_tokens limits both: reasoning %s", async (_what, reasoning, tokens) => {
+    const { id, choices, usage } = await openai.chat.completions.create({
+      model: MODEL,
+      messages: messages(`Say hello. [[tokens:90]] [[reasoning:${reasoning}]]`),
+      reasoning_effort: "high",
+      max_tokens: 50,
+    });
+    expect(choices[0]?.finish_reason).toBe("length");
+    expect(usage?.completion_tokens).toBe(tokens);
+    expect(await settled(id)).toMatchObject({ credits_charged: 8, usage: { completion_tokens: tokens } });
+  });
+});
+
+describe("a model", () => {
+  it("says what it offers", async () => {
+    const { data } = (await client.api.get("/v1/models")).body;
+    const offered = (model: string) =>
+      data
+        .find(({ id }: { id: string }) => id === model)
+        .service.supported_parameters.filter((name: string) => /^(response_format|structured|reasoning)/.test(name));
+    expect(offered(MODEL)).toEqual(["response_format", "structured_outputs", "reasoning_effort"]);
+    expect(offered(LARGE_MODEL)).toEqual(["response_format"]);
+    expect(offered(QUIET_MODEL)).toEqual([]);
+  });
+
+  const schema = { type: "json_schema", json_schema: { name: "any", schema: {} } };
+  it.each([
+    [QUIET_MODEL, { response_format: { type: "json_object" } }, "response_format"],
+    [LARGE_MODEL, { response_format: schema }, "response_format"],
+    [LARGE_MODEL, { response_format: { type: "json_object" }, reasoning_effort: "low" }, "reasoning_effort"],
+  ])("that does not offer it refuses it by name, and names those that do: %s, %j", async (model, fields, param) => {
+    const { status, body } = await client.api.post("/v1/chat/completions", chat(model, "Hello", fields));
+    expect(status).toBe(400);
+    expect(body).toEqual(errorBody(stack, "invalid_request", "invalid_request_error", { param }));
+    expect(body.error.message).toMatch(new RegExp(`models that do: .*${MODEL}`));
+  });
+});

@@ -1,0 +1,44 @@
+/** An answer that ends at its length: what was received of reasoning counts to `max_tokens`, as model servers count it. */
+import { generatePrivateKey } from "viem/accounts";
+import { expect, it } from "vitest";
+import type { JobContext } from "../../api/jobs/context.ts";
+import { judge } from "../../api/jobs/verdict.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { jobDigests } from "../../protocol/digests.ts";
+import { newJobId } from "../../protocol/job-id.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+
+const worker = signingAccount(generatePrivateKey());
+const escrow = `0x${"e5".repeat(20)}` as const;
+const lockedAt = 1_800_000_000;
+const context = {
+  chainId: 1,
+  escrow,
+  times: { completion: 120 },
+  head: { time: lockedAt + 5 },
+} as unknown as JobContext;
+const text = "Yes, of course.";
+const words = (count: number) => Array.from({ length: count }, () => "word").join(" ");
+
+/** What becomes of an answer of four tokens that says `length` after five seconds. */
+async function verdict(reasoning: string, limits: { maxTokens: number; contextWindow?: number }) {
+  const jobId = newJobId();
+  const hash = answerHash(text);
+  const completion = { jobId, proofHash: hash, promptTokens: 10, completionTokens: 4, completedAt: lockedAt + 5 };
+  const signature = await worker.sign({ hash: jobDigests(1, escrow).completion(completion) });
+  const finishedBy = lockedAt + 5;
+  const own = { jobId, worker: worker.address, lockedAt, hash, text, bytes: Buffer.byteLength(text), reasoning };
+  const seen = { ...own, finishedBy, contextWindow: 32_768, ...limits };
+  return judge(context, seen, { completion, signature, finish_reason: "length" }).fault?.code ?? "accepted";
+}
+
+it.each<[string, string, { maxTokens: number; contextWindow?: number }, string]>([
+  ["no reasoning, far from max_tokens", "", { maxTokens: 1_000 }, "cut_short"],
+  ["a word of reasoning, far from max_tokens", "Hm", { maxTokens: 1_000 }, "cut_short"],
+  ["reasoning that leaves most of max_tokens", words(100), { maxTokens: 1_000 }, "cut_short"],
+  ["reasoning that takes what the answer left", words(996), { maxTokens: 1_000 }, "accepted"],
+  ["the same by a tokenizer that cuts twice as often", words(500), { maxTokens: 1_000 }, "accepted"],
+  ["reasoning that fills the context", words(900), { maxTokens: 5_000, contextWindow: 1_000 }, "accepted"],
+])("%s", async (_what, reasoning, limits, outcome) => {
+  expect(await verdict(reasoning, limits)).toBe(outcome);
+});
