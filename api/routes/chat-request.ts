@@ -70,7 +70,10 @@ const responseFormat = z
       z.object({ type: z.literal("json_object") }),
       z.object({ type: z.literal("json_schema"), json_schema: jsonSchema }),
     ],
-    "must be an object whose type is text, json_object or json_schema",
+    {
+      error: ({ code }) =>
+        code === "invalid_union" ? "must be text, json_object or json_schema" : "must be an object with a type",
+    },
   )
   .nullish();
 
