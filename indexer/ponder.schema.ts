@@ -74,6 +74,9 @@ export const job = onchainTable("job", (t) => ({
   treasuryGranted: t.bigint().notNull(),
   treasuryPaid: t.bigint().notNull(),
   treasuryOwes: t.bigint().notNull(),
+  /** Token units of the charge that the wallet has got back from operator and treasury, fractions of a credit included; and that it still gets. */
+  compensationPaid: t.int8({ mode: "number" }).notNull(),
+  compensationOwed: t.int8({ mode: "number" }).notNull(),
   /** Compensations so far: numbers them in event keys. */
   compensations: t.integer().notNull(),
   /** Payouts the token refused, so far: numbers them in event keys. */

@@ -8,6 +8,11 @@ export function usdgValue(credits: number): number {
   return credits / 100;
 }
 
+/** Token units → credits, with their fraction. */
+export function creditsOf(units: number): number {
+  return units / Number(UNITS_PER_CREDIT);
+}
+
 /** Credits → token units. */
 export function toUnits(credits: bigint | number): bigint {
   return BigInt(credits) * UNITS_PER_CREDIT;

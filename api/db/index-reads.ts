@@ -75,6 +75,8 @@ const JOB = columns<JobRow>({
   creditsCharged: "credits_charged",
   creditsReturned: "credits_returned",
   creditsCompensated: "credits_compensated",
+  compensationPaid: "compensation_paid",
+  compensationOwed: "compensation_owed",
   creditsPerRequest: "credits_per_request",
   creditsPer1kTokens: "credits_per_thousand_tokens",
   feeBps: "fee_bps",

@@ -23,6 +23,9 @@ export type JobRow = {
   creditsReturned: number;
   /** Whole credits of the charge that operator and treasury gave back after a dispute or an equivocation. */
   creditsCompensated: number;
+  /** Token units of the charge that the wallet has got back, and those that it still gets from the treasury. */
+  compensationPaid: number;
+  compensationOwed: number;
   creditsPerRequest: number;
   creditsPer1kTokens: number;
   feeBps: number;

@@ -6,7 +6,7 @@ import type { FinishReason } from "../../protocol/dispatch.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
-import { usdgValue } from "../../protocol/money.ts";
+import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
@@ -32,6 +32,7 @@ export type JobObject = {
     proof_hash: string | null;
   };
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+  compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
 /** How far a state is along a job's way: the further one of two sources is the newer one. */
@@ -86,7 +87,15 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
       completion_tokens: output,
       total_tokens: prompt === null || output === null ? null : prompt + output,
     },
+    ...(row !== null && compensationOf(row)),
   };
+}
+
+/** What operator and treasury give back of the charge; no field where nothing is due. */
+function compensationOf({ compensationPaid: paid, compensationOwed: owed }: JobRow) {
+  if (paid + owed === 0) return {};
+  const credits = { credits_due: creditsOf(paid + owed), credits_paid: creditsOf(paid) };
+  return { compensation: { ...credits, credits_outstanding: creditsOf(owed) } };
 }
 
 /**

@@ -11,6 +11,13 @@ export const usageSchema = z.object({
   total_tokens: count("Their sum.", 96),
 });
 
+/** Fees of small jobs are less than a credit. */
+const creditsNumber = (description: string, example: number) =>
+  z
+    .number()
+    .min(0)
+    .meta({ description, examples: [example] });
+
 export const jobSchema = z
   .object({
     id: jobId,
@@ -35,6 +42,20 @@ export const jobSchema = z
       completion_tokens: z.int().min(0).nullable(),
       total_tokens: z.int().min(0).nullable(),
     }),
+    compensation: z
+      .object({
+        credits_due: creditsNumber("Credits of the charge that a ruling or an equivocation brings back.", 8),
+        credits_paid: creditsNumber("Of those, paid so far. A fraction of a credit waits as claimable tokens.", 5),
+        credits_outstanding: creditsNumber(
+          "Of those, still to come: the treasury had too little, or its limit of the day was reached. Anyone can have them paid later with " +
+            "`collectDebt` of the escrow; each payment is a `credit.topup`.",
+          3,
+        ),
+      })
+      .optional()
+      .meta({
+        description: "What is given back of the charge, beyond a returned escrow. Only where something is due.",
+      }),
   })
   .meta({ description: "One inference request, from its escrow to its settlement." });
 

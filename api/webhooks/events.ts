@@ -180,6 +180,12 @@ export const EVENTS = {
         .enum(["deposit", "compensation"])
         .describe("Bought, or given back by operator or treasury after a ruling."),
       related_job_id: jobId.nullable().describe("The job a compensation is for; null for a deposit."),
+      credits_due: z.number().min(0).nullable().describe("All that is due for that job; null for a deposit."),
+      credits_outstanding: z
+        .number()
+        .min(0)
+        .nullable()
+        .describe("What of it is still to come, from the treasury, in a later `credit.topup`; null for a deposit."),
       topup_tx: transaction,
       block_number: block,
       credits_remaining: remaining,
@@ -188,6 +194,8 @@ export const EVENTS = {
       credits_added: kind === "account.deposited" ? data.credits : data.credits_compensated,
       source: kind === "account.deposited" ? "deposit" : "compensation",
       related_job_id: data.job_id ?? null,
+      credits_due: data.credits_due ?? null,
+      credits_outstanding: data.credits_outstanding ?? null,
       topup_tx: txHash,
     }),
   },

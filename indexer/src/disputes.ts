@@ -5,7 +5,7 @@ import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, jobState, type RulingName, rulingName } from "../../protocol/job-status.ts";
-import { usdgValue } from "../../protocol/money.ts";
+import { creditsOf, toUnits, usdgValue } from "../../protocol/money.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
 /** What a dispute of a client that received nothing names as its hash. */
@@ -168,9 +168,13 @@ ponder.on("InferenceEscrow:DisputeResolved", async ({ event, context }) => {
 });
 
 ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
-  const { jobId, paid, owed } = event.args;
+  const { jobId, wallet, payee, paid, owed } = event.args;
   const credits = await giveBack(context, event);
+  // To a worker it is pay, and what the wallet waited for goes there, too.
+  const share = payee === wallet ? 1 : 0;
   const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    compensationPaid: before.compensationPaid + share * Number(paid),
+    compensationOwed: share * Number(owed),
     creditsCompensated: before.creditsCompensated + credits,
     treasuryGranted: before.treasuryPaid + paid + owed,
     treasuryPaid: before.treasuryPaid + paid,
@@ -179,17 +183,22 @@ ponder.on("InferenceEscrow:Compensated", async ({ event, context }) => {
   }));
   // A debt is paid in parts, and the event has no number: their order tells them apart.
   const about = { kind: "job.compensated", ordinal: row.compensations };
-  await recordJob(context, event, row, { ...about, derived: compensation(event, credits) });
+  await recordJob(context, event, row, { ...about, derived: compensation(event, credits, row) });
 });
 
 ponder.on("InferenceEscrow:OperatorCharged", async ({ event, context }) => {
-  const { jobId, credits } = event.args;
+  const { jobId, wallet, payee, credits } = event.args;
   const back = await giveBack(context, event);
   const row = await context.db.update(job, { id: jobId }).set((before) => ({
+    // The whole charge is due to a wallet that its operator must pay: the treasury owes what is left.
+    ...(payee === wallet && {
+      compensationPaid: before.compensationPaid + Number(toUnits(back)),
+      compensationOwed: Number(toUnits(before.creditsCharged - back)) - before.compensationPaid,
+    }),
     creditsCompensated: before.creditsCompensated + back,
     operatorPaid: before.operatorPaid + credits,
   }));
-  await recordJob(context, event, row, { kind: "job.operator_charged", derived: compensation(event, back) });
+  await recordJob(context, event, row, { kind: "job.operator_charged", derived: compensation(event, back, row) });
 });
 
 type Paid = ChainEvent & { args: { wallet: Address; free: number; escrowed: number } };
@@ -204,8 +213,12 @@ async function giveBack(context: Context, { args: { wallet, free, escrowed } }: 
   return credits;
 }
 
-const compensation = ({ args: { free, escrowed } }: Paid, credits: number) => ({
+type Owed = { compensationPaid: number; compensationOwed: number };
+
+const compensation = ({ args: { free, escrowed } }: Paid, credits: number, so: Owed) => ({
   credits_compensated: credits,
+  credits_due: creditsOf(so.compensationPaid + so.compensationOwed),
+  credits_outstanding: creditsOf(so.compensationOwed),
   usdg_value: usdgValue(credits),
   total_before: free + escrowed - credits,
   total_after: free + escrowed,

@@ -23,6 +23,8 @@ const UNTOUCHED = {
   treasuryGranted: 0n,
   treasuryPaid: 0n,
   treasuryOwes: 0n,
+  compensationPaid: 0,
+  compensationOwed: 0,
   compensations: 0,
   deferredPayouts: 0,
 } as const;

@@ -95,8 +95,21 @@ test("what the treasury owes is paid in parts, each with a key of its own", asyn
     [2, "20000"],
     [2, "0"],
   ]);
+  // Each part says what is due in all, and what is still to come.
+  const parts = (await events("indebted")).filter(({ kind }) => /operator_charged|compensated/.test(kind));
+  expect(parts.map(({ data }) => [data.credits_due, data.credits_outstanding])).toEqual([
+    [8, 4],
+    [8, 4],
+    [8, 2],
+    [8, 0],
+  ]);
   expect(new Set(rows.map((row) => row.key)).size).toBe(3);
-  expect(await job("indebted")).toMatchObject({ status: "refunded", creditsCompensated: 8 });
+  expect(await job("indebted")).toMatchObject({
+    status: "refunded",
+    creditsCompensated: 8,
+    compensationPaid: 80_000,
+    compensationOwed: 0,
+  });
   expect(await money("indebted")).toEqual({ operator_paid: "4", granted: "40000", paid: "40000", owes: "0" });
   // The wallet's bond came back with the ruling.
   expect(await dispute("indebted")).toMatchObject({ byOperator: false, bond: 100, creditsReturned: 100 });
@@ -129,6 +142,8 @@ test("an operator that doubts a proof loses its bond to the worker; one that hid
     ["1", 12, 0],
   ]);
   expect(await job("hidden")).toMatchObject({ status: "refunded", creditsReturned: 8, creditsCompensated: 0 });
+  // That is the worker's pay.
+  expect(await job("hidden")).toMatchObject({ compensationPaid: 0, compensationOwed: 0 });
   expect(await money("hidden")).toEqual({ operator_paid: "8", granted: "0", paid: "0", owes: "0" });
   expect(await data("hidden", "job.operator_charged")).toMatchObject({ credits: 8, credits_compensated: 0 });
 });
@@ -143,6 +158,7 @@ test("an expired dispute leaves the charge, and gives the fee back", async () =>
   expect(await job("expired")).toMatchObject({ status: "settled", creditsCharged: 8, creditsCompensated: 0 });
   expect(await dispute("expired")).toMatchObject({ ruling: "expired" });
   // 10 % of 8 credits is less than a credit: it waits as tokens.
+  expect(await job("expired")).toMatchObject({ compensationPaid: 8_000, compensationOwed: 0 });
   const [payout] = await stage.sql("SELECT payee, units FROM index.payout WHERE job_id = $1", [story.expired]);
   expect(payout).toEqual({ payee: stage.world.client.address.toLowerCase(), units: "8000" });
 });

@@ -133,6 +133,8 @@ describe("credits", () => {
     const [{ event }] = (await got("/topup", 1)) as [Received];
     expect(event.data).toEqual({
       credits_added: 100,
+      credits_due: null,
+      credits_outstanding: null,
       usdg_value: 1,
       source: "deposit",
       related_job_id: null,

@@ -19,7 +19,7 @@ const madeAt = (n: number): number => 1_800_000_000_000 + n * 1000;
 const VIEW = `CREATE SCHEMA index; CREATE TABLE index.job (
   id text PRIMARY KEY, wallet text, model text, tier text, status text, created_at bigint, escrow_tx text,
   ${["worker", "failure_reason", "acknowledge_tx", "proof_tx", "settlement_tx", "return_tx", "dispute_tx", "proof_hash"].join(" text, ")} text,
-  ${["model_number", "operator", "credits_locked", "credits_charged", "credits_returned", "credits_compensated", "attempt"].join(" bigint, ")} bigint,
+  ${["model_number", "operator", "credits_locked", "credits_charged", "credits_returned", "credits_compensated", "compensation_paid", "compensation_owed", "attempt"].join(" bigint, ")} bigint,
   ${["credits_per_request", "credits_per_thousand_tokens", "fee_bps", "worker_units", "fee_units", "lock_block"].join(" bigint, ")} bigint,
   ${["acknowledged_at", "answered_at", "proven_at", "finalize_from", "completed_at", "ended_at", "disputed_at"].join(" bigint, ")} bigint,
   ${["settlement_block", "prompt_tokens", "completion_tokens", "billed_tokens"].join(" bigint, ")} bigint)`;

@@ -68,6 +68,8 @@ export type Job = {
     proof_hash: string | null;
   };
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+  /** What is given back of the charge; only where something is due. */
+  compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
 export type JobPage = { data: Job[]; has_more: boolean; next_cursor: string | null };

@@ -12,7 +12,7 @@ import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { count, credits, moment, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { disputeFacts } from "../wallet/dispute.ts";
@@ -36,6 +36,7 @@ export function JobPage() {
     <Page title="Job" about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard jobId={id} seen={seenOf(chain.data)} /> : null}
       {own.data ? <OwnFacts job={own.data} /> : null}
+      {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
       {own.data ? <DisputeCard job={own.data} facts={disputeFacts(audited)} /> : null}
       <Loaded query={chain} rows={3} height={120}>
         {(data) => <OnChain job={data} transactions={transactions} own={!!own.data} />}
@@ -75,6 +76,27 @@ function OwnFacts({ job }: { job: Job }) {
         <Fact label="Proof">{proof_hash === null ? "–" : <Hash value={proof_hash} what="proof hash" />}</Fact>
       </dl>
     </Card>
+  );
+}
+
+/** What operator and treasury give back. A part is said as one, with what brings the rest. */
+function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNullable<Job["compensation"]>) {
+  const isPart = credits_outstanding > 0;
+  return (
+    <Notice
+      tone={isPart ? "warn" : "good"}
+      title={`${isPart ? "Given back in part" : "Given back"}: ${count(credits_paid)} of ${credits(credits_due)}`}
+    >
+      {isPart ? (
+        <p>
+          {credits(credits_outstanding)} are still to come: the treasury had too little, or its limit of the day was
+          reached. The debt stays on the chain. Anyone can have it paid with <code>collectDebt</code> of the escrow, as
+          soon as the treasury has more or a new day (UTC) has begun. You see it here, and as a{" "}
+          <code>credit.topup</code> event.
+        </p>
+      ) : null}
+      {Number.isInteger(credits_paid) ? null : <p>The fraction of a credit waits as USDG: claim it under Fund.</p>}
+    </Notice>
   );
 }
 
