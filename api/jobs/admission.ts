@@ -92,7 +92,8 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
 function checkAbilities({ workers }: JobContext, model: Model, needs: readonly Ability[]): void {
   const missing = needs.find((_need, at) => !workers.isDeclared(model.number, needs.slice(0, at + 1)));
-  if (missing === undefined) return;
+  // With no host at all, nobody knows what the model offers.
+  if (missing === undefined || workers.hosts(model.number).length === 0) return;
   const param = missing === "reasoning" ? "reasoning_effort" : "response_format";
   const what = needs.length > 1 ? `${needs.join(" with ")}` : missing;
   const models = workers.modelsWith(needs);

@@ -84,3 +84,20 @@ it("says when to come back while too many texts wait to be counted", async () =>
     details: { retry_after: 5 },
   });
 });
+
+it.each([
+  ["a host is there, and no worker has ever offered it", 1, [], "invalid_request"],
+  ["a host is there, and the worker that offers it is away", 1, ["json_object"], "no_workers_available"],
+  ["no host is there", 0, [], "no_workers_available"],
+])("refuses a form of the answer before anything else where %s", async (_where, hosts, declared, code) => {
+  const workers = {
+    hosts: () => Array(hosts).fill({}),
+    isDeclared: (_model: number, needs: string[]) => needs.every((need) => declared.includes(need)),
+    modelsWith: () => [],
+    candidates: () => [],
+  };
+  const context = { operator: { id: 1, mayNotLock: null }, workers } as unknown as JobContext;
+  const request = { messages: [], response_format: { type: "json_object" as const } };
+  const plan = { wallet: "0x01", model: model as unknown as Model, maxTokens: 100, request, authorization: null };
+  await expect(admit(context, plan as PlannedJob)).rejects.toMatchObject({ code });
+});
