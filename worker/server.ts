@@ -69,14 +69,12 @@ export function createServer({ runner, health, log }: Parts): Express {
   });
 
   app.use((_req, res) => {
-    res
-      .status(404)
-      .json({
-        error: {
-          code: "not_found",
-          message: "this is a worker: POST /jobs, POST /jobs/output, POST /trial, GET /healthz",
-        },
-      });
+    res.status(404).json({
+      error: {
+        code: "not_found",
+        message: "this is a worker: POST /jobs, POST /jobs/output, POST /trial, GET /healthz",
+      },
+    });
   });
 
   const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);

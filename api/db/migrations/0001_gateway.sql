@@ -44,9 +44,10 @@ CREATE TABLE job (
   settled_at        bigint,                   -- chain time of the settlement
   refund_tx         text,
   dispute_tx        text,                     -- with which this service opened a dispute; mined hash only
+  max_tokens        integer,                  -- of the answer, at most; null if it limits reasoning too
   repeatable        boolean NOT NULL DEFAULT false, -- its request can be sent again for the same job, and gets its answer
   client_left       boolean NOT NULL DEFAULT false, -- nobody waits for the answer any more
-  sent_hash         text,                     -- SHA-256 of the text that the client had been sent by then
+  sent_hash         text,                     -- SHA-256 of the text that its client was sent
   sent_complete     boolean,                  -- whether that was the whole reply
   failure           text                      -- why its client got an error: such a job is never charged
 );
