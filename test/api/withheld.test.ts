@@ -1,16 +1,11 @@
 /** A worker that proves an answer on chain and does not deliver it. */
-import { type Address, createWalletClient, type Hex, http } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Dispatch } from "../../protocol/dispatch.ts";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { compactSignature } from "../../protocol/messages.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Contract } from "../support/contract.ts";
 import { giveGas } from "../support/gas.ts";
-import { mined } from "../support/mined.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PlayedWorker } from "../worker/support/played-worker.ts";
 
@@ -42,20 +37,6 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-/** Acknowledges the offer and proves the text on chain, as the worker can without its gateway. Returns what it signed. */
-async function prove(worker: PlayedWorker, offer: Dispatch, text: string) {
-  const wallet = createWalletClient({ account: worker.account, transport: http(stack.info.rpc_url) });
-  const escrow = { address: stack.info.contracts["InferenceEscrow"] as Address, abi: inferenceEscrowAbi, chain: null };
-  const byWorker = JSON.parse((await worker.acknowledgement(offer)).split("data: ")[1] as string).signature as Hex;
-  const { timestamp } = await chain.client.getBlock();
-  const completed = await worker.completion(offer, text, { completedAt: Number(timestamp) });
-  const taken = [offer.assignment, compactSignature(offer.signature), compactSignature(byWorker)] as const;
-  await mined(chain.client, await wallet.writeContract({ ...escrow, functionName: "acknowledge", args: taken }));
-  const proof = [completed.completion, compactSignature(completed.signature)] as const;
-  await mined(chain.client, await wallet.writeContract({ ...escrow, functionName: "submitProof", args: proof }));
-  return { ...completed, acknowledgement: { attempt: offer.assignment.attempt, signature: byWorker } };
-}
-
 /** Asks for an answer of the worker's model; the client is told that it is withheld. Returns the job. */
 async function ask(model: string): Promise<string> {
   const document = await Contract.of(stack.info.base_url);
@@ -80,7 +61,7 @@ it("hands nothing out: its charge is disputed before it can be finalized, and it
   worker.play(
     async (offer, response) => {
       // Its gateway's later questions for the output are hung up on as well.
-      if (offer.request !== undefined) await prove(worker, offer, "nobody ever sees this");
+      if (offer.request !== undefined) await worker.prove(offer, "nobody ever sees this");
       response.destroy();
     },
     { raw: true },
@@ -103,11 +84,11 @@ it("hands nothing out: its charge is disputed before it can be finalized, and it
 it("hands it out when it is asked: the answer is kept, charged and there for the client", async () => {
   const worker = workers[1] as PlayedWorker;
   await worker.isOffered(LATE as string);
-  let signed: Awaited<ReturnType<typeof prove>> | undefined;
+  let signed: Awaited<ReturnType<PlayedWorker["prove"]>> | undefined;
   worker.play(
     async (offer, response) => {
       if (offer.request !== undefined) {
-        signed = await prove(worker, offer, TEXT);
+        signed = await worker.prove(offer, TEXT);
         return void response.destroy();
       }
       response.writeHead(200, { "content-type": "application/json" });

@@ -1,6 +1,7 @@
 /** The bounded form of `npm run test:faults`: FAULTS_SEED, FAULTS_COUNT and FAULTS_REQUESTS choose another run; FAULTS_KEEP a folder for its logs. */
 import { expect, it } from "vitest";
 import { Random } from "../support/random.ts";
+import { FAULTS } from "./faults.ts";
 import { run } from "./run.ts";
 
 it("loses nothing: every job ends, every credit is accounted for, every event is told, the index is what the chain says", async () => {
@@ -22,8 +23,10 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   });
   console.log(JSON.stringify(result));
   expect(result.problems, lines.join("\n")).toEqual([]);
-  // A run in which nothing was asked or answered would prove nothing.
+  // A run in which nothing was asked, answered or killed would prove nothing.
   expect(result.settled).toBeGreaterThan(50);
+  const kills = FAULTS.map(({ name }) => name).filter((name) => name.startsWith("kill -9"));
+  expect(Object.keys(result.struck)).toEqual(expect.arrayContaining(kills));
 }, 340_000);
 
 it("repeats its choices by its seed", () => {

@@ -8,15 +8,28 @@ import { MODEL, type World } from "./world.ts";
 /** No client waits longer than this for anything: a hang shows as such. */
 const PATIENCE_MS = 90_000;
 
+/** A request with an `Idempotency-Key` is sent again until it is answered, at most so often. */
+const KEY_TRIES = 100;
+
+/** `rate`: requests a second of all clients; without it each sends the next one when its last has ended. */
+export type Pace = { concurrency: number; rate?: number | undefined };
+
+/** The one client that leaves some requests: it pays for answers that it did not wait for. No other ever leaves. */
+export const leaverOf = (world: World): Client => world.clients[0] as Client;
+
 /** Clients that send one request after the other until told to stop; every answer is kept. */
 export class Load {
   readonly requests: Asked[] = [];
   readonly #world: World;
   readonly #clients: Promise<void>[];
+  readonly #intervalMs: number;
+  /** When the next request is due. */
+  #due = Date.now();
   #stopping = false;
 
-  constructor(world: World, random: Random, concurrency: number) {
+  constructor(world: World, random: Random, { concurrency, rate }: Pace) {
     this.#world = world;
+    this.#intervalMs = rate === undefined ? 0 : 1000 / rate;
     this.#clients = Array.from({ length: concurrency }, (_, n) => {
       const client = world.clients[n % world.clients.length] as Client;
       return this.#client(client, random.fork());
@@ -30,28 +43,36 @@ export class Load {
 
   async #client(client: Client, random: Random): Promise<void> {
     while (!this.#stopping) {
-      const gateway = random.pick(this.#world.gateways);
-      const request = await this.#ask(client, gateway, random);
-      this.requests.push(request);
-      // Whoever is refused waits a moment, as clients do.
-      if (request.outcome !== "answered") await sleep(random.int(100, 400));
+      await this.#turn();
+      const stream = random.chance(0.5);
+      const leaves = client === leaverOf(this.#world) && random.chance(0.2);
+      const question = {
+        apiKey: client.apiKey,
+        idempotencyKey: random.chance(0.2) ? randomUUID() : null,
+        patienceMs: PATIENCE_MS,
+        body: {
+          model: MODEL,
+          stream,
+          max_tokens: random.int(5, 60),
+          messages: [{ role: "user", content: `Tell me about ${random.int(0, 1_000_000)}.` }],
+        },
+      };
+      for (let tries = 0; tries < (question.idempotencyKey === null ? 1 : KEY_TRIES); tries++) {
+        const gateway = random.pick(this.#world.gateways);
+        const left = leaves && tries === 0 ? AbortSignal.timeout(random.int(50, 800)) : null;
+        const request = await ask({ ...question, gateway, leaves: left });
+        this.requests.push(request);
+        if (request.outcome === "answered") break;
+        // Whoever is refused waits a moment, as clients do.
+        await sleep(random.int(100, 400));
+      }
     }
   }
 
-  async #ask(client: Client, gateway: string, random: Random): Promise<Asked> {
-    const stream = random.chance(0.5);
-    return ask({
-      gateway,
-      apiKey: client.apiKey,
-      idempotencyKey: random.chance(0.2) ? randomUUID() : null,
-      leaves: random.chance(0.05) ? AbortSignal.timeout(random.int(50, 800)) : null,
-      patienceMs: PATIENCE_MS,
-      body: {
-        model: MODEL,
-        stream,
-        max_tokens: random.int(5, 60),
-        messages: [{ role: "user", content: `Tell me about ${random.int(0, 1_000_000)}.` }],
-      },
-    });
+  /** Waits until the next request is due. What the clients could not send while all of them waited is not made up for. */
+  async #turn(): Promise<void> {
+    const now = Date.now();
+    this.#due = Math.max(this.#due + this.#intervalMs, now);
+    if (this.#due > now) await sleep(this.#due - now);
   }
 }

@@ -1,8 +1,10 @@
 /**
- * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12 --keep folder --only "kill -9"]`
+ * `npm run test:faults [-- --seed N --faults 200 --requests 5000 --concurrency 12 --rate 20 --minutes 10 --kinds kill --keep folder]`
+ * `npm run test:chaos`: ten minutes of `kill -9` at 20 requests a second.
  *
  * Random accidents on a real system under load, then a verdict from the chain alone. The printed seed repeats the run's choices.
- * Exit status 0 when the verdict holds. `--keep` keeps the logs of all parts, `--only` takes kinds by a part of their name.
+ * Exit status 0 when the verdict holds. `--minutes` counts time instead of faults and requests, `--rate` sets the requests a second of all
+ * clients, `--kinds` takes kinds by a part of their name, `--keep` keeps the logs of all parts.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -15,15 +17,19 @@ const { values } = parseArgs({
     requests: { type: "string", default: "5000" },
     concurrency: { type: "string", default: "12" },
     keep: { type: "string" },
-    only: { type: "string" },
+    kinds: { type: "string" },
+    rate: { type: "string" },
+    minutes: { type: "string" },
   },
 });
 const result = await run({
   seed: Number(values.seed ?? randomInt(2 ** 31)),
-  faults: Number(values.faults),
-  requests: Number(values.requests),
+  ...(values.minutes === undefined
+    ? { faults: Number(values.faults), requests: Number(values.requests) }
+    : { minutes: Number(values.minutes) }),
   concurrency: Number(values.concurrency),
-  ...(values.only === undefined ? {} : { only: values.only }),
+  ...(values.rate === undefined ? {} : { rate: Number(values.rate) }),
+  ...(values.kinds === undefined ? {} : { kinds: values.kinds }),
   ...(values.keep === undefined ? {} : { keep: values.keep }),
   note: (line) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`),
 });

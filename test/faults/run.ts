@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Patience } from "../support/patience.ts";
 import { Random } from "../support/random.ts";
-import { FAULTS, ROLL_BACKS } from "./faults.ts";
+import { FAULTS, type Fault, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
 import { judge, type RollBack, type Verdict } from "./verdict.ts";
 import { openWorld, type World } from "./world.ts";
@@ -9,45 +9,59 @@ import { openWorld, type World } from "./world.ts";
 export type RunOptions = {
   /** Repeats a run's choices: which faults in which order, how long each lasts, what clients ask. */
   seed: number;
-  /** Ends when this many faults have struck … */
-  faults: number;
-  /** … and this many requests were made. */
-  requests: number;
   concurrency: number;
-  /** Only kinds whose name has this in it: to look into one. */
-  only?: string;
+  /** Requests a second of all clients; without it each sends the next one when its last has ended. */
+  rate?: number;
+  /** Only kinds whose name has this in it. */
+  kinds?: string;
   /** Milliseconds for all of it; what is not judged by then is a problem of its own. */
   within?: number;
   /** Folder in which the logs of all parts are kept. */
   keep?: string;
   note: (line: string) => void;
-};
+} & Length;
+
+/** Ends when so many faults have struck and so many requests were made, or after so many minutes. */
+type Length = { faults: number; requests: number } | { minutes: number };
 
 /** A part that is killed must be ready again, and a client answered, long before this. */
 const STRIKE_MS = 120_000;
 const LAST_ANSWERS_MS = 120_000;
 /** For one request, on average. */
 const REQUEST_MS = 2_000;
+/** More than clients without a rate make on two cores. */
+const MOST_A_SECOND = 50;
 
-export type RunResult = Verdict & { seed: number; struck: Record<string, number> };
+export type RunResult = Verdict & {
+  seed: number;
+  /** How long the load lasted. */
+  seconds: number;
+  struck: Record<string, number>;
+};
 
 /** A real system under load, one accident after the other; then the verdict. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const { seed, note } = options;
   const random = new Random(seed);
-  note(`seed ${seed}: ${options.faults} faults, ${options.requests} requests`);
+  const least = "minutes" in options ? 0 : options.requests;
+  const most = "minutes" in options ? options.minutes * 60 * (options.rate ?? MOST_A_SECOND) : options.requests;
+  note(
+    `seed ${seed}: ${"minutes" in options ? `${options.minutes} minutes` : `${options.faults} faults, ${least} requests`}`,
+  );
   const patience = new Patience(options.within ?? Number.POSITIVE_INFINITY, note);
   const kept = options.keep === undefined ? {} : { keep: options.keep };
-  const world = await openWorld({ credits: Math.max(10_000, options.requests * 8), ...kept, note });
+  const world = await openWorld({ credits: Math.max(10_000, most * 8), ...kept, note });
   try {
     note("the system is up");
-    const load = new Load(world, random.fork(), options.concurrency);
+    const begun = Date.now();
+    const load = new Load(world, random.fork(), options);
     const { struck, rollBacks, problems } = await strike(world, options, random, load, patience);
     const lacking = async () => {
       const made = load.requests.length;
-      return made < options.requests ? `${made} of ${options.requests} were made` : null;
+      return made < least ? `${made} of ${least} were made` : null;
     };
-    const unmade = await patience.until("the requests", lacking, options.requests * REQUEST_MS);
+    const unmade = await patience.until("the requests", lacking, least * REQUEST_MS);
+    const seconds = Math.round((Date.now() - begun) / 1000);
     if (unmade !== null) problems.push(`clients could not ask: ${unmade}`);
     note(`${load.requests.length} requests made; waiting for the last answers`);
     const stopped = patience.within("the last answers", load.stop(), LAST_ANSWERS_MS);
@@ -55,14 +69,14 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const verdict = await judge(world, load, rollBacks, patience);
     verdict.problems.unshift(...problems);
     for (const problem of verdict.problems) note(`PROBLEM: ${problem}`);
-    return { seed, struck, ...verdict };
+    return { seed, seconds, struck, ...verdict };
   } finally {
     note("stopping the system");
     await world.stop();
   }
 }
 
-/** One accident after the other; every kind once before any comes again. */
+/** One accident after the other, every kind once before any comes again. Kills come first: a short run has them all. */
 async function strike(
   world: World,
   options: RunOptions,
@@ -72,12 +86,16 @@ async function strike(
 ): Promise<{ struck: Record<string, number>; rollBacks: RollBack[]; problems: string[] }> {
   const struck: Record<string, number> = {};
   const rollBacks: RollBack[] = [];
-  const kinds = FAULTS.filter(({ name }) => name.includes(options.only ?? ""));
-  let order: (typeof FAULTS)[number][] = [];
-  for (let n = 0; n < options.faults; n++) {
+  const kinds = FAULTS.filter(({ name }) => name.includes(options.kinds ?? ""));
+  const isKill = ({ name }: Fault) => name.startsWith("kill");
+  let order: Fault[] = [];
+  const faults = "minutes" in options ? Number.POSITIVE_INFINITY : options.faults;
+  const end = "minutes" in options ? Date.now() + options.minutes * 60_000 : Number.POSITIVE_INFINITY;
+  for (let n = 0; n < faults && Date.now() < end; n++) {
     if (order.length === 0) order = random.shuffle(kinds);
-    const fault = order.pop() as (typeof FAULTS)[number];
-    options.note(`${n + 1}/${options.faults} ${fault.name} (${load.requests.length} requests so far)`);
+    if (n === 0) order.sort((a, b) => Number(isKill(a)) - Number(isKill(b)));
+    const fault = order.pop() as Fault;
+    options.note(`fault ${n + 1}: ${fault.name} (${load.requests.length} requests so far)`);
     const begun = Date.now();
     try {
       await patience.within("the start of what had ended by itself", world.revived(), STRIKE_MS);
@@ -85,7 +103,7 @@ async function strike(
     } catch (error) {
       options.note(`${fault.name}: ${error}`);
       // The system did not come back from it: there is nothing more to strike, but much to judge.
-      return { struck, rollBacks, problems: [`${n + 1}/${options.faults} ${fault.name}: ${error}`] };
+      return { struck, rollBacks, problems: [`fault ${n + 1}, ${fault.name}: ${error}`] };
     }
     if (ROLL_BACKS.has(fault.name)) rollBacks.push({ begun, over: Date.now() });
     const { lastWords } = world.second;

@@ -1,6 +1,6 @@
 import type { Patience } from "../support/patience.ts";
 import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../support/stories.ts";
-import type { Load } from "./load.ts";
+import { type Load, leaverOf } from "./load.ts";
 import { reindexed } from "./reindex.ts";
 import type { World } from "./world.ts";
 
@@ -17,6 +17,8 @@ export type Verdict = {
   refunded: number;
   /** Answered, and nobody paid: a chain that was rolled back lost their lock, or their settlement until its window was over. */
   lostWithTheChain: number;
+  /** Settled, while their clients saw no complete answer; each of them can be fetched. */
+  chargedUnseen: number;
   webhookDeliveries: number;
 };
 
@@ -55,6 +57,7 @@ export async function judge(
     failed: count((story) => story.failed > 0),
     refunded: count((story) => story.refunded > 0),
     lostWithTheChain: 0,
+    chargedUnseen: 0,
     webhookDeliveries: world.receiver.received.length,
   };
   const hung = load.requests.filter((request) => request.hung).length;
@@ -67,7 +70,9 @@ export async function judge(
     problems.push(`nobody paid for ${jobIds.length} answers, and no transaction was taken back then`);
     problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
-  problems.push(...(await chargedForNothing(world, load, stories)));
+  const unseen = unseenCharges(load, stories);
+  verdict.chargedUnseen = unseen.length;
+  problems.push(...(await chargedForNothing(world, load, unseen)));
   world.note("auditing the chain");
   await checkLedger(world.stack, problems);
   await checkWebhooks(world, stories, problems, patience);
@@ -76,10 +81,17 @@ export async function judge(
   return verdict;
 }
 
-/** Settled jobs whose client has not seen the answer and cannot fetch it either. */
-async function chargedForNothing(world: World, load: Load, stories: Map<string, Story>): Promise<string[]> {
+/** Settled jobs whose clients saw no complete answer. */
+function unseenCharges(load: Load, stories: Map<string, Story>): [id: string, story: Story][] {
   const seen = new Set(load.requests.filter(({ outcome }) => outcome === "answered").map(({ jobId }) => jobId));
-  const unseen = [...stories].filter(([id, story]) => story.settled > 0 && !seen.has(id)).map(([id]) => id);
+  return [...stories].filter(([id, story]) => story.settled > 0 && !seen.has(id));
+}
+
+/**
+ * Of the charges that nobody saw: answers that are not handed out, and jobs that their client cannot ask for, because it never heard of their
+ * id. Requests with an `Idempotency-Key` were sent again until they were answered. A client that left without an id pays all the same.
+ */
+async function chargedForNothing(world: World, load: Load, unseen: [id: string, story: Story][]): Promise<string[]> {
   const isThere = async (id: string): Promise<boolean> => {
     for (const { apiKey } of world.clients) {
       const headers = { authorization: `Bearer ${apiKey}` };
@@ -89,11 +101,20 @@ async function chargedForNothing(world: World, load: Load, stories: Map<string, 
     }
     return false;
   };
+  const named = new Set(load.requests.map(({ jobId }) => jobId));
+  const leaver = leaverOf(world).account.address;
+  const unnamed = unseen.filter(([id, { wallet }]) => !named.has(id) && wallet !== leaver).map(([id]) => id);
   const lost: string[] = [];
-  for (const id of unseen) if (!(await isThere(id))) lost.push(id);
-  world.note(`${unseen.length} answers were charged that their clients had not seen, ${lost.length} cannot be fetched`);
-  if (lost.length === 0) return [];
-  return [`charged for answers that nobody can have: ${lost.join(", ")}`, ...(await records(world, lost.slice(0, 10)))];
+  for (const [id] of unseen) if (!(await isThere(id))) lost.push(id);
+  const waited = unseen.filter(([, { wallet }]) => wallet !== leaver);
+  world.note(
+    `${unseen.length} answers were charged that their clients had not seen, ${waited.length} of them at clients that had waited; ` +
+      `${lost.length} are not handed out, ${unnamed.length} have no id at their client`,
+  );
+  const problems: string[] = [];
+  if (lost.length > 0) problems.push(`charged for answers that nobody can have: ${lost.join(", ")}`);
+  if (unnamed.length > 0) problems.push(`charged for jobs that their clients never heard of: ${unnamed.join(", ")}`);
+  return [...problems, ...(await records(world, [...lost, ...unnamed].slice(0, 10)))];
 }
 
 /** What the gateways have on record of jobs that did not end. */

@@ -11,14 +11,25 @@ import type { Asked } from "./asked.ts";
 import type { Patience } from "./patience.ts";
 import type { Stack } from "./stack.ts";
 
-/** How often each of these happened to a job, who was paid, and for which answer. */
+/** Whose job it is, how often each of these happened to it, who was paid, and for which answer. */
 export type Story = {
+  wallet: Address | null;
   locked: number;
   settled: number;
   proofHash: Hex | null;
   worker: Address | null;
   failed: number;
   refunded: number;
+};
+
+const NOTHING: Story = {
+  wallet: null,
+  locked: 0,
+  settled: 0,
+  proofHash: null,
+  worker: null,
+  failed: 0,
+  refunded: 0,
 };
 
 const END_MS = 240_000;
@@ -44,17 +55,20 @@ type Told = { eventName: string; args: unknown };
 
 function tell(stories: Map<string, Story>, events: readonly Told[]): void {
   for (const { eventName, args } of events) {
-    const { jobId, proofHash, worker } = args as { jobId?: Hex; proofHash?: Hex; worker?: Address };
+    const { jobId, ...told } = args as { jobId?: Hex; proofHash?: Hex; worker?: Address; wallet?: Address };
     // Changes of a reserve, and the treasury's share of a batch, can be of no job.
     if (jobId === undefined || isNoJob(jobId)) continue;
     const id = toApiJobId(jobId);
-    const story = stories.get(id) ?? { locked: 0, settled: 0, proofHash: null, worker: null, failed: 0, refunded: 0 };
+    const story = stories.get(id) ?? { ...NOTHING };
     stories.set(id, story);
-    if (eventName === "JobLocked") story.locked += 1;
+    if (eventName === "JobLocked") {
+      story.locked += 1;
+      story.wallet = told.wallet ?? null;
+    }
     if (eventName === "JobSettled") {
       story.settled += 1;
-      story.proofHash = proofHash ?? null;
-      story.worker = worker ?? null;
+      story.proofHash = told.proofHash ?? null;
+      story.worker = told.worker ?? null;
     }
     if (eventName === "JobFailed") story.failed += 1;
     if (eventName === "JobRefunded") story.refunded += 1;
@@ -105,7 +119,8 @@ export function checkRequests(
     if (outcome === "refused" && story !== undefined && story.settled > 0) {
       problems.push(`${jobId} was refused with ${code} and is charged`);
     }
-    if (outcome === "answered" && idempotencyKey !== null && jobId !== null) {
+    const isPaid = outcome === "answered" || (story?.settled ?? 0) > 0;
+    if (isPaid && idempotencyKey !== null && jobId !== null) {
       const first = jobsOfKeys.get(idempotencyKey) ?? jobId;
       if (first !== jobId) problems.push(`one Idempotency-Key paid for ${first} and ${jobId}`);
       jobsOfKeys.set(idempotencyKey, first);
@@ -126,4 +141,6 @@ export async function checkLedger(stack: Stack, problems: string[]): Promise<voi
   const reader = await EvidenceReader.begin(chain);
   const audit = auditRange(await reader.range(reader.birth, chain.head));
   if (!audit.holds) problems.push(`the audit of the chain fails: ${JSON.stringify(audit.checks).slice(0, 1_000)}`);
+  const { surplus_units: surplus } = audit.ledger;
+  if (surplus !== "0") problems.push(`the escrow holds ${surplus} token units more than it owes`);
 }

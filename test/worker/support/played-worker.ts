@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { Hex } from "viem";
+import { createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { CompletedEvent } from "../../../api/jobs/worker-client.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
-import { type Completion, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { type Completion, compactSignature, escrowDomain, jobMessageTypes } from "../../../protocol/messages.ts";
 import { eventually } from "../../support/api-client.ts";
+import { mined } from "../../support/mined.ts";
 import type { TestStack } from "../../support/stack.ts";
 
 /** What a played worker needs of its stack. */
@@ -103,6 +105,23 @@ export class PlayedWorker {
       ...more,
     };
     return { completion, signature: await this.#sign("Completion", completion), finish_reason: "stop" };
+  }
+
+  /** Acknowledges the offer and proves the text on chain, as the worker can without its gateway. Returns what it signed. */
+  async prove(offer: Dispatch, text: string) {
+    const transport = http(this.#stack.info.rpc_url);
+    const wallet = createWalletClient({ account: this.account, transport });
+    const reader = createPublicClient({ transport });
+    const address = this.#stack.info.contracts["InferenceEscrow"] as Hex;
+    const escrow = { address, abi: inferenceEscrowAbi, chain: null };
+    const byWorker = JSON.parse((await this.acknowledgement(offer)).split("data: ")[1] as string).signature as Hex;
+    const { timestamp } = await reader.getBlock();
+    const completed = await this.completion(offer, text, { completedAt: Number(timestamp) });
+    const taken = [offer.assignment, compactSignature(offer.signature), compactSignature(byWorker)] as const;
+    await mined(reader, await wallet.writeContract({ ...escrow, functionName: "acknowledge", args: taken }));
+    const proof = [completed.completion, compactSignature(completed.signature)] as const;
+    await mined(reader, await wallet.writeContract({ ...escrow, functionName: "submitProof", args: proof }));
+    return { ...completed, acknowledgement: { attempt: offer.assignment.attempt, signature: byWorker } };
   }
 
   async stop(): Promise<void> {

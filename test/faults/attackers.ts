@@ -1,0 +1,155 @@
+/**
+ * `npm run test:attackers [-- --seconds 60 --only "part of a name"]`
+ *
+ * One attack after the other beside ten honest clients with the stock OpenAI SDK. Honest clients are measured alone first; under each attack their
+ * 99th percentile must stay under three times that one, and none of their requests may fail after the SDK's own retries. An attacker is a process of
+ * its own with the lowest priority and a bounded rate (`attacks.ts`): the test is of the service, not of the processor that both share.
+ * Exit status 0 when all of that holds.
+ */
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { setPriority } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import OpenAI from "openai";
+import { privateKeyToAccount } from "viem/accounts";
+import { rpc } from "../../scripts/dev/chain.ts";
+import { Client, openStore } from "../support/client.ts";
+import { giveGas } from "../support/gas.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { ATTACKS, type Target } from "./attacks.ts";
+
+const MODEL = "qwen3-8b";
+const HONEST = 10;
+const ATTACKERS = 5;
+const CREDITS = 200_000;
+const MOST_RATIO = 3;
+/** Between two requests of an honest client. */
+const PAUSE_MS = 300;
+/** After an attack, before the next one. */
+const CALM_MS = 10_000;
+const WITHHOLDER = 3;
+const LOOPER = `0x${"10".repeat(20)}` as const;
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "60" }, only: { type: "string", default: "" } },
+});
+const seconds = Number(values.seconds);
+const say = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+
+/** What the honest clients saw, and how much memory the gateway took. */
+type Seen = { requests: number; p50: number; p99: number; failures: string[]; gatewayMb: number };
+
+async function honest(stack: TestStack, clients: readonly Client[]): Promise<Seen> {
+  const until = Date.now() + seconds * 1000;
+  const times: number[] = [];
+  const failures: string[] = [];
+  let gatewayMb = 0;
+  const one = async ({ apiKey }: Client, stream: boolean) => {
+    const sdk = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey });
+    const asked = { model: MODEL, max_tokens: 12, messages: [{ role: "user" as const, content: "Tell me a story." }] };
+    while (Date.now() < until) {
+      const begun = performance.now();
+      try {
+        if (stream) for await (const _ of await sdk.chat.completions.create({ ...asked, stream }));
+        else await sdk.chat.completions.create(asked);
+      } catch (error) {
+        failures.push(String(error));
+      }
+      times.push(performance.now() - begun);
+      await sleep(PAUSE_MS);
+    }
+  };
+  const memory = setInterval(() => {
+    gatewayMb = Math.max(gatewayMb, memoryOf(stack, "api"));
+  }, 1_000);
+  await Promise.all(clients.map((client, n) => one(client, n % 2 === 0)));
+  clearInterval(memory);
+  times.sort((a, b) => a - b);
+  const at = (share: number) => Math.round(times[Math.ceil(times.length * share) - 1] ?? Number.NaN);
+  return { requests: times.length, p50: at(0.5), p99: at(0.99), failures, gatewayMb };
+}
+
+function memoryOf(stack: TestStack, part: string): number {
+  const pid = stack.processes().find(({ name }) => name === part)?.pid;
+  const resident = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(resident) / 1024);
+}
+
+/** Starts an attacker. The returned function stops it and says which answers it got. */
+function startAttacker(name: string, target: Target): () => Promise<Record<string, number>> {
+  const file = fileURLToPath(new URL("attacks.ts", import.meta.url));
+  const attacker = spawn(process.execPath, [file, name, JSON.stringify(target)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  setPriority(attacker.pid as number, 19);
+  let said = "";
+  attacker.stdout.on("data", (data) => {
+    said += data;
+  });
+  const ended = new Promise<void>((resolve) => attacker.once("exit", () => resolve()));
+  return async () => {
+    attacker.stdin.end();
+    await Promise.race([ended, sleep(10_000)]);
+    attacker.kill("SIGKILL");
+    return said === "" ? {} : JSON.parse(said);
+  };
+}
+
+const stack = await startTestStack({
+  workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }],
+  // Long answers meet their deadline within a minute; jobs that are proven stay held for the rest of the run.
+  windows: { completion: 40, finalization: 3_600 },
+  env: { api: { LOG_LEVEL: "warn" }, workers: { WORKER_FIRST_TOKEN_MS: "20", WORKER_TOKENS_PER_SECOND: "60" } },
+});
+const pool = openStore(stack);
+let isGood = true;
+try {
+  const clients: Client[] = [];
+  for (let n = 0; n < HONEST + ATTACKERS; n++) clients.push(await Client.funded(stack, pool, CREDITS));
+  const poor = await Client.create(stack, pool, 0);
+  // JUMPDEST PUSH1 0 JUMP
+  await rpc(stack.info.rpc_url, "anvil_setCode", [LOOPER, "0x5b600056"]);
+  const withholder = stack.workers[WITHHOLDER - 1]?.privateKey as `0x${string}`;
+  await giveGas(stack, privateKeyToAccount(withholder).address, "10");
+  const target: Target = {
+    stack: { info: stack.info, workers: stack.workers },
+    model: MODEL,
+    apiKeys: clients.slice(HONEST).map(({ apiKey }) => apiKey),
+    poorKey: poor.apiKey,
+    looper: LOOPER,
+    withholder: WITHHOLDER,
+  };
+  const good = clients.slice(0, HONEST);
+  say("the honest clients alone");
+  await honest(stack, good.slice(0, 2));
+  const quiet = await honest(stack, good);
+  const row = (name: string, { requests, p50, p99, failures, gatewayMb }: Seen, attacker: string) => {
+    const ratio = (p99 / quiet.p99).toFixed(2);
+    console.log(
+      `| ${name} | ${requests} | ${p50} / ${p99} ms | ${ratio} | ${failures.length} | ${gatewayMb} MB | ${attacker} |`,
+    );
+  };
+  console.log("| attack | honest requests | p50 / p99 | ratio | failures | gateway | what the attacker got |");
+  console.log("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
+  row("none", quiet, "");
+  isGood = quiet.failures.length === 0;
+  for (const name of Object.keys(ATTACKS).filter((one) => one.includes(values.only))) {
+    say(name);
+    const stop = startAttacker(name, target);
+    await sleep(3_000);
+    const seen = await honest(stack, good);
+    const got = await stop();
+    const answers = Object.entries(got).sort(([, a], [, b]) => b - a);
+    row(name, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
+    for (const failure of new Set(seen.failures)) say(`an honest client failed: ${failure}`);
+    if (seen.p99 >= MOST_RATIO * quiet.p99 || seen.failures.length > 0 || answers.length === 0) isGood = false;
+    await sleep(CALM_MS);
+  }
+} finally {
+  await pool.end();
+  await stack.remove();
+}
+console.log(isGood ? "verdict: honest clients noticed nothing" : "verdict: honest clients were harmed");
+process.exit(isGood ? 0 : 1);
