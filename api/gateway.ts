@@ -6,6 +6,7 @@ import type { Hex } from "viem";
 import type { Deployment } from "../protocol/deployment.ts";
 import { NO_JOB } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
 import { BodyBudget } from "../shared/request-body.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
@@ -191,6 +192,11 @@ export async function startGateway(
     escrow,
     times,
     head,
+    isOpen: async (jobId) => {
+      const call = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
+      const { status } = await rpc.client.readContract(call);
+      return status === ChainStatus.Locked || status === ChainStatus.Acknowledged;
+    },
     pipeline,
     balances,
     workers,

@@ -122,8 +122,10 @@ async function follow(
     // A job that was late when the worker got it says nothing about the worker.
     const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
     const incident = { code: failure.code, detail: failure.message, jobId };
-    if (!late && !isSchemas(input.request, failure))
-      context.workers.report(worker.signer, incident, input.model.number);
+    // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right.
+    const isRight = failure.code === RefusalCode.NotLocked && !(await context.isOpen(jobId).catch(() => true));
+    const isBlamed = !late && !isRight && !isSchemas(input.request, failure);
+    if (isBlamed) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);

@@ -44,6 +44,8 @@ export type JobContext = {
   escrow: Address;
   times: JobTimes;
   head: Head;
+  /** Whether the chain shows the job locked, and without a proof. Rejects where the node does not answer. */
+  isOpen: (jobId: Hex) => Promise<boolean>;
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;

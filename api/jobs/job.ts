@@ -23,6 +23,8 @@ import type { CompletedEvent } from "./worker-client.ts";
 const CLOCK_SKEW = 5;
 /** An attempt's number is a uint8 in the Assignment and on chain. */
 const LAST_ATTEMPT = 255;
+/** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
+const LOOK_MS = 250;
 
 export type JobInput = {
   jobId: Hex;
@@ -185,10 +187,28 @@ export class JobRun {
         if (!signal.aborted) await once(signal, "abort");
         return "timeout";
       }
-      // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out.
-      while (result.failure.offered && !signal.aborted && head.time < result.acknowledgeBy) await sleep(100);
+      // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
+      for (;;) {
+        if (await this.#isOver()) {
+          throw await this.#refuse(FailureReason.WorkerFailed, "the job is over on chain", workerBrokeOff());
+        }
+        if (!result.failure.offered || signal.aborted || head.time >= result.acknowledgeBy) break;
+        await sleep(LOOK_MS);
+      }
     }
     return "timeout";
+  }
+
+  /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
+  async #isOver(): Promise<boolean> {
+    const { isOpen, logger } = this.#context;
+    const { jobId } = this.input;
+    try {
+      return !(await isOpen(jobId));
+    } catch (error) {
+      logger.info({ err: error, jobId: toApiJobId(jobId) }, "a job was not found on chain; it is offered again");
+      return false;
+    }
   }
 
   /**

@@ -49,6 +49,7 @@ function context(status: number, workers: typeof hosts): JobContext {
     escrow: ESCROW,
     times: { completion: 120, inclusion: 30, finalization: 100, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time: now, block: { timestamp: now }, refresh: async () => {} },
+    isOpen: async () => true,
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {} },
     workers: {
@@ -74,10 +75,10 @@ function context(status: number, workers: typeof hosts): JobContext {
   } as unknown as JobContext;
 }
 
-function told(status: number, workers: typeof hosts): Promise<unknown> {
+function told(jobs: JobContext): Promise<unknown> {
   const request = { messages: [], max_tokens: 100 };
   const input = { jobId, wallet: gateway.address, model, request, credits: 8, stages: new Stages() };
-  const run = new JobRun(context(status, workers), { ...input, authorization: null, repeatable: false } as never);
+  const run = new JobRun(jobs, { ...input, authorization: null, repeatable: false } as never);
   return run.completed.catch((error) => error);
 }
 
@@ -86,15 +87,28 @@ it.each([
   ["nobody, of two that were: the chain knows, and recovery asks it", 2],
 ])("is held against %s", async (_, count) => {
   const workers = hosts.slice(0, count);
-  expect(await told(ChainStatus.Proven, workers)).toMatchObject({
+  expect(await told(context(ChainStatus.Proven, workers))).toMatchObject({
     code: "answer_withheld",
     details: { credits_held: 8 },
   });
   expect(withheld).toEqual(count === 1 ? [workers[0]?.signer] : []);
 });
 
+it("closes the job for every other worker: none is asked, and the client hears of it while the offer still runs", async () => {
+  const base = context(ChainStatus.Proven, hosts);
+  const asked: Hex[] = [];
+  const dispatch = async (_endpoint: string, { assignment }: { assignment: { worker: Hex } }) => {
+    asked.push(assignment.worker);
+    throw new WorkerFailure("broken_stream", "gone", true);
+  };
+  const gateway = { ...base, client: { dispatch }, isOpen: async () => false } as unknown as JobContext;
+  expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
+  expect(asked).toEqual([hosts[0]?.signer]);
+  expect(withheld).toEqual([hosts[0]?.signer]);
+});
+
 it("is not assumed where another gateway ended the job", async () => {
-  expect(await told(ChainStatus.Failed, hosts)).toMatchObject({ code: "service_unavailable" });
+  expect(await told(context(ChainStatus.Failed, hosts))).toMatchObject({ code: "service_unavailable" });
   expect(withheld).toEqual([]);
 });
 
