@@ -1,5 +1,5 @@
 /**
- * `npm run test:attackers [-- --seconds 60 --only "part of a name"]`
+ * `npm run test:attackers [-- --seconds 60 --only "part of a name" --keep folder]`
  *
  * One attack after the other beside ten honest clients with the stock OpenAI SDK. Honest clients are measured alone first; under each attack their
  * 99th percentile must stay under three times that one, and none of their requests may fail after the SDK's own retries. An attacker is a process of
@@ -9,6 +9,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -19,6 +20,7 @@ import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { ATTACKS, type Target } from "./attacks.ts";
+import { keepLogs } from "./keep-logs.ts";
 
 const MODEL = "qwen3-8b";
 const HONEST = 10;
@@ -33,7 +35,11 @@ const WITHHOLDER = 3;
 const LOOPER = `0x${"10".repeat(20)}` as const;
 
 const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "60" }, only: { type: "string", default: "" } },
+  options: {
+    seconds: { type: "string", default: "60" },
+    only: { type: "string", default: "" },
+    keep: { type: "string" },
+  },
 });
 const seconds = Number(values.seconds);
 const say = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
@@ -103,6 +109,7 @@ const stack = await startTestStack({
   windows: { completion: 40, finalization: 3_600 },
   env: { api: { LOG_LEVEL: "warn" }, workers: { WORKER_FIRST_TOKEN_MS: "20", WORKER_TOKENS_PER_SECOND: "60" } },
 });
+const stopKeeping = values.keep === undefined ? () => {} : keepLogs(join(stack.options.dataDir, "logs"), values.keep);
 const pool = openStore(stack);
 let isGood = true;
 try {
@@ -149,6 +156,8 @@ try {
   }
 } finally {
   await pool.end();
+  await stack.stop();
+  stopKeeping();
   await stack.remove();
 }
 console.log(isGood ? "verdict: honest clients noticed nothing" : "verdict: honest clients were harmed");

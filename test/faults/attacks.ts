@@ -91,9 +91,13 @@ let withholding: Promise<PlayedWorker> | undefined;
 /** Takes every job, proves a hash of nothing on chain and hangs up. Whoever asks for the output gets nothing. */
 async function withhold({ stack, withholder }: Target): Promise<PlayedWorker> {
   const worker = await PlayedWorker.start(stack, withholder);
+  // One proof after the other: they are transactions of one account.
+  let proven = Promise.resolve();
   worker.play(
     async (offer, response) => {
-      if (offer.request !== undefined) await worker.prove(offer, "nobody ever sees this").catch(console.error);
+      const prove = async () => void (await worker.prove(offer, "nobody ever sees this"));
+      if (offer.request !== undefined) proven = proven.then(prove).catch((error) => console.error(error.shortMessage));
+      await proven;
       response.destroy();
     },
     { raw: true },
