@@ -15,7 +15,7 @@
  *
  * See docs/architecture.md, "The transaction pipeline".
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { NewJob } from "../db/jobs.ts";
 import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
@@ -49,8 +49,11 @@ export class NotSent extends Error {
   }
 }
 
-/** A submitted operation. `sent`: hash of the transaction it left in. `mined`: its outcome. Both reject only with NotSent. */
-export type Submission = { sent: Promise<Hex>; mined: Promise<Outcome> };
+/**
+ * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `sent`: the hash once it is on record and
+ * certain to go out. `mined`: its outcome. All reject only with NotSent.
+ */
+export type Submission = { signed: Promise<Hex>; sent: Promise<Hex>; mined: Promise<Outcome> };
 
 /** Called for each mined batch, before the promises of its operations resolve; nobody may wait for them, after a restart or a reorganisation. */
 export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
@@ -58,6 +61,7 @@ export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
 /** A queued operation and how to tell its submitter. `job`: a new one, whose row is written with the transaction. */
 type Waiting = Pending & {
   job: NewJob | null;
+  signed: PromiseWithResolvers<Hex>;
   sent: PromiseWithResolvers<Hex>;
   mined: PromiseWithResolvers<Outcome>;
 };
@@ -127,18 +131,20 @@ export class Pipeline {
 
   /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
   submit(operation: Operation, job: NewJob | null = null): Submission {
+    const signed = Promise.withResolvers<Hex>();
     const sent = Promise.withResolvers<Hex>();
     const mined = Promise.withResolvers<Outcome>();
-    // A caller may care for one of the two only; the other must not end the process as an unhandled rejection.
+    // A caller may care for one of them only; the others must not end the process as an unhandled rejection.
+    signed.promise.catch(() => {});
     sent.promise.catch(() => {});
     mined.promise.catch(() => {});
-    const item = { operation, job, queuedAt: Date.now(), tries: 0, sent, mined };
+    const item = { operation, job, queuedAt: Date.now(), tries: 0, signed, sent, mined };
     if (this.#stopping) refuse([item], new NotSent("the gateway is stopping"));
     else {
       this.#queue.push(item);
       this.#pump();
     }
-    return { sent: sent.promise, mined: mined.promise };
+    return { signed: signed.promise, sent: sent.promise, mined: mined.promise };
   }
 
   /** Transactions a second that may go out from now on. */
@@ -216,6 +222,9 @@ export class Pipeline {
       refuse(items, new NotSent("its batch could not be signed", error));
       throw error;
     });
+    for (const item of items) item.signed.resolve(variant.hash);
+    // Whoever waits for the hash writes its reply now. A kill after the record charges a job, so its client must have the answer by then.
+    await setImmediate();
     const row: OutboxRow = { nonce, gas, items: operations, variants: [variant] };
     const jobs = items.flatMap(({ job }) => job ?? []);
     const recorded = await this.#record(row, jobs);
@@ -339,7 +348,8 @@ export class Pipeline {
 }
 
 function refuse(items: readonly Waiting[], error: NotSent): void {
-  for (const { sent, mined } of items) {
+  for (const { signed, sent, mined } of items) {
+    signed.reject(error);
     sent.reject(error);
     mined.reject(error);
   }

@@ -49,8 +49,14 @@ export type Finished = {
   countedTokens: number;
 };
 
-/** A settlement on its way. `sent`: hash of its transaction; `done`: whether it was mined as a settlement. */
-export type Settling = { credits: number; billedTokens: number; sent: Promise<Hex>; done: Promise<boolean> };
+/** A settlement on its way. `signed`, `sent`: hash of its transaction, before and after its record; `done`: whether it was mined as a settlement. */
+export type Settling = {
+  credits: number;
+  billedTokens: number;
+  signed: Promise<Hex>;
+  sent: Promise<Hex>;
+  done: Promise<boolean>;
+};
 
 /** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. Rejects with JobLost. */
 export async function settle(context: JobContext, job: Finished): Promise<Settling> {
@@ -103,7 +109,7 @@ export function submitSettlement(
     logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; the next sweep takes it up again"),
   );
   const billedTokens = Math.min(countedTokens, signed.completion.completionTokens);
-  return { credits, billedTokens, sent: submission.sent, done };
+  return { credits, billedTokens, signed: submission.signed, sent: submission.sent, done };
 }
 
 /** Sends a settlement once its worker's acknowledgement is mined. A refused acknowledgement is a refused settlement. */
@@ -111,12 +117,14 @@ function sendAfter(acknowledged: Promise<Outcome>, send: () => Submission): Subm
   const submission = acknowledged.then((outcome): Submission => {
     if (outcome.status === "mined") return send();
     const sent = Promise.reject(new NotSent("its worker's acknowledgement was refused"));
-    return { sent, mined: Promise.resolve(outcome) };
+    return { signed: sent, sent, mined: Promise.resolve(outcome) };
   });
+  const signed = submission.then((settlement) => settlement.signed);
   const sent = submission.then((settlement) => settlement.sent);
   // A caller may care for its outcome only.
+  signed.catch(() => {});
   sent.catch(() => {});
-  return { sent, mined: submission.then((settlement) => settlement.mined) };
+  return { signed, sent, mined: submission.then((settlement) => settlement.mined) };
 }
 
 // ---------------------------------------------------------------- not answered

@@ -238,7 +238,7 @@ function usage({ completed, settling }: CompletedJob) {
 function settlementHash(job: CompletedJob): Promise<string | null> {
   const tooLate = new Promise<null>((resolve) => setTimeout(() => resolve(null), SETTLEMENT_HASH_MS).unref());
   // A settlement that is not sent is no fault of the answer: the job is failed, or a restart takes it up.
-  return Promise.race([job.settling.sent.catch(() => null), tooLate]);
+  return Promise.race([job.settling.signed.catch(() => null), tooLate]);
 }
 
 function apiErrorOf(error: unknown): ApiError {

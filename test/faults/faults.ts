@@ -173,3 +173,6 @@ export const ROLL_BACKS: ReadonlySet<string> = new Set([
   "reorganisation",
   "reorganisation that loses transactions",
 ]);
+
+/** A gateway that is killed at the wrong moment has given its answer away: the other order would charge clients that saw nothing. */
+export const GATEWAY_KILLS: ReadonlySet<string> = new Set(["kill -9 api", "kill -9 second gateway"]);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Patience } from "../support/patience.ts";
 import { Random } from "../support/random.ts";
-import { FAULTS, type Fault, ROLL_BACKS } from "./faults.ts";
+import { FAULTS, type Fault, GATEWAY_KILLS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
-import { judge, type RollBack, type Verdict } from "./verdict.ts";
+import { judge, type Lossy, type Verdict } from "./verdict.ts";
 import { openWorld, type World } from "./world.ts";
 
 export type RunOptions = {
@@ -29,6 +29,12 @@ const STRIKE_MS = 120_000;
 const LAST_ANSWERS_MS = 120_000;
 /** For one request, on average. */
 const REQUEST_MS = 2_000;
+/** A reorganisation takes ten blocks back at most; what the killed node forgets is all within its fault. */
+const FORGOTTEN_MS = 5_000;
+/** An answer whose lock was taken back under way ends within the completion window. */
+const UNDER_WAY_MS = 30_000;
+/** A reply leaves some milliseconds before its settlement is recorded. Clients here share a processor with the whole system: they note it late. */
+const UNRECORDED_MS = 2_000;
 /** More than clients without a rate make on two cores. */
 const MOST_A_SECOND = 50;
 
@@ -55,7 +61,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     note("the system is up");
     const begun = Date.now();
     const load = new Load(world, random.fork(), options);
-    const { struck, rollBacks, problems } = await strike(world, options, random, load, patience);
+    const { struck, lossy, problems } = await strike(world, options, random, load, patience);
     const lacking = async () => {
       const made = load.requests.length;
       return made < least ? `${made} of ${least} were made` : null;
@@ -66,7 +72,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     note(`${load.requests.length} requests made; waiting for the last answers`);
     const stopped = patience.within("the last answers", load.stop(), LAST_ANSWERS_MS);
     await stopped.catch((error) => problems.push(String(error)));
-    const verdict = await judge(world, load, rollBacks, patience);
+    const verdict = await judge(world, load, lossy, patience);
     verdict.problems.unshift(...problems);
     for (const problem of verdict.problems) note(`PROBLEM: ${problem}`);
     return { seed, seconds, struck, ...verdict };
@@ -83,9 +89,9 @@ async function strike(
   random: Random,
   load: Load,
   patience: Patience,
-): Promise<{ struck: Record<string, number>; rollBacks: RollBack[]; problems: string[] }> {
+): Promise<{ struck: Record<string, number>; lossy: Lossy[]; problems: string[] }> {
   const struck: Record<string, number> = {};
-  const rollBacks: RollBack[] = [];
+  const lossy: Lossy[] = [];
   const kinds = FAULTS.filter(({ name }) => name.includes(options.kinds ?? ""));
   const isKill = ({ name }: Fault) => name.startsWith("kill");
   let order: Fault[] = [];
@@ -103,9 +109,10 @@ async function strike(
     } catch (error) {
       options.note(`${fault.name}: ${error}`);
       // The system did not come back from it: there is nothing more to strike, but much to judge.
-      return { struck, rollBacks, problems: [`fault ${n + 1}, ${fault.name}: ${error}`] };
+      return { struck, lossy, problems: [`fault ${n + 1}, ${fault.name}: ${error}`] };
     }
-    if (ROLL_BACKS.has(fault.name)) rollBacks.push({ begun, over: Date.now() });
+    if (ROLL_BACKS.has(fault.name)) lossy.push({ from: begun - FORGOTTEN_MS, until: Date.now() + UNDER_WAY_MS });
+    if (GATEWAY_KILLS.has(fault.name)) lossy.push({ from: begun - UNRECORDED_MS, until: begun + UNRECORDED_MS });
     const { lastWords } = world.second;
     if (lastWords !== null) {
       options.note(`the second gateway ended by itself and is started again: ${lastWords}`);
@@ -114,5 +121,5 @@ async function strike(
     struck[fault.name] = (struck[fault.name] ?? 0) + 1;
     await sleep(random.int(200, 2_000));
   }
-  return { struck, rollBacks, problems: [] };
+  return { struck, lossy, problems: [] };
 }

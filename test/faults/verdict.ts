@@ -15,33 +15,23 @@ export type Verdict = {
   settled: number;
   failed: number;
   refunded: number;
-  /** Answered, and nobody paid: a chain that was rolled back lost their lock, or their settlement until its window was over. */
-  lostWithTheChain: number;
+  /**
+   * Answered, and nobody paid. A chain that was rolled back lost their lock, or their settlement until its window was over; or their gateway was
+   * killed before their settlement was recorded.
+   */
+  unpaid: number;
   /** Settled, while their clients saw no complete answer; each of them can be fetched. */
   chargedUnseen: number;
   webhookDeliveries: number;
 };
 
-/** When a fault took blocks of the chain back, Unix milliseconds. */
-export type RollBack = { begun: number; over: number };
+/** When an answer can have lost its lock or its settlement, Unix milliseconds. */
+export type Lossy = { from: number; until: number };
 
-/** A reorganisation takes ten blocks back at most; what the killed node forgets is all within its fault. */
-const FORGOTTEN_MS = 5_000;
-/** An answer whose lock was taken back under way ends within the completion window. */
-const UNDER_WAY_MS = 30_000;
 const WEBHOOKS_MS = 120_000;
 
-/** Whether an answer of that moment can have lost its lock or its settlement in a roll-back. */
-const canHaveLost = ({ begun, over }: RollBack, at: number): boolean =>
-  at > begun - FORGOTTEN_MS && at < over + UNDER_WAY_MS;
-
 /** Waits until everything has come to its end, then judges from the chain alone. */
-export async function judge(
-  world: World,
-  load: Load,
-  rollBacks: readonly RollBack[],
-  patience: Patience,
-): Promise<Verdict> {
+export async function judge(world: World, load: Load, lossy: readonly Lossy[], patience: Patience): Promise<Verdict> {
   const problems: string[] = [];
   const { stories, open } = await untilEveryJobEnds(world.stack, problems, patience);
   problems.push(...(await records(world, open.slice(0, 10))));
@@ -56,18 +46,18 @@ export async function judge(
     settled: count((story) => story.settled > 0),
     failed: count((story) => story.failed > 0),
     refunded: count((story) => story.refunded > 0),
-    lostWithTheChain: 0,
+    unpaid: 0,
     chargedUnseen: 0,
     webhookDeliveries: world.receiver.received.length,
   };
   const hung = load.requests.filter((request) => request.hung).length;
   if (hung > 0) problems.push(`${hung} requests got no answer at all`);
   const unpaid = checkRequests(load.requests, stories, problems);
-  verdict.lostWithTheChain = unpaid.length;
-  const unexplained = unpaid.filter(({ at }) => !rollBacks.some((one) => canHaveLost(one, at)));
+  verdict.unpaid = unpaid.length;
+  const unexplained = unpaid.filter(({ at }) => !lossy.some(({ from, until }) => at > from && at < until));
   if (unexplained.length > 0) {
     const jobIds = unexplained.map(({ jobId }) => jobId as string);
-    problems.push(`nobody paid for ${jobIds.length} answers, and no transaction was taken back then`);
+    problems.push(`nobody paid for ${jobIds.length} answers, and nothing was taken back or killed then`);
     problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
   const unseen = unseenCharges(load, stories);

@@ -32,7 +32,7 @@ const submit = ({ kind }: Operation) => {
     blockTime: now,
     events: kind === "lock" ? events : [],
   };
-  return { sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) };
+  return { signed: Promise.resolve("0x10"), sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) };
 };
 
 /** An honest worker's answer. */

@@ -12,6 +12,37 @@ const address: Hex = `0x${"11".repeat(20)}`;
 const lock = () =>
   lockOperation({ jobId: newJobId(), wallet: address, model: 1, maxTokens: 1, maxCredits: 1, validUntil: 9 });
 
+it("tells the hash of a transaction before it is recorded: a reply that waits for it is written by then", async () => {
+  const steps: string[] = [];
+  const outbox = {
+    open: async () => [],
+    lastNonce: async () => -1,
+    lastMined: async () => -1,
+    minedAbove: async () => [],
+    insert: async () => {
+      steps.push("recorded");
+      return new Promise<void>(() => {});
+    },
+  };
+  const context = {
+    account: { address, signTransaction: async () => "0x10" },
+    chainId: 1,
+    escrow: address,
+    head: { block: { baseFee: 1n } },
+    outbox,
+    priorityFee: 1n,
+    feeCap: 100n,
+    maySend: () => true,
+    logger: pino({ level: "silent" }),
+  } as unknown as SigningContext;
+  const node: Record<string, unknown> = { eth_getTransactionCount: "0x0", eth_getBlockByNumber: null };
+  const rpc = { request: async (method: string) => node[method] } as unknown as Rpc;
+  const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 100 });
+  await (await pipeline.start()).takenUp;
+  void pipeline.submit(lock()).signed.then(() => process.nextTick(() => steps.push("replied")));
+  await expect.poll(() => steps).toEqual(["replied", "recorded"]);
+});
+
 it("when signing throws, everybody who waits is told, and the process ends", async () => {
   const outbox = {
     open: async () => [],
