@@ -192,10 +192,11 @@ export async function startGateway(
     escrow,
     times,
     head,
-    isOpen: async (jobId) => {
+    isOver: async (jobId) => {
       const call = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
       const { status } = await rpc.client.readContract(call);
-      return status === ChainStatus.Locked || status === ChainStatus.Acknowledged;
+      // A node that is late has not seen the lock yet.
+      return !([ChainStatus.None, ChainStatus.Locked, ChainStatus.Acknowledged] as number[]).includes(status);
     },
     pipeline,
     balances,

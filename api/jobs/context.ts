@@ -44,8 +44,8 @@ export type JobContext = {
   escrow: Address;
   times: JobTimes;
   head: Head;
-  /** Whether the chain shows the job locked, and without a proof. Rejects where the node does not answer. */
-  isOpen: (jobId: Hex) => Promise<boolean>;
+  /** Whether the chain shows the job proven or ended. Rejects where the node does not answer. */
+  isOver: (jobId: Hex) => Promise<boolean>;
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;

@@ -201,10 +201,10 @@ export class JobRun {
 
   /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
   async #isOver(): Promise<boolean> {
-    const { isOpen, logger } = this.#context;
+    const { isOver, logger } = this.#context;
     const { jobId } = this.input;
     try {
-      return !(await isOpen(jobId));
+      return await isOver(jobId);
     } catch (error) {
       logger.info({ err: error, jobId: toApiJobId(jobId) }, "a job was not found on chain; it is offered again");
       return false;

@@ -142,14 +142,16 @@ try {
   console.log("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
   row("none", quiet, "");
   isGood = quiet.failures.length === 0;
-  for (const name of Object.keys(ATTACKS).filter((one) => one.includes(values.only))) {
-    say(name);
+  for (const [name, { point, what, perSecond }] of Object.entries(ATTACKS)) {
+    if (!name.includes(values.only)) continue;
+    const title = `${point}. ${name}: ${what}, ${perSecond} a second`;
+    say(title);
     const stop = startAttacker(name, target);
     await sleep(3_000);
     const seen = await honest(stack, good);
     const got = await stop();
     const answers = Object.entries(got).sort(([, a], [, b]) => b - a);
-    row(name, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
+    row(title, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
     for (const failure of new Set(seen.failures)) say(`an honest client failed: ${failure}`);
     if (seen.p99 >= MOST_RATIO * quiet.p99 || seen.failures.length > 0 || answers.length === 0) isGood = false;
     await sleep(CALM_MS);

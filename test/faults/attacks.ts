@@ -25,7 +25,7 @@ export type Target = {
   withholder: number;
 };
 
-/** `most` shots at a time, `perSecond` of all. A shot says what came of it. */
+/** `point` of the list of attacks in docs/faults.md. `most` shots at a time, `perSecond` of all. A shot says what came of it. */
 type Attack = {
   point: number;
   what: string;

@@ -41,7 +41,7 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
     escrow: `0x${"e5".repeat(20)}`,
     times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time: now, refresh: async () => {} },
-    isOpen: async () => true,
+    isOver: async () => false,
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {
@@ -115,12 +115,12 @@ it("a model that has written nothing but newlines so far has not", async () => {
 });
 
 it.each([
-  ["to blame where the chain shows the job open", true, ["not_locked"]],
-  ["right where an earlier worker has proven an answer", false, []],
-])("a worker that finds the job closed is %s", async (_what, isOpen, blamed) => {
+  ["to blame where the chain shows the job open", false, ["not_locked"]],
+  ["right where an earlier worker has proven an answer", true, []],
+])("a worker that finds the job closed is %s", async (_what, isOver, blamed) => {
   const { context, reports } = gateway();
   const dispatch = () => Promise.reject(new WorkerFailure("not_locked", "no job open", false));
-  const seeing = { ...context, client: { dispatch }, isOpen: async () => isOpen } as unknown as JobContext;
+  const seeing = { ...context, client: { dispatch }, isOver: async () => isOver } as unknown as JobContext;
   const input = { jobId, attempt: 2, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
   const rest = { answer: new Answer(), signal: new AbortController().signal, onFirstToken() {} };
   expect(await runAttempt(seeing, { ...input, ...rest } as unknown as AttemptInput)).toMatchObject({ ok: false });

@@ -23,7 +23,7 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
     escrow: `0x${"e5".repeat(20)}`,
     times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time: now, refresh: async () => {} },
-    isOpen: async () => true,
+    isOver: async () => false,
     pipeline: {
       congested: false,
       submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) }),

@@ -29,6 +29,17 @@ describe("whyUnreasonable", () => {
     for (const text of texts) expect(judge({ messages: [{ role: "user", content: text }], [text]: [text] })).toBeNull();
   });
 
+  it("finds the end of a long text, wherever its quotes and backslashes are", () => {
+    const long = Array<number>(1_001).fill(0);
+    for (let length = 0; length < 200; length++) {
+      for (const end of ["", '"', "\\", '\\"', '"[[{{'.repeat(50)]) {
+        const text = "a".repeat(length) + end;
+        expect(judge({ text, more: "b" }), text).toBeNull();
+        expect(judge({ text, stop: long }), text).toMatch(/more than 1,000 entries/);
+      }
+    }
+  });
+
   it("leaves what is no JSON to the parser", () => {
     for (const text of ["]]]}", '{"a', '"\\', "nonsense"]) expect(whyUnreasonable(Buffer.from(text))).toBeNull();
   });

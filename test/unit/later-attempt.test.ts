@@ -57,7 +57,7 @@ function context(): JobContext {
     escrow: ESCROW,
     times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time: lockedAt, refresh: async () => {} },
-    isOpen: async () => true,
+    isOver: async () => false,
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     workers: {

@@ -63,7 +63,7 @@ function process(dispatching: Dispatching) {
     chainId: 1,
     escrow: ESCROW,
     times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    isOpen: async () => true,
+    isOver: async () => false,
     head: {
       get time() {
         return Math.floor(Date.now() / 1000);

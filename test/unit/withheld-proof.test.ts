@@ -49,7 +49,7 @@ function context(status: number, workers: typeof hosts): JobContext {
     escrow: ESCROW,
     times: { completion: 120, inclusion: 30, finalization: 100, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time: now, block: { timestamp: now }, refresh: async () => {} },
-    isOpen: async () => true,
+    isOver: async () => false,
     pipeline: { congested: false, submit },
     balances: { expectReturn: () => {} },
     workers: {
@@ -101,7 +101,7 @@ it("closes the job for every other worker: none is asked, and the client hears o
     asked.push(assignment.worker);
     throw new WorkerFailure("broken_stream", "gone", true);
   };
-  const gateway = { ...base, client: { dispatch }, isOpen: async () => false } as unknown as JobContext;
+  const gateway = { ...base, client: { dispatch }, isOver: async () => true } as unknown as JobContext;
   expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
   expect(asked).toEqual([hosts[0]?.signer]);
   expect(withheld).toEqual([hosts[0]?.signer]);
