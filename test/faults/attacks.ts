@@ -39,7 +39,7 @@ const ADDRESSES = 20;
 const HOLD_MS = 70_000;
 const agents = Array.from(
   { length: ADDRESSES },
-  (_, n) => new Agent({ connect: { localAddress: `127.0.0.${n + 2}` }, connections: 50 }),
+  (_, n) => new Agent({ localAddress: `127.0.0.${n + 2}`, connections: 50 }),
 );
 const of = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
 
