@@ -71,9 +71,9 @@ function endOfText(json: Buffer, start: number): number {
     }
     if (quote < at) quote = json.indexOf(QUOTE, at);
     if (quote === -1) return -1;
-    const escape = json.subarray(at, quote).indexOf(BACKSLASH);
-    if (escape === -1) return quote;
-    at += escape;
+    const backslash = json.subarray(at, quote).indexOf(BACKSLASH);
+    if (backslash === -1) return quote;
+    at += backslash;
   }
   return -1;
 }
