@@ -12,7 +12,10 @@ export const deliveryTypes = {
   ],
 } as const;
 
-/** `sentHash`: SHA-256 of the text that went to the client. `complete`: all of the reply was sent, and the connection took it. */
+/**
+ * `sentHash`: SHA-256 of the text that went to the client. `complete`: all of the reply was handed to the client's connection. Whether
+ * it arrived there, no sender knows.
+ */
 export type Delivery = { jobId: Hex; sentHash: Hex; complete: boolean };
 /** With its EIP-712 signature (domain: `escrowDomain`), as an EIP-2098 pair. */
 export type SignedDelivery = Delivery & { signature: { r: Hex; vs: Hex } };

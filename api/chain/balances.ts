@@ -77,6 +77,9 @@ type Parts = {
   settleWithin: number;
 };
 
+/** Credits of a lock that is on its way. */
+type Held = { credits: number; ended: PromiseWithResolvers<void> };
+
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
@@ -93,8 +96,37 @@ export class Balances {
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
+  /** Locks on their way, by wallet. */
+  readonly #locking = new Map<string, Set<Held>>();
+
   constructor(parts: Parts) {
     this.#parts = parts;
+  }
+
+  /**
+   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Where other locks of the wallet may
+   * leave too little, it waits for one of them to end. Returns what gives the credits back; null if the wallet has too little.
+   */
+  async hold(wallet: string, credits: number): Promise<(() => void) | null> {
+    const key = wallet.toLowerCase();
+    for (;;) {
+      const free = this.known(key)?.free ?? Number.POSITIVE_INFINITY;
+      if (free < credits) return null;
+      const others = this.#locking.get(key) ?? new Set<Held>();
+      const taken = [...others].reduce((sum, held) => sum + held.credits, 0);
+      if (free - taken >= credits) return this.#keep(key, others, credits);
+      await Promise.race([...others].map(({ ended }) => ended.promise));
+    }
+  }
+
+  #keep(key: string, held: Set<Held>, credits: number): () => void {
+    const one = { credits, ended: Promise.withResolvers<void>() };
+    this.#locking.set(key, held.add(one));
+    return () => {
+      held.delete(one);
+      if (held.size === 0) this.#locking.delete(key);
+      one.ended.resolve();
+    };
   }
 
   /** Balance now: from the chain unless it was seen within the last second. Rejects with RpcUnreachable. */

@@ -255,7 +255,7 @@ function dailyLimitReached(spentToday: number, dailyLimit: number, required: num
 }
 
 /** 402 with the details of the specification. */
-function insufficientCredits(remaining: number, required: number, model: Model): ApiError {
+export function insufficientCredits(remaining: number, required: number, model: Model): ApiError {
   return new ApiError(
     "insufficient_credits",
     `The request needs ${required} credits on the ${model.tier} tier and ${remaining} are left; add credits in the web application.`,

@@ -50,14 +50,14 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
   const { model, credits } = input;
   const outstanding = context.workers.begin(worker, { jobId, model: model.number, credits });
-  let isAnswered = false;
+  let mayProve = false;
   try {
     const signature = await signAssignment(context, assignment);
     const result = await follow(context, input, { assignment, signature, firstToken: outstanding.firstToken });
-    isAnswered = result.ok;
+    mayProve = result.ok || result.failure.offered;
     return result;
   } finally {
-    outstanding.end(isAnswered);
+    outstanding.end(mayProve);
   }
 }
 
@@ -124,8 +124,9 @@ async function follow(
     const incident = { code: failure.code, detail: failure.message, jobId };
     // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right.
     const isRight = failure.code === RefusalCode.NotLocked && (await context.isOver(jobId).catch(() => false));
-    const isBlamed = !late && !isRight && !isSchemas(input.request, failure);
-    if (isBlamed) context.workers.report(worker.signer, incident, input.model.number);
+    const isDoubtful = isSchemas(input.request, failure);
+    if (isDoubtful) context.workers.doubt(worker.signer);
+    if (!late && !isRight && !isDoubtful) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);

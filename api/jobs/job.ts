@@ -10,7 +10,7 @@ import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcom
 import { NotSent } from "../chain/pipeline.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { lockError, noWorkers } from "./admission.ts";
+import { insufficientCredits, lockError, noWorkers } from "./admission.ts";
 import { Answer } from "./answer.ts";
 import { type Answered, isSchemas, runAttempt } from "./attempt.ts";
 import type { SignedAuthorization } from "./authorization.ts";
@@ -63,15 +63,12 @@ export class JobRun {
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
   /** Gives the room back that was kept for the job at its workers; null where there was none. */
-  readonly #leaveRoom: (() => void) | null;
+  #leaveRoom: (() => void) | null = null;
 
   constructor(context: JobContext, input: JobInput) {
-    const { model, credits } = input;
     this.#context = context;
     this.input = input;
-    this.#leaveRoom = context.workers.reserve(model.number, { credits, needs: needsOf(input.request) });
-    // A lock that no worker may take costs gas.
-    this.locked = this.#leaveRoom === null ? Promise.reject(noWorkers(model, credits)) : lockCredits(context, input);
+    this.locked = this.#lock();
     this.completed = this.locked
       .then((lock) => {
         input.stages.end("lock");
@@ -87,6 +84,21 @@ export class JobRun {
     // An answer has a first token; what ends without one rejects both.
     this.firstToken = Promise.race([this.#first.promise, this.completed.then((job) => job.worker)]);
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
+  }
+
+  /** A lock that the wallet cannot cover, or that no worker may take, would only cost gas: both are kept first. */
+  async #lock(): Promise<Lock> {
+    const { balances, workers } = this.#context;
+    const { wallet, model, request, credits } = this.input;
+    const release = await balances.hold(wallet, credits);
+    if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
+    try {
+      this.#leaveRoom = workers.reserve(model.number, { credits, needs: needsOf(request) });
+      if (this.#leaveRoom === null) throw noWorkers(model, credits);
+      return await lockCredits(this.#context, this.input);
+    } finally {
+      release();
+    }
   }
 
   /** The worker that has the job now. */

@@ -186,6 +186,9 @@ export class Recovery {
   async #settleStored(job: StoredJob, chain: OpenJob): Promise<"settled" | "refused" | "none"> {
     const { jobId, wallet, worker, completion: signed } = job;
     if (signed === null || worker === null) return "none";
+    // The chain settles a proven job for nobody but who proved it.
+    const isOthers = chain.provenAt !== null && chain.worker?.toLowerCase() !== worker.toLowerCase();
+    if (isOthers) return "none";
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
     if (acknowledged === "replaced") return "none";
     const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
@@ -294,7 +297,8 @@ export async function askWorker(
     text,
     bytes: Buffer.byteLength(text),
     reasoning: "",
-    maxTokens: job.maxTokens,
+    // A model that reasons unasked uses it up, too.
+    maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
     contextWindow,
     finishedBy: chain.provenAt ?? context.head.time,
   };

@@ -91,12 +91,15 @@ export class WorkerCover {
     this.#add(this.#running, jobId, { worker, credits, until: Number.POSITIVE_INFINITY });
   }
 
-  /** The worker no longer has the job. Its answer is charged later, if there is one: until then all that is locked counts. */
-  left(jobId: Hex, isAnswered: boolean): void {
+  /**
+   * The worker no longer has the job. If it answered, or may still prove an answer, all that is locked counts until a charge or the end of the
+   * dispute window.
+   */
+  left(jobId: Hex, mayProve: boolean): void {
     const risk = this.#running.get(jobId);
     if (risk === undefined) return;
     this.#remove(this.#running, jobId);
-    if (isAnswered) this.#add(this.#answered, jobId, { ...risk, until: Date.now() + this.#disputable * 1000 });
+    if (mayProve) this.#add(this.#answered, jobId, { ...risk, until: Date.now() + this.#disputable * 1000 });
   }
 
   /** The job was charged so much. */

@@ -36,6 +36,8 @@ export class WorkerHealth {
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
   /** Failed jobs in a row. A probe alone does not clear a worker that fails its jobs. */
   failures = 0;
+  /** Failures in a row that their client may have brought about: they rest nobody, but others come first. */
+  doubts = 0;
   #misconducts = 0;
   #restUntil = 0;
   #fullUntil = 0;
@@ -80,7 +82,7 @@ export class WorkerHealth {
     // A job that waits for its first token shows slowness before it is over.
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
-    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.failures + 1);
+    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.failures + this.doubts + 1);
   }
 
   /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
@@ -122,6 +124,7 @@ export class WorkerHealth {
 
   succeeded(): void {
     this.failures = 0;
+    this.doubts = 0;
   }
 
   /** Rests, longer each time in a row; must answer a probe again. False if it rests already: what fails together is one incident. */

@@ -106,6 +106,11 @@ export class WorkerPool {
     return this.registered(model).some(({ signer }) => this.#of(signer).has(model, needs));
   }
 
+  /** Whether the worker has said that it can do all of these with the model. */
+  declares(worker: string, model: number, needs: readonly Ability[]): boolean {
+    return this.#of(worker).has(model, needs);
+  }
+
   /** Ids of the models with a host that can do all of these. */
   modelsWith(needs: readonly Ability[]): string[] {
     const has = (model: number) => this.hosts(model).some(({ signer }) => this.#of(signer).has(model, needs));
@@ -150,19 +155,19 @@ export class WorkerPool {
     );
   }
 
-  /** A job was given to the worker. Call `firstToken` at its first token, `end` when it is over there, with or without an answer. */
+  /** A job was given to the worker. Call `firstToken` at its first token, `end` when it is over there; `mayProve`: it answered, or its offer can still be taken. */
   begin(
     worker: RegisteredWorker,
     { jobId, model, credits }: { jobId: Hex; model: number; credits: number },
-  ): { firstToken: () => void; end: (isAnswered: boolean) => void } {
+  ): { firstToken: () => void; end: (mayProve: boolean) => void } {
     const job = this.#of(worker.signer).begin(Date.now());
     const { cover } = this.#parts;
     cover.offered(jobId, worker, credits);
     return {
       firstToken: () => this.#observeFirstToken(model, job.firstToken(Date.now())),
-      end: (isAnswered) => {
+      end: (mayProve) => {
         job.end();
-        cover.left(jobId, isAnswered);
+        cover.left(jobId, mayProve);
       },
     };
   }
@@ -204,6 +209,11 @@ export class WorkerPool {
   /** The worker finished a job as it should. */
   reportSuccess(worker: string): void {
     this.#of(worker).succeeded();
+  }
+
+  /** The worker failed a job, and its client may be the cause. */
+  doubt(worker: string): void {
+    this.#of(worker).doubts += 1;
   }
 
   /**

@@ -18,7 +18,7 @@ type ShownTransaction = {
   gas_used: number | null;
   /** Of a mined one; in the chain's smallest unit, decimal. */
   fee_wei: string | null;
-  /** Of a reverted call of the deployment's contracts: its data, and what the contract answers to it in that block. */
+  /** Of a reverted call of the escrow: its data, and what the contract answers to it in that block. */
   reverted: { input: Hex; data: Hex | null } | null;
   logs: { address: Hex; topics: Hex[]; data: Hex; log_index: number }[];
 };
@@ -30,22 +30,13 @@ type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value:
  * /explorer/jobs/{job_id}` all transactions that concern a job. The index only says which ones; their contents come
  * from the node.
  */
-export function explorerRoutes({
-  rpc,
-  reader,
-  contracts,
-}: {
-  rpc: Rpc;
-  reader: Reader;
-  contracts: readonly Address[];
-}): Router {
-  const known = new Set(contracts.map((address) => address.toLowerCase()));
+export function explorerRoutes({ rpc, reader, escrow }: { rpc: Rpc; reader: Reader; escrow: Address }): Router {
   const transaction: RequestHandler = async (request, response) => {
     const hash = String(request.params.hash).toLowerCase();
     if (!/^0x[0-9a-f]{64}$/.test(hash)) {
       throw new WebError("transaction_not_found", `'${hash}' is not a transaction hash: 0x and 64 hex digits.`);
     }
-    const shown = await readTransaction(rpc, known, hash as Hex);
+    const shown = await readTransaction(rpc, escrow, hash as Hex);
     if (shown === null) {
       throw new WebError("transaction_not_found", `The chain does not know a transaction ${hash} (yet).`);
     }
@@ -61,7 +52,7 @@ export function explorerRoutes({
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
     if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
-    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, known, hash)));
+    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, escrow, hash)));
     response.json({
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
@@ -95,7 +86,7 @@ const NODE_MS = 5_000;
 /** A full batch of ours has a third of it. Anyone can name a transaction of his own that logs megabytes. */
 const RECEIPT_BYTES = 2 * 1024 * 1024;
 
-async function readTransaction(rpc: Rpc, known: ReadonlySet<string>, hash: Hex): Promise<ShownTransaction | null> {
+async function readTransaction(rpc: Rpc, escrow: Address, hash: Hex): Promise<ShownTransaction | null> {
   const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
   if (receipt === null) {
     const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash]);
@@ -115,7 +106,7 @@ async function readTransaction(rpc: Rpc, known: ReadonlySet<string>, hash: Hex):
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
     fee_wei: String(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)),
-    reverted: success || !known.has(receipt.to ?? "") ? null : await repeat(rpc, receipt),
+    reverted: success || receipt.to?.toLowerCase() !== escrow.toLowerCase() ? null : await repeat(rpc, receipt),
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({
       address,
       topics,
@@ -125,12 +116,19 @@ async function readTransaction(rpc: Rpc, known: ReadonlySet<string>, hash: Hex):
   };
 }
 
-/** Makes a reverted call again, on the state before its block: a receipt does not say why. Only the deployment's own code is run. */
+/** Gas of a call that is made again, and how many at once: a node that settles jobs must not be kept busy. No wallet's own call needs more. */
+const MOST_GAS = 3_000_000n;
+const REPEATED_AT_ONCE = 2;
+let repeating = 0;
+
+/** Makes a reverted call of the escrow again, on the state before its block: a receipt does not say why. The escrow runs nobody's code. */
 async function repeat(rpc: Rpc, { transactionHash, blockNumber }: RawReceipt): Promise<ShownTransaction["reverted"]> {
   const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [transactionHash]);
   if (sent === null) return null;
   const { from, to, input, value, gas } = sent;
+  if (BigInt(gas) > MOST_GAS || repeating >= REPEATED_AT_ONCE) return null;
   const before = `0x${(BigInt(blockNumber) - 1n).toString(16)}`;
+  repeating += 1;
   try {
     await rpc.request("eth_call", [{ from, to, input, value, gas }, before], NODE_MS);
     // What was mined before it in its own block made it fail.
@@ -138,5 +136,7 @@ async function repeat(rpc: Rpc, { transactionHash, blockNumber }: RawReceipt): P
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     return { input, data: typeof error.data === "string" ? (error.data as Hex) : null };
+  } finally {
+    repeating -= 1;
   }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
-import { PATHS } from "../../web/src/paths.ts";
+import { PATHS } from "../../shared/web-paths.ts";
 import { requireSession, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
@@ -60,7 +60,7 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.get("/config", (_request, response) => void response.json(shown));
   api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
-  api.use(explorerRoutes({ rpc, reader: pool, contracts: Object.values(contracts) }));
+  api.use(explorerRoutes({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
   api.use(directoryRoutes(pool, gateway.workers));
 
   const session = requireSession(sessions);

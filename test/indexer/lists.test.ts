@@ -25,10 +25,11 @@ beforeAll(async () => {
   await client.query(
     `INSERT INTO index.job (id, wallet, model, model_number, tier, status, operator, credits_locked, credits_charged, credits_returned,
        credits_per_request, credits_per_thousand_tokens, fee_bps, attempt, created_at, escrow_tx, lock_block, deferred_payouts,
-       equivocated, credits_compensated, operator_paid, treasury_granted, treasury_paid, treasury_owes, compensations)
+       equivocated, credits_compensated, operator_paid, treasury_granted, treasury_paid, treasury_owes,
+       compensation_paid, compensation_owed, compensations)
      SELECT '0x' || lpad(to_hex(n), 32, '0'), '0x' || lpad(to_hex(n % $1), 40, '0'), 'model-' || n % 7, n % 7, 'lite',
        (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 1,
-       1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0
+       1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0, 0, 0
      FROM generate_series(1, $3) AS n`,
     [WALLETS, `0x${randomBytes(32).toString("hex")}`, JOBS],
   );

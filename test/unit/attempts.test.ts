@@ -43,7 +43,7 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
     head: { time: now, refresh: async () => {} },
     isOver: async () => false,
     pipeline: { congested: false, submit },
-    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {
       reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) => ({
@@ -56,6 +56,7 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
         };
         return { firstToken: () => {}, end };
       },
+      doubt: () => {},
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
     },
     client: {

@@ -66,6 +66,7 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
     pipeline: { congested: false, submit },
     balances: {
       current: async () => ({ free: 1_000 }),
+      hold: async () => () => {},
       terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
       known: () => balance,
       expectReturn: () => {},

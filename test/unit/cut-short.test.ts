@@ -45,8 +45,11 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     times: { completion: 120, inclusion: 30, finalization: 3_600, acknowledge: 10 },
     head: { time: lockedAt + 600, refresh: async () => {} },
     client: { fetchOutput: async () => output },
-    workers: { report: (_worker: string, { code }: { code: string }) => void reports.push(code) },
-    balances: { expectReturn: () => {} },
+    workers: {
+      declares: () => false,
+      report: (_worker: string, { code }: { code: string }) => void reports.push(code),
+    },
+    balances: { hold: async () => () => {}, expectReturn: () => {} },
     pipeline: { submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve({ status: "mined" }) }) },
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },

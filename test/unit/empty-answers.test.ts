@@ -151,7 +151,7 @@ async function notedAfter(text: string): Promise<string[]> {
     times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
     head: { time, refresh: async () => {} },
     pipeline: { submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) }) },
-    balances: { expectReturn: () => {} },
+    balances: { hold: async () => () => {}, expectReturn: () => {} },
     workers: {
       reserve: () => () => {},
       choose: () => worker,

@@ -28,6 +28,7 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
       congested: false,
       submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) }),
     },
+    balances: { hold: async () => () => {} },
     workers: {
       reserve: () => () => {},
       choose: () => ({ signer: `0x${"11".repeat(20)}`, endpoint: "https://worker.example" }),

@@ -59,7 +59,7 @@ function context(): JobContext {
     head: { time: lockedAt, refresh: async () => {} },
     isOver: async () => false,
     pipeline: { congested: false, submit },
-    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {
       reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>

@@ -72,7 +72,7 @@ function process(dispatching: Dispatching) {
       refresh: async () => {},
     },
     pipeline: { congested: false, submit },
-    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {
       reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>

@@ -51,7 +51,7 @@ function context(status: number, workers: typeof hosts): JobContext {
     head: { time: now, block: { timestamp: now }, refresh: async () => {} },
     isOver: async () => false,
     pipeline: { congested: false, submit },
-    balances: { expectReturn: () => {} },
+    balances: { hold: async () => () => {}, expectReturn: () => {} },
     workers: {
       reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
+import { WorkerHealth } from "../../api/jobs/worker-health.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type { Ability } from "../../protocol/dispatch.ts";
 
@@ -78,6 +79,14 @@ it("loses a worker that is late two times in a row, until it answers again", asy
 it("loses a worker whose host refuses the connection at once", async () => {
   await probed(["refused"]);
   expect(isOffered()).toBe(false);
+});
+
+it("puts a worker last that failed a job for which the client may be to blame, until it answers one", () => {
+  const [doubted, other] = [new WorkerHealth(), new WorkerHealth()];
+  doubted.doubts += 1;
+  expect(doubted.score(100, 0)).toBeGreaterThan(other.score(100, 0));
+  doubted.succeeded();
+  expect(doubted.score(100, 0)).toBe(other.score(100, 0));
 });
 
 it("gives a job only to a worker that says that it can do it, and remembers who said so", async () => {

@@ -2,9 +2,9 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { complete, dispatch, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
+import { askTrial, complete, dispatch, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
 import { chunk, dropLater, type Peer, type Script, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
@@ -129,6 +129,11 @@ describe("an OpenAI-compatible backend", () => {
     expect(text).toBe("42");
     expect(names).toEqual(["acknowledged", "reasoning", "reasoning", "delta", "completed"]);
     expect(completed?.completion).toMatchObject({ completionTokens: 2, proofHash: answerHash("42") });
+  });
+
+  it("passes a trial with its reasoning, which can take all of the few tokens", async () => {
+    peer.play(stream(chunk({ reasoning_content: "First, I count." }), chunk({}, "length"), usageAndDone(1, 16)));
+    expect((await askTrial(chain, worker, gateway, "qwen3-8b")).body).toEqual({ text: "First, I count." });
   });
 
   it("that names no usage is counted by its deltas, and never above max_tokens or the bytes sent", async () => {

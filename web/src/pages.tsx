@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { createBrowserRouter, Link, RouterProvider, useRouteError } from "react-router";
+import { PATHS } from "../../shared/web-paths.ts";
 import { Explorer } from "./pages/explorer.tsx";
 import { Fund } from "./pages/fund.tsx";
 import { JobPage } from "./pages/job.tsx";
@@ -11,7 +12,6 @@ import { TransactionPage } from "./pages/transaction.tsx";
 import { WebhookPage } from "./pages/webhook.tsx";
 import { Webhooks } from "./pages/webhooks.tsx";
 import { Workers } from "./pages/workers.tsx";
-import { PATHS } from "./paths.ts";
 import { Own, Shell } from "./shell.tsx";
 import { Failure, Page } from "./ui/page.tsx";
 

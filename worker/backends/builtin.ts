@@ -164,7 +164,7 @@ function compose(model: string, request: ChatRequest): { reasoning: string[]; an
   const answer =
     format === undefined
       ? write(40 + Math.floor(random() * 120), asked("tokens"))
-      : tokenize(JSON.stringify(example(schema, { root: schema, word: () => pick(words) })));
+      : tokenize(JSON.stringify(example(schema, { root: schema, word: () => pick(words), values: 0 })));
   const effort = request.reasoning_effort === undefined ? 0 : (EFFORT[request.reasoning_effort] ?? 0);
   return { reasoning: effort === 0 ? [] : write(effort, asked("reasoning")), answer };
 }
@@ -174,9 +174,15 @@ const ANY_OBJECT = { type: "object", properties: { topic: { type: "string" }, si
 /** Deeper than any schema that does not contain itself. */
 const DEEPEST = 32;
 
+/** Values of a schema at most: references can multiply a short one without end. */
+const MOST_VALUES = 1_000;
+
+type Source = { root: unknown; word: () => string; values: number };
+
 /** A value that a JSON schema describes, as far as a demonstration needs it. Throws a RequestRefused where a schema has no end. */
-function example(schema: unknown, from: { root: unknown; word: () => string }, depth = 0): unknown {
-  if (depth > DEEPEST) throw new RequestRefused("the schema is too deep");
+function example(schema: unknown, from: Source, depth = 0): unknown {
+  from.values += 1;
+  if (depth > DEEPEST || from.values > MOST_VALUES) throw new RequestRefused("the schema is too large");
   const inner = (part: unknown) => example(part, from, depth + 1);
   const { $ref, enum: values, anyOf, oneOf, allOf, properties, items, minimum, type, ...rest } = Object(schema);
   if (typeof $ref === "string") {

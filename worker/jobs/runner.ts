@@ -132,8 +132,12 @@ export class JobRunner {
       try {
         const question = { ...TRIAL, messages: [...TRIAL.messages] };
         const generation = new Generation(this.#parts.backend.generate(model, question, over), question);
-        const { answer } = await generation.drain(() => {}, over);
-        return { text: answer.text() };
+        let reasoned = "";
+        const { answer } = await generation.drain((kind, text) => {
+          if (kind === "reasoning") reasoned += text;
+        }, over);
+        // One that only reasons within so few tokens is at work, too.
+        return { text: answer.text() || reasoned };
       } catch (error) {
         throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: error });
       } finally {

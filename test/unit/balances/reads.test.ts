@@ -108,3 +108,29 @@ it("read for a request is not read for it again", async () => {
   expect(await balances.read(wallet, since)).toEqual({ free: 700, escrowed: 30 });
   expect(node.asked).toEqual(["eth_blockNumber", "eth_call"]);
 });
+
+describe("credits that locks on their way will take", () => {
+  it("are not kept twice: the next request waits for the first one's lock, and is refused if that took them", async () => {
+    await balances.read(wallet);
+    const release = await balances.hold(wallet, 500);
+    let second: unknown = "waits";
+    const waiting = balances.hold(wallet, 500).then((kept) => {
+      second = kept;
+    });
+    expect(await balances.hold(wallet, 701)).toBeNull();
+    expect(await balances.hold(wallet, 200)).not.toBeNull();
+    expect(second).toBe("waits");
+    balances.observe(batch(17, 1, "JobLocked", jobId, { free: 200, escrowed: 530 }));
+    release?.();
+    await waiting;
+    expect(second).toBeNull();
+  });
+
+  it("are there again for the next one if the lock was refused", async () => {
+    await balances.read(wallet);
+    const release = await balances.hold(wallet, 700);
+    const waiting = balances.hold(wallet, 700);
+    release?.();
+    expect(await waiting).not.toBeNull();
+  });
+});

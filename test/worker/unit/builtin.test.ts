@@ -114,6 +114,11 @@ describe("built-in text generator", () => {
     const { name, ...rest } = JSON.parse((await follow(schema)).text);
     expect(name).toBeTypeOf("string");
     expect(rest).toEqual({ depth: 3, kinds: ["salt"], dry: true });
-    await expect(follow({ $ref: "#" })).rejects.toThrow("too deep");
+    await expect(follow({ $ref: "#" })).rejects.toThrow("too large");
+    // Eight properties of eight properties, seven times: 1.8 kB that stand for two million values.
+    const eight = (part: object) => Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`p${i}`, part]));
+    const levels = Array.from({ length: 7 }, (_, i) => [`l${i}`, { properties: eight({ $ref: `#/$defs/l${i + 1}` }) }]);
+    const wide = { $ref: "#/$defs/l0", $defs: { ...Object.fromEntries(levels), l7: { type: "integer" } } };
+    await expect(follow(wide)).rejects.toThrow("too large");
   });
 });

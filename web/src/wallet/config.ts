@@ -19,10 +19,7 @@ const request = (async (call: { method: string; params?: unknown }) => {
   return await provider.request(call);
 }) as EIP1193RequestFn;
 
-/**
- * Everything goes through the wallet in the browser (EIP-1193, found by EIP-6963): the page itself connects to no node, so its
- * content security policy needs no foreign host.
- */
+/** What moves money, and reads about the wallet, go through the wallet in the browser (EIP-1193, found by EIP-6963). */
 export const walletConfig = createConfig({
   chains: [chain],
   connectors: [injected()],

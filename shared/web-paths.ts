@@ -1,4 +1,4 @@
-/** Every page of the application, below /app. The server answers any other path with 404. */
+/** Every page of the web application, below /app. The server answers any other path with 404. */
 export const PATHS = {
   overview: "/",
   fund: "/fund",
