@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
-import { SecondGateway } from "../support/second-gateway.ts";
+import { SecondGateway, THIRD_KEY } from "../support/second-gateway.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 
 let stack: SharedStack;
@@ -10,7 +10,7 @@ let gateway: SecondGateway;
 
 beforeAll(async () => {
   stack = await sharedStack("service");
-  gateway = new SecondGateway(stack, { BURST_PER_SECOND: "5", TRUST_PROXY: "1" });
+  gateway = new SecondGateway(stack, { GATEWAY_PRIVATE_KEY: THIRD_KEY, BURST_PER_SECOND: "5", TRUST_PROXY: "1" });
   await gateway.start();
 });
 afterAll(() => gateway?.kill());

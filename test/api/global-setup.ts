@@ -1,4 +1,4 @@
-import { MASTER_KEY, SECOND_KEY } from "../support/second-gateway.ts";
+import { MASTER_KEY, SECOND_KEY, THIRD_KEY } from "../support/second-gateway.ts";
 import { shareStacks } from "../support/shared-stack.ts";
 
 /** Answered at once, by one worker. */
@@ -27,7 +27,7 @@ export default shareStacks({
       { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
       { models: [ABSENT_MODEL], start: false },
     ],
-    gatewayKeys: [SECOND_KEY],
+    gatewayKeys: [SECOND_KEY, THIRD_KEY],
     // The burst limit has a file of its own; here it would only be in the way.
     env: { api: { MASTER_KEY, BURST_PER_SECOND: "1000000" } },
   },
