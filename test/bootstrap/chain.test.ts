@@ -130,7 +130,8 @@ describe("the kept chain", () => {
     await pay(stack);
     const newest = await rpc<{ timestamp: string }>(stack.info.rpc_url, "eth_getBlockByNumber", ["latest", false]);
     expect(Number(newest.timestamp)).toBeLessThanOrEqual(Date.now() / 1000);
-    expect(Number(newest.timestamp)).toBeGreaterThanOrEqual(before);
+    // The node keeps its distance to the clock in whole seconds, so it can be one behind.
+    expect(Number(newest.timestamp)).toBeGreaterThanOrEqual(before - 1);
     const command = readFileSync(`/proc/${stack.processes()[0]?.pid}/cmdline`, "utf8");
     expect(command).toContain(join(dataDir, "chain", "cache"));
   });
