@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, ROOT, readText } from "../dev/files.ts";
-import { withLock } from "../dev/process.ts";
+import { readText, withLock } from "../../shared/process.ts";
+import { messageOf, ROOT } from "../dev/files.ts";
 
 /** What builds the web application. */
 const PROGRAM = ["node_modules/vite/bin/vite.js", "build", "web", "--logLevel", "warn"];

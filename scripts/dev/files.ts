@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { readText } from "../../shared/process.ts";
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -9,24 +10,8 @@ export class StackError extends Error {
   override name = "StackError";
 }
 
-/** The code of a system error (`ENOENT`, `EADDRINUSE`, ...), if it is one. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Text of a file, or null when there is none. */
-export function readText(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    // ESRCH: a file of a process that ended while we read.
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ESRCH") return null;
-    throw error;
-  }
 }
 
 /** Contents of a JSON file of our own, or null when there is none. */

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT, readText, StackError } from "./files.ts";
-import { type Identity, identify, signal } from "./process.ts";
+import { type Identity, identify, readText, signal } from "../../shared/process.ts";
+import { ROOT, StackError } from "./files.ts";
 import { type StopRule, WARDEN, type Word, wardenLog } from "./warden.ts";
 
 /** How a part is started, when it counts as running, and how it is stopped. */

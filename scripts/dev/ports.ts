@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
-import { codeOf, StackError } from "./files.ts";
+import { codeOf } from "../../shared/process.ts";
+import { StackError } from "./files.ts";
 
 const PORTS = {
   api: ["API_PORT", 4000, "the API"],

@@ -14,9 +14,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
-import { codeOf, messageOf, readText, StackError } from "./files.ts";
+import { codeOf, identify, readText, signal, waitGone } from "../../shared/process.ts";
+import { messageOf, StackError } from "./files.ts";
 import { type PartSpec, type Parts, RANK } from "./parts.ts";
-import { identify, signal, waitGone } from "./process.ts";
 
 type User = { name: string; uid: number; gid: number };
 

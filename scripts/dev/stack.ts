@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
+import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
 import { buildWeb } from "../build/web.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
 import {
@@ -21,7 +22,6 @@ import { ROOT, StackError } from "./files.ts";
 import { GivenUp, Parts } from "./parts.ts";
 import { demandFree, type Ports, portsFromEnv } from "./ports.ts";
 import { connectGiven, outsideFolder, startPostgres } from "./postgres.ts";
-import { type Identity, identify, isAlive, tryLock } from "./process.ts";
 import {
   apiSpec,
   type Context,

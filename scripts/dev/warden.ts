@@ -8,8 +8,8 @@ import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { type Identity, identify, isAlive, signal, waitGone } from "../../shared/process.ts";
 import { messageOf } from "./files.ts";
-import { type Identity, identify, isAlive, signal, waitGone } from "./process.ts";
 
 /** How a part is stopped. Lower ranks stop first, so that nobody loses what it depends on. */
 export type StopRule = {

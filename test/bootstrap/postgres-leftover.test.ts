@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { clearPostmaster } from "../../scripts/dev/postgres.ts";
-import { identify } from "../../scripts/dev/process.ts";
+import { identify } from "../../shared/process.ts";
 
 let folder: string;
 const file = () => join(folder, "postmaster.pid");

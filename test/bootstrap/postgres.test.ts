@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { outsideFolder, removeDataDir } from "../../scripts/dev/postgres.ts";
-import { signal } from "../../scripts/dev/process.ts";
+import { signal } from "../../shared/process.ts";
 import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 
 const parts = only("database");

@@ -11,11 +11,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chainFiles } from "../../scripts/dev/chain.ts";
-import { codeOf, readJson, readText, writeJson } from "../../scripts/dev/files.ts";
+import { readJson, writeJson } from "../../scripts/dev/files.ts";
 import { freePorts } from "../../scripts/dev/ports.ts";
 import { query } from "../../scripts/dev/postgres.ts";
-import { type Identity, identify, isAlive, withLock } from "../../scripts/dev/process.ts";
 import { type StackOptions, startStack } from "../../scripts/dev/stack.ts";
+import { codeOf, type Identity, identify, isAlive, readText, withLock } from "../../shared/process.ts";
 
 /** The environment without what the test runner adds: Vite sets BASE_URL, which is the gateway's own name for its address. */
 export function plainEnv(): NodeJS.ProcessEnv {

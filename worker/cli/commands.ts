@@ -5,8 +5,7 @@ import { type Address, encodeFunctionData, erc20Abi, formatEther, type Hex, isAd
 import { privateKeyToAccount } from "viem/accounts";
 import { type Health, healthSchema } from "../../protocol/dispatch.ts";
 import { workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { readText } from "../../scripts/dev/files.ts";
-import { type Identity, isAlive, signal, tryLock, waitGone } from "../../scripts/dev/process.ts";
+import { type Identity, isAlive, readText, signal, tryLock, waitGone } from "../../shared/process.ts";
 import { connectChain } from "../chain.ts";
 import type { CommandFlags, Config } from "../config.ts";
 import { ConfigError, type Terminal } from "../console.ts";

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Ports } from "../../../scripts/dev/ports.ts";
-import { identify } from "../../../scripts/dev/process.ts";
+import { identify } from "../../../shared/process.ts";
 import { plainEnv } from "../../support/stack.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));

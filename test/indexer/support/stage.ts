@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import type { Hex } from "viem";
 import { getHead, IndexUnavailable, listEvents } from "../../../api/db/index-reads.ts";
-import { codeOf } from "../../../scripts/dev/files.ts";
+import { codeOf } from "../../../shared/process.ts";
 import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
 import { temporaryFolder } from "../../support/processes.ts";

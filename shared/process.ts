@@ -3,7 +3,22 @@ import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, readText } from "./files.ts";
+
+/** The code of a system error (`ENOENT`, `EADDRINUSE`, ...), if it is one. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Text of a file, or null when there is none. */
+export function readText(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    // ESRCH: a file of a process that ended while we read.
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ESRCH") return null;
+    throw error;
+  }
+}
 
 export type Identity = { pid: number; started: string };
 
