@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { Hex } from "viem";
+import { formatEther, type Hex } from "viem";
 import type { Deployment } from "../protocol/deployment.ts";
 import { NO_JOB } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
@@ -150,6 +150,11 @@ export async function startGateway(
   );
   pipeline.onMined((batch) => balances.observe(batch));
   pipeline.onMined(record.observe);
+  pipeline.onMined(({ fee, eventsByJob }) => {
+    metrics.gas.inc(Number(formatEther(fee)));
+    for (const { name, args } of [...eventsByJob.values()].flat())
+      if (name === "JobSettled") metrics.charged.inc(Number(args.credits));
+  });
   const index = new IndexWatch(pool, head, logger);
   index.start(config.SENDS_PER_SECOND, (perSecond) => pipeline.setSendRate(perSecond));
 
@@ -304,6 +309,7 @@ export async function startGateway(
     signerLock,
     workers,
     indexedBlock: async () => (await getHead(pool))?.blockNumber ?? null,
+    mostUnpaid: () => store.mostUnpaid(),
     signerBalance: async () => BigInt(await rpc.request<Hex>("eth_getBalance", [account.address, "latest"], 2_000)),
   });
   return gateway;

@@ -147,6 +147,8 @@ export type MinedBatch = {
   blockNumber: number;
   blockHash: Hex;
   blockTime: number | null;
+  /** What it cost, wei; a rollup's part for its data included. */
+  fee: bigint;
   success: boolean;
   eventsByJob: Map<Hex, PlacedEvent[]>;
   failures: Map<number, DecodedRevert>;
@@ -175,7 +177,8 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   }
   const success = receipt.status === "0x1";
   const { transactionHash: hash, blockHash } = receipt;
-  return { hash, blockNumber, blockHash, blockTime, success, eventsByJob, failures };
+  const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(receipt.l1Fee ?? 0);
+  return { hash, blockNumber, blockHash, blockTime, fee, success, eventsByJob, failures };
 }
 
 /** The event of that name in a mined outcome. */

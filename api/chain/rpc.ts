@@ -28,7 +28,8 @@ export function connectRpc(url: string): Rpc {
 }
 
 /** A receipt as nodes send it; `blockTimestamp` on logs where the node has it. */
-export type RawReceipt = RpcTransactionReceipt & { logs: { blockTimestamp?: Hex }[] };
+/** `l1Fee`: what rollups of the OP stack take for the data, wei. */
+export type RawReceipt = RpcTransactionReceipt & { l1Fee?: Hex; logs: { blockTimestamp?: Hex }[] };
 
 type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };
 

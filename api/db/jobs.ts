@@ -433,6 +433,18 @@ export class JobStore {
     return rowCount ?? 0;
   }
 
+  /** The most jobs of one wallet that ended without a charge, of all that were made in the last ten minutes. */
+  async mostUnpaid(): Promise<number> {
+    // Ids begin with the time, in milliseconds.
+    const since = (Date.now() - 600_000).toString(16).padStart(12, "0");
+    const { rows } = await this.#pool.query(
+      `SELECT count(*)::int AS jobs FROM job WHERE job_id > $1 AND state IN ('failed', 'refunded')
+       GROUP BY wallet ORDER BY 1 DESC LIMIT 1`,
+      [`job_${since}`],
+    );
+    return rows[0]?.jobs ?? 0;
+  }
+
   /** Unfinished jobs of this process, oldest first. */
   async unfinished(): Promise<Hex[]> {
     const { rows } = await this.#pool.query<{ job_id: string }>(

@@ -10,6 +10,8 @@ export type Observed = {
   workers: { states(): readonly WorkerState[] };
   /** Block up to which the index is there; null while there is none. */
   indexedBlock: () => Promise<number | null>;
+  /** The most jobs of one wallet that ended without a charge, of the last ten minutes. */
+  mostUnpaid: () => Promise<number>;
   /** What the signer can pay gas with, wei. */
   signerBalance: () => Promise<bigint>;
 };
@@ -18,7 +20,7 @@ type WorkerState = { worker: string; healthy: boolean; outstanding: number; room
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** What an operator watches; docs/operations/watch.md says which values are worth an alert. */
+/** What an operator watches; deploy/prometheus/alerts.yaml says which values are worth an alert. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #registers = [this.registry];
@@ -60,6 +62,16 @@ export class Metrics {
     name: "gateway_operations_total",
     help: "Escrow operations by kind and outcome",
     labelNames: ["kind", "outcome"] as const,
+    registers: this.#registers,
+  });
+  readonly gas = new Counter({
+    name: "gateway_gas_ether_total",
+    help: "Fees of this gateway's mined transactions, in the chain's currency",
+    registers: this.#registers,
+  });
+  readonly charged = new Counter({
+    name: "gateway_charged_credits_total",
+    help: "Credits charged by the settlements among them",
     registers: this.#registers,
   });
   readonly jobs = new Counter({
@@ -115,6 +127,13 @@ export class Metrics {
         const indexed = await chain.indexedBlock().catch(() => null);
         return indexed === null ? -1 : Math.max(0, head.block.number - indexed);
       },
+    );
+    this.gauge(
+      {
+        name: "gateway_wallet_unpaid_jobs",
+        help: "Most jobs of one wallet that failed or were refunded, of those made in the last ten minutes",
+      },
+      chain.mostUnpaid,
     );
     this.gauge({ name: "gateway_signer_balance_ether", help: "What the signer can pay gas with" }, async () =>
       Number(formatEther(await chain.signerBalance())),

@@ -113,6 +113,9 @@ describe("the operator's routes", () => {
     expect(value("gateway_batch_items_count")).toBeGreaterThan(3);
     expect(value("gateway_index_lag_blocks")).toBeGreaterThanOrEqual(0);
     expect(value("gateway_signer_balance_ether")).toBeGreaterThan(1);
+    expect(value("gateway_gas_ether_total")).toBeGreaterThan(0);
+    expect(value("gateway_charged_credits_total")).toBeGreaterThan(3);
+    expect(value("gateway_wallet_unpaid_jobs")).toBeGreaterThanOrEqual(0);
     expect(text).not.toMatch(/job_[0-9a-f]{32}/);
   });
 });
