@@ -9,11 +9,12 @@ import { firstLine, VerifyError } from "../verify/chain.ts";
 import { ConfigError } from "../worker/console.ts";
 import { type Command, readGiven } from "./operator/command.ts";
 import { DISPUTES } from "./operator/disputes.ts";
+import { ECONOMICS } from "./operator/economics.ts";
 import { MODELS, PROPOSALS, PROTOCOL, TREASURY } from "./operator/governance.ts";
 import { checkChain, OperatorError, openOperator, propose, submit, toJson } from "./operator/operator.ts";
 import { KEYS, OPERATORS, RESERVE, SIGNERS, WORKERS } from "./operator/service.ts";
 
-const GROUPS = [KEYS, OPERATORS, SIGNERS, RESERVE, MODELS, PROPOSALS, WORKERS, TREASURY, PROTOCOL, DISPUTES];
+const GROUPS = [KEYS, OPERATORS, SIGNERS, RESERVE, MODELS, PROPOSALS, WORKERS, TREASURY, PROTOCOL, DISPUTES, ECONOMICS];
 const COMMANDS: readonly Command[] = GROUPS.flat();
 
 const width = Math.max(...COMMANDS.map(({ usage }) => Math.min(usage.length, 48)));

@@ -60,6 +60,8 @@ const ARGUMENTS = {
   "per-request": whole(1, 65_535),
   "per-1k": whole(1, 65_535),
   "context-window": whole(1, 2 ** 32 - 1),
+  "ether-price": whole(1, 10_000_000),
+  "gas-price": whole(0, 1e14).transform(BigInt).optional(),
   at: text(
     (one) => /T.*(Z|[+-]\d\d:\d\d)$/.test(one) && !Number.isNaN(Date.parse(one)),
     (one) => `${one} must be a time with its zone, e.g. 2030-01-31T12:00:00Z`,

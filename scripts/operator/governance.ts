@@ -51,7 +51,7 @@ export const MODELS: readonly Command[] = [
   }),
 ];
 
-async function readModels({ catalog }: Operator) {
+export async function readModels({ catalog }: Operator) {
   const count = await catalog.read.modelCount();
   return await Promise.all(Array.from({ length: count }, (_, i) => catalog.read.modelAt([i + 1])));
 }

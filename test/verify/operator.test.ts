@@ -291,6 +291,22 @@ describe("the worker pool", () => {
 });
 
 describe("governance", () => {
+  it("economics: says which models pay for their settlement at a gas price", async () => {
+    const all = await json("economics show --ether-price 3000 --gas-price 100000000");
+    expect(all).toMatchObject({
+      gas_price_gwei: "0.1",
+      operator_share: 0.1,
+      settlement_credits: { 1: 4.484, 32: 2.293 },
+    });
+    expect(all.least_charge).toEqual({ 1: 45, 8: 26, 32: 23, 64: 23 });
+    const lite = all.models.find((one: { tier: string }) => one.tier === "lite");
+    const share = lite.credits / 10;
+    expect(lite).toMatchObject({ operator_credits: share });
+    expect(lite.pays).toEqual([1, 8, 32, 64].filter((jobs) => all.settlement_credits[jobs] <= share));
+    expect(await operator("economics show --ether-price 3000")).toContain("gas price");
+    await expect(operator("economics show")).rejects.toThrow("--ether-price");
+  });
+
   it("lists a model and changes its price, with the catalog's notice", async () => {
     const listing = "--parameters 4B --owned-by acme --tier standard --per-request 8 --per-1k 4 --context-window 32768";
     await decide(`models propose-add acme-4b ${listing}`);
