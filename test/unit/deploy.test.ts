@@ -1,0 +1,125 @@
+/** deploy/: what its files name exists, and nothing that a process needs is missing. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { configSchema } from "../../api/config.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const all = (text: string, pattern: RegExp): string[] => [
+  ...new Set([...text.matchAll(pattern)].map(([, found = ""]) => found)),
+];
+
+const CONTAINERFILE = read("deploy/Containerfile");
+const COMPOSE = parse(read("deploy/compose.yaml"), { merge: true }) as {
+  services: Record<string, { environment?: Record<string, string>; stop_grace_period?: string; read_only?: boolean }>;
+};
+const MANIFESTS = readdirSync(join(ROOT, "deploy/kubernetes")).map((file) => read(`deploy/kubernetes/${file}`));
+
+/** Lines of a stage, those of the stage it builds on first. */
+function stage(name: string): string[] {
+  const part = CONTAINERFILE.split(/^FROM /m).find((text) => text.split("\n")[0]?.endsWith(` AS ${name}`));
+  if (part === undefined) return [];
+  const [head = "", ...lines] = part.split("\n");
+  return [...stage(head.split(" ")[0] ?? ""), ...lines];
+}
+
+/** Every file of ours that a program imports. */
+function imported(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const path of all(readFileSync(file, "utf8"), /^(?:import|export)[^;]*?from "(\.[^"]+)"/gms))
+    imported(join(dirname(file), path), seen);
+  return seen;
+}
+
+describe("the images", () => {
+  it.each([
+    ["gateway", "api/main.ts"],
+    ["indexer", "indexer/main.ts"],
+    ["worker", "worker/main.ts"],
+  ])("%s has every file that it imports", (name, main) => {
+    const copied = all(stage(name).join("\n"), /^COPY --from=build \/app\/(\S+) \S+$/gm);
+    const missing = [...imported(join(ROOT, main))]
+      .map((file) => relative(ROOT, file))
+      .filter((file) => !copied.some((folder) => file.startsWith(`${folder}/`)));
+    expect(missing).toEqual([]);
+  });
+  it.each(["gateway", "indexer", "worker"])("%s does not run as root and tells its health", (name) => {
+    expect(stage(name)).toContain("USER 10001:10001");
+    expect(stage(name).join("\n")).toContain("HEALTHCHECK");
+  });
+});
+
+describe("settings", () => {
+  const known = all(read("docs/operations/settings.md"), /^\| `?([A-Z][A-Z0-9_]+)/gm);
+  /** Settings of the gateway without which it does not start. */
+  const needed = Object.entries(configSchema.shape)
+    .filter(([, schema]) => !schema.safeParse(undefined).success)
+    .map(([name]) => name)
+    .filter((name) => name !== "DEPLOYMENT_FILE");
+
+  it("compose gives each gateway what it needs", () => {
+    for (const name of ["gateway-a", "gateway-b"])
+      expect(Object.keys(COMPOSE.services[name]?.environment ?? {})).toEqual(expect.arrayContaining(needed));
+  });
+  it("the Kubernetes manifests name what a gateway needs", () => {
+    for (const name of needed) expect(MANIFESTS.join("\n")).toContain(name);
+  });
+  it("nothing is set that no process knows", () => {
+    const set = Object.values(COMPOSE.services)
+      .flatMap(({ environment = {} }) => Object.keys(environment))
+      .filter((name) => !name.startsWith("POSTGRES_"));
+    const inManifests = MANIFESTS.flatMap((text) => all(text, /(?:name: |- |key: )([A-Z][A-Z0-9_]+)[,= }]/g));
+    expect([...set, ...inManifests].filter((name) => !known.includes(name))).toEqual([]);
+  });
+  it("every variable of compose is in example.env", () => {
+    const asked = all(read("deploy/compose.yaml"), /\$\{([A-Z_]+):\?/g);
+    expect(all(read("deploy/example.env"), /^([A-Z_]+)=/gm)).toEqual(expect.arrayContaining(asked));
+  });
+  it("manifests are sound YAML", () => {
+    for (const text of MANIFESTS)
+      for (const { errors } of parseAllDocuments(text)) expect(errors.map(({ message }) => message)).toEqual([]);
+  });
+});
+
+describe("alerts and dashboard", () => {
+  const rules = read("deploy/prometheus/alerts.yaml");
+  const names = all(rules, /- alert: (\w+)/g);
+  const exported = [
+    ...all(read("api/observe/metrics.ts") + read("api/webhooks/service.ts"), /"(gateway_\w+)"/g),
+    ...all(rules, /record: (\S+)/g),
+  ];
+
+  it.each([
+    ["alerts.yaml", rules],
+    ["alerts.test.yaml", read("deploy/prometheus/alerts.test.yaml")],
+    ["dashboard.json", read("deploy/grafana/dashboard.json")],
+  ])("%s names metrics that the gateway has", (_, text) => {
+    const used = all(text, /\b(gateway_\w+|settlement:\w+)/g).map((name) => name.replace(/_(bucket|sum|count)$/, ""));
+    expect(used.length).toBeGreaterThan(15);
+    expect(used.filter((name) => !exported.includes(name))).toEqual([]);
+  });
+  it("every metric of the gateway is in an alert or on the dashboard", () => {
+    const watched = rules + read("deploy/grafana/dashboard.json");
+    const forDiagnosis = ["gateway_webhook_attempt_seconds"];
+    expect(exported.filter((name) => !watched.includes(name) && !forDiagnosis.includes(name))).toEqual([]);
+  });
+  it("every alert has a test, and its runbook exists", () => {
+    expect(all(read("deploy/prometheus/alerts.test.yaml"), /alertname="(\w+)"/g).sort()).toEqual([...names].sort());
+    const runbooks = all(rules, /runbook: ([^#\s}]+)/g);
+    expect(runbooks.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  const promtool = spawnSync("promtool", ["--version"]).status === 0;
+  it.skipIf(!promtool)("promtool: each fault raises its alert, a quiet hour raises none", () => {
+    const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", "alerts.test.yaml"], {
+      cwd: join(ROOT, "deploy/prometheus"),
+      encoding: "utf8",
+    });
+    expect(status, stdout + stderr).toBe(0);
+  });
+});
