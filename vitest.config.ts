@@ -3,7 +3,19 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** Each runs the tests of its folder in test/; `unit` those of the protocol too. */
-const SUITES = ["api", "webhooks", "worker", "indexer", "e2e", "faults", "web", "verify", "bootstrap", "unit"];
+const SUITES = [
+  "api",
+  "webhooks",
+  "worker",
+  "indexer",
+  "e2e",
+  "faults",
+  "web",
+  "verify",
+  "packages",
+  "bootstrap",
+  "unit",
+];
 
 /** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
 const RETRIED = ["e2e", "faults", "web"];

@@ -12,9 +12,11 @@ import {
   zeroAddress,
 } from "viem";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
+import type { AccountWord } from "../protocol/words.ts";
 import { nodeHost, nodeTransport } from "../shared/node-url.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AuditAddresses, ChainLog } from "./events.ts";
+import type { Ledger } from "./evidence.ts";
 
 /** Something the person who asks can correct, or has to wait for; shown without a stack. The command ends with status 2. */
 export class VerifyError extends Error {
@@ -174,10 +176,21 @@ async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }
     return { digest, credits };
   };
 
+  /** What the escrow owes and holds at a block. */
+  const ledgerAt = async (blockNumber: bigint): Promise<Ledger> => {
+    const [[credits, claimableUnits], tokenUnits] = await Promise.all([
+      read.liabilities({ blockNumber }),
+      stablecoin.balanceOf([escrow], { blockNumber }),
+    ]);
+    return { credits, claimableUnits, tokenUnits };
+  };
+  const accountAt = (wallet: Address, blockNumber: bigint): Promise<AccountWord> =>
+    read.accountOf([wallet], { blockNumber });
+
   const logs = new LogReader(client, span);
   const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
-  const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof };
-  return { logs, ...facts, ...reads, escrow: read, stablecoin };
+  const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof, ledgerAt, accountAt };
+  return { logs, ...facts, ...reads };
 }
 
 /** What the escrow says of itself and of the other contracts. */

@@ -4,15 +4,15 @@ import { parseArgs } from "node:util";
 import { getAddress, type Hex, isAddress } from "viem";
 import { fromApiJobId } from "../protocol/job-id.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
-import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
-import { readStackFile, StackFileError } from "../shared/stack-file.ts";
+
+import { readStackFile } from "../shared/stack-file.ts";
 import { auditJob, type JobAudit } from "./audit-job.ts";
 import { auditRange, type RangeAudit } from "./audit-range.ts";
 import { Chain, type ChainOptions, firstLine, VerifyError } from "./chain.ts";
 import type { Check } from "./checks.ts";
 import { EvidenceReader } from "./reader.ts";
 
-const USAGE = `npm run verify-job -- <job id or transaction hash> [options]
+export const USAGE = `npm run verify-job -- <job id or transaction hash> [options]
 npm run verify-job -- --from-block A --to-block B [options]
 
 Recomputes what a job cost, who signed it and where the money went, from the chain alone: no API, no index, no database.
@@ -189,23 +189,4 @@ function readText(file: string): Uint8Array {
 function number(text: string, name: string): bigint {
   if (!/^\d{1,15}$/.test(text)) throw new VerifyError(`${name} ${text} is not a block number`);
   return BigInt(text);
-}
-
-if (import.meta.main) {
-  try {
-    const options = readOptions(process.argv.slice(2), process.env);
-    if (options === null) {
-      console.log(USAGE);
-    } else {
-      // Errors that are not foreseen are shown as they are, and may quote the node's URL.
-      redactOutput(redactor(secretsOfUrl(options.rpcUrl, "--rpc")), [process.stderr]);
-      const { holds, json, text } = await verify(options);
-      console.log(options.json ? JSON.stringify(json, null, 2) : text);
-      process.exitCode = holds ? 0 : 1;
-    }
-  } catch (error) {
-    const isKnown = error instanceof VerifyError || error instanceof StackFileError;
-    console.error(isKnown ? `verify-job: ${error.message}` : error);
-    process.exitCode = 2;
-  }
 }

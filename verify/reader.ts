@@ -149,22 +149,14 @@ export class EvidenceReader {
   /** What the escrow owes and holds at a block; nothing before it existed. */
   async #ledgerAt(blockNumber: bigint): Promise<Ledger> {
     if (blockNumber < this.birth) return { credits: 0n, claimableUnits: 0n, tokenUnits: 0n };
-    const { escrow, stablecoin } = this.chain;
-    return await this.#atBlock(blockNumber, async () => {
-      const [[credits, claimableUnits], tokenUnits] = await Promise.all([
-        escrow.liabilities({ blockNumber }),
-        stablecoin.balanceOf([this.addresses.escrow], { blockNumber }),
-      ]);
-      return { credits, claimableUnits, tokenUnits };
-    });
+    return await this.#atBlock(blockNumber, () => this.chain.ledgerAt(blockNumber));
   }
 
   async #accountsAt(blockNumber: bigint, wallets: Iterable<Address>): Promise<ReadonlyMap<Address, AccountWord>> {
     const found = new Map<Address, AccountWord>();
     if (blockNumber < this.birth) return found;
-    const { escrow } = this.chain;
     return await this.#atBlock(blockNumber, async () => {
-      for (const wallet of wallets) found.set(wallet, await escrow.accountOf([wallet], { blockNumber }));
+      for (const wallet of wallets) found.set(wallet, await this.chain.accountAt(wallet, blockNumber));
       return found;
     });
   }

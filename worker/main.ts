@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The worker: `npm run worker -- --backend URL --models id,id`. `--help` names every command and setting. */
 import type { Redact } from "../shared/redact.ts";
 import { claimDataDir, drain, formatStatus, readStatus, unbond, withdraw } from "./cli/commands.ts";

@@ -10,6 +10,8 @@ export const LOCK_FILE = fileURLToPath(new URL("../../package-lock.json", import
 type Entry = {
   version?: string;
   resolved?: string;
+  /** To a package of ours; `resolved` is its folder. */
+  link?: boolean;
   optional?: boolean;
   dev?: boolean;
   os?: string[];

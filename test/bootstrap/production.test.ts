@@ -28,13 +28,14 @@ const GATEWAY_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6
 /** Ponder takes half a minute where the machine is busy. */
 const START_MS = 110_000;
 
-type Entry = { dev?: boolean };
+type Entry = { dev?: boolean; link?: boolean };
 
 /** Puts the packages of production into a folder, as hard links: npm would take a minute for the same files. */
 function layOut(folder: string): void {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: Record<string, Entry> };
-  for (const [place, { dev }] of Object.entries(lock.packages)) {
-    if (place === "" || dev || !existsSync(join(ROOT, place))) continue;
+  for (const [place, { dev, link: isLink }] of Object.entries(lock.packages)) {
+    // Our own packages are among the folders of the project.
+    if (!place.startsWith("node_modules/") || isLink || dev || !existsSync(join(ROOT, place))) continue;
     link(join(ROOT, place), join(folder, place));
   }
 }

@@ -15,7 +15,7 @@ import {
   signerConsentTypes,
 } from "../../protocol/messages.ts";
 import { signerOf } from "../../verify/calls.ts";
-import published from "./vectors.json" with { type: "json" };
+import published from "../../contracts/vectors.json" with { type: "json" };
 
 const page = readFileSync(new URL("../../docs/contracts/messages.md", import.meta.url), "utf8");
 const repeated = (digit: number): Address => `0x${String(digit).repeat(40)}`;

@@ -117,7 +117,7 @@ describe("an escrow that cheats", () => {
 });
 
 describe("what cannot be looked at ends with status 2 and says what to do", () => {
-  const script = "verify/command.ts";
+  const script = "verify/main.ts";
   const job = toApiJobId(newJobId());
   const rejects = (args: string[], env: Record<string, string> = {}) => expect(verifyJson(args, env)).rejects;
   const escrow = () => ["--rpc", p.chain.rpcUrl, "--escrow", p.escrow.address];

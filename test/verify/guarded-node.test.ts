@@ -30,7 +30,7 @@ const COMMANDS: [name: string, script: string, args: (url: string) => string[], 
   ["operator", "scripts/operator.ts", () => ["models", "list"], /no node answers at 127\.0\.0\.1:\d+/],
   [
     "verify-job",
-    "verify/command.ts",
+    "verify/main.ts",
     (url) => [JOB, "--rpc", url, "--escrow", ADDRESS],
     /no node answers at 127\.0\.0\.1:\d+/,
   ],

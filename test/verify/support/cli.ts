@@ -11,7 +11,7 @@ export async function run(script: string, args: string[], env: Record<string, st
   return { code: running.child.exitCode, output: running.output() };
 }
 
-export const verifyJob = (args: string[], env: Record<string, string> = {}) => run("verify/command.ts", args, env);
+export const verifyJob = (args: string[], env: Record<string, string> = {}) => run("verify/main.ts", args, env);
 
 /** What `--json` prints, and the exit status, without a process of its own: the arguments are read by the command's own code. */
 export async function verifyJson(args: string[], env: Record<string, string> = {}) {

@@ -1,0 +1,150 @@
+/**
+ * `node scripts/build/pack.ts [folder...]`: packs the workspaces of package.json, or those named, into `.data/packages/*.tgz`.
+ *
+ * In the repository the exports and commands of a package are TypeScript sources, which every part imports by their paths. In its tarball they
+ * are bundles: JavaScript with the sources that it imports from other folders, and types beside it. What stays outside is a dependency, in the
+ * version of the root package. An exported `.html` becomes one file that needs no server.
+ */
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import { execa } from "execa";
+import { build, type OutputChunk } from "rolldown";
+import { messageOf, ROOT } from "../dev/files.ts";
+
+export type Manifest = {
+  name: string;
+  version: string;
+  workspaces?: string[];
+  /** Sources and files as they stand. */
+  exports: Record<string, string>;
+  bin?: Record<string, string>;
+  files?: string[];
+  dependencies?: Record<string, string>;
+};
+type Packed = { name: string; file: string; size: number; unpackedSize: number };
+
+const readManifest = (folder: string) =>
+  JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) as Manifest;
+const isSource = (path: string) => path.endsWith(".ts");
+const nameOf = (path: string) => basename(path).replace(/\.\w+$/, "");
+
+/** Folders of the packages. */
+export const packages = (): string[] => readManifest("").workspaces ?? [];
+
+/** Packs one package. `out`: folder of the tarball, and of what is in it. */
+export async function pack(folder: string, out: string): Promise<Packed> {
+  const manifest = readManifest(folder);
+  const stage = resolve(out, folder);
+  rmSync(stage, { recursive: true, force: true });
+  mkdirSync(stage, { recursive: true });
+  const { exports, bin = {}, files = [], ...rest } = manifest;
+
+  const sources = [...Object.values(exports), ...Object.values(bin)].filter(isSource);
+  await bundle(folder, manifest, { sources, dist: join(stage, "dist") });
+  const typed = Object.values(exports).filter(isSource);
+  if (typed.length > 0) await writeTypes(folder, typed, join(stage, "dist"));
+  for (const page of Object.values(exports).filter((path) => path.endsWith(".html"))) {
+    writeFileSync(join(stage, "dist", `${nameOf(page)}.html`), await singleFile(join(ROOT, folder, page)));
+  }
+
+  for (const file of globSync(["README.md", ...files], { cwd: join(ROOT, folder) })) {
+    cpSync(join(ROOT, folder, file), join(stage, file), { recursive: true });
+  }
+  const script = (path: string) => (isSource(path) ? `./dist/${nameOf(path)}.js` : path);
+  const entry = (path: string) => {
+    if (path.endsWith(".html")) return `./dist/${nameOf(path)}.html`;
+    if (!isSource(path)) return path;
+    return { types: `./dist/types/${folder}/${nameOf(path)}.d.ts`, default: script(path) };
+  };
+  const published = {
+    ...rest,
+    exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, entry(path)])),
+    bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, script(path)])),
+  };
+  writeFileSync(join(stage, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  const { stdout } = await execa("npm", ["pack", "--json", "--pack-destination", resolve(out)], { cwd: stage });
+  const [{ filename, size, unpackedSize }] = JSON.parse(stdout);
+  return { name: manifest.name, file: join(resolve(out), filename), size, unpackedSize };
+}
+
+type Bundled = { sources: string[]; dist: string };
+
+/** Writes a script for each source, and shared chunks. Throws when it imports a package that the manifest does not name. */
+async function bundle(
+  folder: string,
+  { name, dependencies = {} }: Manifest,
+  { sources, dist }: Bundled,
+): Promise<void> {
+  const root = readManifest("") as Required<Manifest>;
+  for (const [dependency, version] of Object.entries(dependencies)) {
+    if (root.dependencies[dependency] === version) continue;
+    throw new Error(
+      `${name} depends on ${dependency} ${version}, the root package on ${root.dependencies[dependency]}`,
+    );
+  }
+  const { output } = await build({
+    input: Object.fromEntries(sources.map((source) => [nameOf(source), join(ROOT, folder, source)])),
+    platform: "node",
+    external: (id) => !/^[./]/.test(id),
+    output: { dir: dist, format: "esm", chunkFileNames: "[name]-[hash].js" },
+  });
+  const chunks = output.filter((one): one is OutputChunk => one.type === "chunk");
+  const own = new Set(chunks.map(({ fileName }) => fileName));
+  for (const id of chunks.flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])) {
+    const dependency = id.split("/", id.startsWith("@") ? 2 : 1).join("/");
+    if (own.has(id) || isBuiltin(id) || dependencies[dependency] !== undefined) continue;
+    throw new Error(`${name} imports ${id}, which is not among the dependencies of ${folder}/package.json`);
+  }
+}
+
+/** Writes the types of the sources and of all that they import, in the folders in which the sources are. */
+async function writeTypes(folder: string, sources: readonly string[], dist: string): Promise<void> {
+  const config = join(dist, "tsconfig.json");
+  const compilerOptions = {
+    noEmit: false,
+    incremental: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rewriteRelativeImportExtensions: true,
+    rootDir: ROOT,
+    outDir: join(dist, "types"),
+    typeRoots: [join(ROOT, "node_modules", "@types")],
+  };
+  const files = sources.map((source) => join(ROOT, folder, source));
+  writeFileSync(config, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files }));
+  await execa("tsc", ["-p", config], { preferLocal: true, localDir: ROOT, cwd: ROOT, all: true });
+  rmSync(config);
+}
+
+/** A page with its one script in it. */
+async function singleFile(page: string): Promise<string> {
+  const html = readFileSync(page, "utf8");
+  const tag = /<script type="module" src="(.+?)"><\/script>/;
+  const source = tag.exec(html)?.[1];
+  if (source === undefined) throw new Error(`${page} has no <script type="module" src>`);
+  const { output } = await build({
+    input: join(dirname(page), source),
+    platform: "browser",
+    write: false,
+    output: { format: "esm", minify: true, codeSplitting: false },
+  });
+  // The text of a script ends at the first </script, wherever it stands.
+  const code = output[0].code.replaceAll("</script", "<\\/script");
+  return html.replace(tag, () => `<script type="module">${code}</script>`);
+}
+
+if (import.meta.main) {
+  const out = join(ROOT, ".data", "packages");
+  const asked = process.argv.slice(2);
+  try {
+    for (const folder of asked.length > 0 ? asked : packages()) {
+      if (!existsSync(join(ROOT, folder, "package.json"))) throw new Error(`${folder} has no package.json`);
+      const { name, file, size, unpackedSize } = await pack(folder, out);
+      console.log(`${name}: ${file}, ${Math.ceil(size / 1000)} kB (${Math.ceil(unpackedSize / 1000)} kB unpacked)`);
+    }
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exitCode = 1;
+  }
+}

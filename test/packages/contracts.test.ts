@@ -1,0 +1,79 @@
+/** `contracts/` as a stranger gets it. */
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addresses } from "../../contracts/addresses.ts";
+import published from "../../contracts/vectors.json" with { type: "json" };
+import { only, startTestStack } from "../support/stack.ts";
+import { type Installed, install } from "./support/install.ts";
+
+let contracts: Installed;
+beforeAll(async () => {
+  contracts = await install("contracts");
+});
+afterAll(() => contracts?.remove());
+
+describe("the package contracts, installed in an empty folder", () => {
+  it("signs every message of the vectors as they say, with viem", async () => {
+    const output = await contracts.run(`
+      import * as contracts from "${contracts.name}";
+      import vectors from "${contracts.name}/vectors.json" with { type: "json" };
+      import { hashTypedData } from "viem";
+      const types = { ...contracts.jobMessageTypes, ...contracts.authorizationTypes, ...contracts.signerConsentTypes, ...contracts.enrollmentTypes };
+      const domains = {
+        escrow: contracts.escrowDomain(31337, "0x" + "11".repeat(20)),
+        registry: contracts.registryDomain(31337, "0x" + "22".repeat(20)),
+      };
+      for (const [primaryType, { domain, message }] of Object.entries(vectors.messages))
+        console.log(primaryType, hashTypedData({ domain: domains[domain], types, primaryType, message }));
+    `);
+    const expected = Object.entries(published.messages).map(([name, { digest }]) => `${name} ${digest}`);
+    expect(output.split("\n")).toEqual(expected);
+  });
+
+  it("types calls, events and messages for viem", async () => {
+    const said = await contracts.check(`
+      import { addresses, authorizationTypes, escrowDomain, inferenceEscrowAbi } from "${contracts.name}";
+      import { inferenceEscrowBytecode } from "${contracts.name}/bytecode";
+      import { createPublicClient, encodeDeployData, hashTypedData, http, parseEventLogs } from "viem";
+      const client = createPublicClient({ transport: http() });
+      const address = addresses[31337].InferenceEscrow;
+      const account = await client.readContract({ address, abi: inferenceEscrowAbi, functionName: "accountOf", args: [address] });
+      const free: number = account.free;
+      const [lock] = parseEventLogs({ abi: inferenceEscrowAbi, eventName: "JobLocked", logs: [] });
+      const wallet: \`0x\${string}\` | undefined = lock?.args.wallet;
+      // @ts-expect-error there is no such function
+      await client.readContract({ address, abi: inferenceEscrowAbi, functionName: "accountOff", args: [address] });
+      // @ts-expect-error a message has all its fields
+      hashTypedData({ domain: escrowDomain(1, address), types: authorizationTypes, primaryType: "Authorization", message: { jobId: "0x" } });
+      export { free, wallet, encodeDeployData, inferenceEscrowBytecode };
+    `);
+    expect(said).toBe("");
+  });
+
+  it("has the addresses of a new chain of npm start", async () => {
+    const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
+    try {
+      expect(addresses[31_337]).toEqual(stack.info.contracts);
+    } finally {
+      await stack.remove();
+    }
+  });
+
+  it("has the bytecode that is deployed, the escrow's linked", async () => {
+    const output = await contracts.run(`
+      import * as code from "${contracts.name}/bytecode";
+      import catalog from "${contracts.name}/release/ModelCatalog.json" with { type: "json" };
+      const escrow = code.inferenceEscrowBytecode("0x" + "AB".repeat(20));
+      console.log(/^0x[0-9a-f]+$/.test(escrow), escrow.split("ab".repeat(20)).length - 1, catalog.bytecode === code.modelCatalogBytecode);
+    `);
+    expect(output).toBe("true 6 true");
+  });
+
+  it("has sources that a Solidity compiler can import, and none of its own TypeScript", () => {
+    const files = readdirSync(contracts.at, { recursive: true, encoding: "utf8" });
+    expect(files).toEqual(
+      expect.arrayContaining(["README.md", "InferenceEscrow.sol", "interfaces/IInferenceEscrow.sol"]),
+    );
+    expect(files.filter((file) => /(?<!\.d)\.ts$/.test(file))).toEqual([]);
+  });
+});

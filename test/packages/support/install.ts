@@ -1,0 +1,49 @@
+/** A package as a stranger gets it: packed, then installed from its tarball in an empty folder. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { type Manifest, pack } from "../../../scripts/build/pack.ts";
+import { ROOT, temporaryFolder } from "../../support/processes.ts";
+import { plainEnv } from "../../support/shared.ts";
+
+export type Installed = Awaited<ReturnType<typeof install>>;
+
+/** Packs a workspace and installs the tarball. `remove` deletes all of it. */
+export async function install(folder: string) {
+  const place = temporaryFolder();
+  const packed = await pack(folder, join(place.path, "packed"));
+  const empty = join(place.path, "empty");
+  mkdirSync(empty);
+  // Without this file npm would look for one in the folders above.
+  writeFileSync(join(empty, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const options = { cwd: empty, env: plainEnv(), extendEnv: false };
+  await execa("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", packed.file], options);
+  const at = join(empty, "node_modules", packed.name);
+  return {
+    ...packed,
+    /** The folder that was empty, and the package in it. */
+    folder: empty,
+    at,
+    manifest: JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest,
+    /** Runs a module of this folder, and returns what it prints. */
+    run: async (code: string): Promise<string> => {
+      writeFileSync(join(empty, "program.js"), code);
+      return (await execa(process.execPath, ["program.js"], options)).stdout;
+    },
+    /** Checks the types of a module, and of the README's examples, as a strict project does; returns what the compiler says. */
+    check: async (code: string): Promise<string> => {
+      const examples = readFileSync(join(at, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs);
+      const files = [code, ...[...examples].map(([, example = ""]) => example)].map((text, i) => {
+        writeFileSync(join(empty, `program${i}.ts`), text);
+        return `program${i}.ts`;
+      });
+      const types = ["node"];
+      const typeRoots = [join(ROOT, "node_modules", "@types")];
+      const compilerOptions = { strict: true, module: "nodenext", target: "es2024", noEmit: true, types, typeRoots };
+      writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+      const compiler = { ...options, preferLocal: true, localDir: ROOT, reject: false };
+      return (await execa("tsc", ["-p", empty], compiler)).stdout;
+    },
+    remove: () => place.remove(),
+  };
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+/** The command `verify`: in the repository `npm run verify-job`. */
+import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { StackFileError } from "../shared/stack-file.ts";
+import { VerifyError } from "./chain.ts";
+import { readOptions, USAGE, verify } from "./command.ts";
+
+try {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === null) {
+    console.log(USAGE);
+  } else {
+    // Errors that are not foreseen are shown as they are, and may quote the node's URL.
+    redactOutput(redactor(secretsOfUrl(options.rpcUrl, "--rpc")), [process.stderr]);
+    const { holds, json, text } = await verify(options);
+    console.log(options.json ? JSON.stringify(json, null, 2) : text);
+    process.exitCode = holds ? 0 : 1;
+  }
+} catch (error) {
+  const isKnown = error instanceof VerifyError || error instanceof StackFileError;
+  console.error(isKnown ? `verify-job: ${error.message}` : error);
+  process.exitCode = 2;
+}
