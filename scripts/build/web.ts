@@ -11,8 +11,8 @@ const PROGRAM = ["node_modules/vite/bin/vite.js", "build", "web", "--logLevel", 
 const DIST = join(ROOT, "web", "dist");
 const STAMP = join(DIST, ".built-from");
 
-/** Sources it is made of, beside its libraries: the shared part of the protocol runs in the browser too. */
-const FOLDERS = ["web", "protocol", "verify"];
+/** Sources it is made of, beside its libraries: protocol, audit and the names of the pages are used in the browser too. */
+const FOLDERS = ["web", "protocol", "verify", "shared"];
 const LIBRARIES = ["vite", "@vitejs/plugin-react", "react", "react-dom", "react-router", "redoc", "wagmi", "viem"];
 
 /** Builds the web application unless `web/dist` is made of the present sources. Returns what the progress line says. */

@@ -1,54 +1,50 @@
-import type { ReactNode } from "react";
-import { createBrowserRouter, Link, RouterProvider, useRouteError } from "react-router";
+import { Component, type ComponentType, lazy, type ReactNode } from "react";
+import { BrowserRouter, Link, Route, Routes } from "react-router";
 import { PATHS } from "../../shared/web-paths.ts";
-import { Explorer } from "./pages/explorer.tsx";
-import { Fund } from "./pages/fund.tsx";
-import { JobPage } from "./pages/job.tsx";
-import { Jobs } from "./pages/jobs.tsx";
-import { Models } from "./pages/models.tsx";
-import { Overview } from "./pages/overview.tsx";
-import { Settings } from "./pages/settings.tsx";
-import { TransactionPage } from "./pages/transaction.tsx";
-import { WebhookPage } from "./pages/webhook.tsx";
-import { Webhooks } from "./pages/webhooks.tsx";
-import { Workers } from "./pages/workers.tsx";
-import { Own, Shell } from "./shell.tsx";
+import { Shell } from "./shell.tsx";
 import { Failure, Page } from "./ui/page.tsx";
 
-const own = (title: string, reason: string, page: ReactNode) => (
-  <Own title={title} reason={reason}>
-    {page}
-  </Own>
-);
+/** A component whose code is loaded when it is shown first. */
+const loaded = (file: () => Promise<ComponentType>) => lazy(async () => ({ default: await file() }));
 
-const router = createBrowserRouter(
-  [
-    {
-      element: <Shell />,
-      errorElement: <Broken />,
-      children: [
-        { path: PATHS.overview, element: own("Overview", "See your balance, usage and latest jobs.", <Overview />) },
-        { path: PATHS.fund, element: own("Fund", "Buy and withdraw credits.", <Fund />) },
-        { path: PATHS.jobs, element: own("Jobs", "See what each request cost.", <Jobs />) },
-        {
-          path: PATHS.settings,
-          element: own("Settings", "Manage your API key and limit your spending.", <Settings />),
-        },
-        { path: PATHS.webhooks, element: own("Webhooks", "Have events sent to your server.", <Webhooks />) },
-        { path: PATHS.webhook, element: own("Webhook", "See what was sent.", <WebhookPage />) },
-        { path: PATHS.job, element: <JobPage /> },
-        { path: PATHS.transaction, element: <TransactionPage /> },
-        { path: PATHS.explorer, element: <Explorer /> },
-        { path: PATHS.models, element: <Models /> },
-        { path: PATHS.workers, element: <Workers /> },
-        { path: "*", element: <NotFound /> },
-      ],
-    },
-  ],
-  { basename: "/app" },
-);
+// One line a page: who comes to one does not wait for the others, nor for the code of wallets.
+const OwnPages = loaded(() => import("./wallet/own-pages.tsx").then((file) => file.OwnPages));
+const Overview = loaded(() => import("./pages/overview.tsx").then((file) => file.Overview));
+const Fund = loaded(() => import("./pages/fund.tsx").then((file) => file.Fund));
+const Jobs = loaded(() => import("./pages/jobs.tsx").then((file) => file.Jobs));
+const Settings = loaded(() => import("./pages/settings.tsx").then((file) => file.Settings));
+const Webhooks = loaded(() => import("./pages/webhooks.tsx").then((file) => file.Webhooks));
+const WebhookPage = loaded(() => import("./pages/webhook.tsx").then((file) => file.WebhookPage));
+const JobPage = loaded(() => import("./pages/job.tsx").then((file) => file.JobPage));
+const TransactionPage = loaded(() => import("./pages/transaction.tsx").then((file) => file.TransactionPage));
+const Explorer = loaded(() => import("./pages/explorer.tsx").then((file) => file.Explorer));
+const Models = loaded(() => import("./pages/models.tsx").then((file) => file.Models));
+const Workers = loaded(() => import("./pages/workers.tsx").then((file) => file.Workers));
 
-export const Pages = () => <RouterProvider router={router} />;
+export const Pages = () => (
+  <BrowserRouter basename="/app">
+    <Unbroken>
+      <Routes>
+        <Route element={<Shell />}>
+          <Route element={<OwnPages />}>
+            <Route path={PATHS.overview} element={<Overview />} />
+            <Route path={PATHS.fund} element={<Fund />} />
+            <Route path={PATHS.jobs} element={<Jobs />} />
+            <Route path={PATHS.settings} element={<Settings />} />
+            <Route path={PATHS.webhooks} element={<Webhooks />} />
+            <Route path={PATHS.webhook} element={<WebhookPage />} />
+          </Route>
+          <Route path={PATHS.job} element={<JobPage />} />
+          <Route path={PATHS.transaction} element={<TransactionPage />} />
+          <Route path={PATHS.explorer} element={<Explorer />} />
+          <Route path={PATHS.models} element={<Models />} />
+          <Route path={PATHS.workers} element={<Workers />} />
+          <Route path="*" element={<NotFound />} />
+        </Route>
+      </Routes>
+    </Unbroken>
+  </BrowserRouter>
+);
 
 function NotFound() {
   return (
@@ -60,13 +56,22 @@ function NotFound() {
   );
 }
 
-/** A defect of a page must not leave a blank one. */
-function Broken() {
-  const error = useRouteError();
-  return (
-    <main className="alone">
-      <h1>This page broke</h1>
-      <Failure told={{ title: "Reload to go on", text: error instanceof Error ? error.message : String(error) }} />
-    </main>
-  );
+/** A defect of a page, or a page of a version that is gone, must not leave a blank one. */
+class Unbroken extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state = { error: null };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state as { error: unknown };
+    if (error === null) return this.props.children;
+    return (
+      <main className="alone">
+        <h1>This page broke</h1>
+        <Failure told={{ title: "Reload to go on", text: error instanceof Error ? error.message : String(error) }} />
+      </main>
+    );
+  }
 }

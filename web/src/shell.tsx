@@ -1,17 +1,13 @@
 import { notifyManager, type QueryCache, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import { Suspense, useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
-import { useSwitchChain } from "wagmi";
 import { app } from "./data/app.ts";
 import { call, isOutage } from "./data/client.ts";
 import { sessionQuery } from "./data/queries.ts";
 import { Button } from "./ui/controls.tsx";
 import { moment, short } from "./ui/format.ts";
 import { Skeleton } from "./ui/loaded.tsx";
-import { Failure, Notice, Page } from "./ui/page.tsx";
-import { tell } from "./wallet/errors.ts";
-import { SignInPanel } from "./wallet/sign-in-panel.tsx";
-import { useWallet } from "./wallet/use-wallet.ts";
+import { Failure, Notice } from "./ui/page.tsx";
 
 const OWN = [
   ["/", "Overview"],
@@ -26,7 +22,7 @@ const PUBLIC = [
   ["/explorer", "Explorer"],
 ] as const;
 
-/** What stands around every page: where one can go, who is signed in, and what is wrong with the wallet. */
+/** What stands around every page: where one can go, who is signed in, and whether the service answers. */
 export function Shell() {
   const [open, setOpen] = useState(false);
   const { pathname } = useLocation();
@@ -61,8 +57,10 @@ export function Shell() {
       </header>
       <div className="body">
         <Outage />
-        <WalletNotices />
-        <Outlet />
+        <OtherOrigin />
+        <Suspense fallback={<Skeleton rows={4} height={48} />}>
+          <Outlet />
+        </Suspense>
       </div>
     </div>
   );
@@ -88,7 +86,7 @@ const Mark = () => (
 );
 
 function Account() {
-  const { session } = useWallet();
+  const session = useQuery(sessionQuery).data?.session ?? null;
   const cache = useQueryClient();
   const signOut = useMutation({
     mutationFn: () => call("DELETE", "/session"),
@@ -133,63 +131,15 @@ function Outage() {
   );
 }
 
-/** What stands between the person and a working transaction. */
-function WalletNotices() {
-  const { wrongChain, otherAccount, address, session } = useWallet();
-  const switching = useSwitchChain();
-  if (location.origin !== app.origin) {
-    return (
-      <Notice tone="error" title="Another address than the service's own">
-        <p>
-          Signing in works only at <a href={`${app.origin}${location.pathname}`}>{app.origin}</a>; you are at{" "}
-          {location.origin}.
-        </p>
-      </Notice>
-    );
-  }
+/** Signing in works only at the service's own address. */
+function OtherOrigin() {
+  if (location.origin === app.origin) return null;
   return (
-    <>
-      {session && wrongChain ? (
-        <Notice
-          tone="warn"
-          title="Your wallet is on another chain"
-          actions={
-            <Button
-              kind="primary"
-              busy={switching.isPending}
-              onClick={() => switching.mutate({ chainId: app.chain_id })}
-            >
-              Switch to {app.chain_name}
-            </Button>
-          }
-        >
-          <p>
-            Transactions go to {app.chain_name} (chain {app.chain_id}). Reading works all the same.
-          </p>
-        </Notice>
-      ) : null}
-      {switching.error ? <Failure told={tell(switching.error)} /> : null}
-      {session && otherAccount && address ? (
-        <Notice tone="warn" title="Another account is selected in your wallet">
-          <p>
-            The wallet shows {short(address)}, you are signed in as {short(session.wallet)}. Select that account, or
-            sign out and in again.
-          </p>
-        </Notice>
-      ) : null}
-    </>
-  );
-}
-
-/** A page of one's own: the sign-in panel stands in its place until somebody is signed in. */
-export function Own({ title, reason, children }: { title: string; reason: string; children: ReactNode }) {
-  const { data, error, isPending } = useQuery(sessionQuery);
-  if (data?.session) return <>{children}</>;
-  return (
-    <Page title={title}>
-      {isPending ? <Skeleton rows={4} height={48} /> : null}
-      {error && !isOutage(error) ? <Failure told={tell(error)} /> : null}
-      {data ? <SignInPanel reason={reason} /> : null}
-    </Page>
+    <Notice tone="error" title="Another address than the service's own">
+      <p>
+        Signing in works only at <a href={`${app.origin}${location.pathname}`}>{app.origin}</a>; you are at{" "}
+        {location.origin}.
+      </p>
+    </Notice>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { useParams } from "react-router";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { app } from "../data/app.ts";
@@ -15,10 +16,11 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { disputeFacts } from "../wallet/dispute.ts";
-import { DisputeCard } from "./job/dispute-card.tsx";
 import { VerdictCard } from "./job/verdict-card.tsx";
 import { proofsOf } from "./transaction.tsx";
+
+/** Only a job's owner disputes it: the code for wallets is loaded then. */
+const DisputeCard = lazy(() => import("./job/dispute-card.tsx"));
 
 /** One job: for everyone what the chain shows of it, for its owner also what the service knows, and the dispute. */
 export function JobPage() {
@@ -37,7 +39,7 @@ export function JobPage() {
       {chain.data ? <VerdictCard jobId={id} seen={seenOf(chain.data)} /> : null}
       {own.data ? <OwnFacts job={own.data} /> : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
-      {own.data ? <DisputeCard job={own.data} facts={disputeFacts(audited)} /> : null}
+      <Suspense>{own.data ? <DisputeCard job={own.data} events={audited} /> : null}</Suspense>
       <Loaded query={chain} rows={3} height={120}>
         {(data) => <OnChain job={data} transactions={transactions} own={!!own.data} />}
       </Loaded>

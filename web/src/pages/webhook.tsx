@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { call } from "../data/client.ts";
 import { webhooksQuery } from "../data/queries.ts";
+import { tellFailure } from "../data/told.ts";
 import type { DeliveryState, Webhook } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
@@ -10,7 +11,6 @@ import { Dialog } from "../ui/dialog.tsx";
 import { moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Failure, Notice, Page } from "../ui/page.tsx";
-import { tell } from "../wallet/errors.ts";
 import { DeliveryLog } from "./webhooks/delivery-log.tsx";
 import { WebhookState } from "./webhooks.tsx";
 
@@ -85,7 +85,7 @@ function Contents({ webhook }: { webhook: Webhook }) {
           </Button>
         </div>
         {replay.data ? <Notice tone="good">{sentAgain(replay.data.replayed)}</Notice> : null}
-        {error ? <Failure told={tell(error)} /> : null}
+        {error ? <Failure told={tellFailure(error)} /> : null}
       </Card>
       <DeliveryLog webhook={webhook} />
       {asking ? (

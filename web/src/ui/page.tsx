@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import type { Told } from "../wallet/errors.ts";
+import type { Told } from "../data/told.ts";
 
 /** One page: its heading gets the focus when one comes to it, so that screen readers say where one is. */
 export function Page({

@@ -2,12 +2,9 @@ import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, 
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
-import { ApiFailure } from "../data/client.ts";
+import { type Told, tellFailure } from "../data/told.ts";
 import { moment } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
-
-/** A failure in words a person can act on; `quiet` when it was their own decision. */
-export type Told = { title: string; text: string; quiet?: boolean };
 
 /** The contract's and the token's errors (ERC-6093) by name. */
 const ERRORS = [...inferenceEscrowAbi, ...testStablecoinAbi].filter((item) => item.type === "error");
@@ -51,14 +48,13 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
 
 /** Turns whatever a wallet, the chain or the service threw into words. */
 export function tell(error: unknown): Told {
-  if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
   if (error instanceof Replaced) {
     return { title: error.cancelled ? "Cancelled in the wallet" : "Replaced in the wallet", text: error.message };
   }
   if (error instanceof NotMined) {
     return { title: "Not mined", text: `The ${error.message}. Your wallet shows what became of it.` };
   }
-  if (!(error instanceof BaseError)) return plain(error);
+  if (!(error instanceof BaseError)) return tellFailure(error);
 
   if (hasCode(error, 4001) || named(error, "UserRejectedRequestError")) {
     return { title: "Declined in the wallet", text: "Nothing was signed or sent.", quiet: true };
@@ -88,18 +84,6 @@ export function tell(error: unknown): Told {
 
 /** Nodes and wallets quote whole transactions: the first sentence says what is wrong. */
 const shortened = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
-
-function titleOf({ code }: ApiFailure): string {
-  if (code === "session_expired" || code === "not_signed_in") return "Signed out";
-  if (code === "nonce_expired" || code === "nonce_used" || code === "message_expired") return "Sign-in request too old";
-  if (code === "origin_not_allowed" || code === "wrong_domain") return "Wrong address";
-  if (code === "unreachable" || code === "service_unavailable") return "Service out of reach";
-  return "Not possible";
-}
-
-function plain(error: unknown): Told {
-  return { title: "Something went wrong", text: error instanceof Error ? error.message : String(error) };
-}
 
 type Decoded = { errorName: string; args?: readonly unknown[] | undefined };
 

@@ -3,10 +3,11 @@ import { useState } from "react";
 import { type Connector, useConnectors } from "wagmi";
 import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
+import type { Told } from "../data/told.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
-import { type Told, tell } from "./errors.ts";
+import { tell } from "./errors.ts";
 import { signIn } from "./sign-in.ts";
 
 /** Signing in with one of the wallets of this browser; says what is missing when there is none. */

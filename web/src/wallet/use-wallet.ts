@@ -4,7 +4,8 @@ import type { Hex } from "viem";
 import { useConnection } from "wagmi";
 import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
-import { type Told, tell } from "./errors.ts";
+import type { Told } from "../data/told.ts";
+import { tell } from "./errors.ts";
 import type { Progress } from "./transact.ts";
 
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */

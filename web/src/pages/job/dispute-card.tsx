@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
+import type { AnyEvent } from "../../../../verify/events.ts";
 import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
@@ -11,8 +12,16 @@ import { Hash } from "../../ui/copy.tsx";
 import { moment } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
-import { BOND, type DisputeFacts, joinDispute, type OpenDispute, openDispute } from "../../wallet/dispute.ts";
+import {
+  BOND,
+  type DisputeFacts,
+  disputeFacts,
+  joinDispute,
+  type OpenDispute,
+  openDispute,
+} from "../../wallet/dispute.ts";
 import { tell } from "../../wallet/errors.ts";
+import { WithWallet } from "../../wallet/own-pages.tsx";
 import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
@@ -57,8 +66,16 @@ function countdown(ms: number): string {
 
 const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
-/** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. */
-export function DisputeCard({ job, facts }: { job: Job; facts: DisputeFacts }) {
+/** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. `events`: the job's. */
+export default function DisputeCard({ job, events }: { job: Job; events: readonly AnyEvent[] }) {
+  return (
+    <WithWallet>
+      <Dispute job={job} facts={disputeFacts(events)} />
+    </WithWallet>
+  );
+}
+
+function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
   const [hash, setHash] = useState<string | null>(null);

@@ -2,11 +2,11 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../data/client.ts";
 import { settingsQuery } from "../../data/queries.ts";
+import { tellFailure } from "../../data/told.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Button, Field } from "../../ui/controls.tsx";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
-import { tell } from "../../wallet/errors.ts";
 
 const MOST = 1_000_000_000;
 
@@ -51,7 +51,7 @@ function ThresholdForm({ current }: { current: number }) {
       <Button type="submit" kind="primary" busy={save.isPending} disabled={value === null || value === current}>
         Save
       </Button>
-      {save.error ? <Failure told={tell(save.error)} /> : null}
+      {save.error ? <Failure told={tellFailure(save.error)} /> : null}
       {save.isSuccess ? <Notice tone="good">Saved.</Notice> : null}
     </form>
   );

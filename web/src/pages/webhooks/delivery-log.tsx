@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../data/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
+import { tellFailure } from "../../data/told.ts";
 import type { Attempt, Delivery, DeliveryState, Webhook } from "../../data/types.ts";
 import { Button, Select } from "../../ui/controls.tsx";
 import { shortMoment } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty, Failure } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
-import { tell } from "../../wallet/errors.ts";
 
 const TONES = { pending: "wait", delivered: "good", failed: "bad", skipped: "mild" } as const;
 const STATES = Object.keys(TONES) as DeliveryState[];
@@ -92,7 +92,7 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
           </Button>
         </div>
       </div>
-      {replay.error ? <Failure told={tell(replay.error)} /> : null}
+      {replay.error ? <Failure told={tellFailure(replay.error)} /> : null}
       {open ? <Details id={delivery.id} /> : null}
     </li>
   );

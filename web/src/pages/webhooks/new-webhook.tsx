@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { app } from "../../data/app.ts";
 import { call } from "../../data/client.ts";
+import { tellFailure } from "../../data/told.ts";
 import type { Webhook } from "../../data/types.ts";
 import { Button, Field } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";
-import { tell } from "../../wallet/errors.ts";
 
 /** Every event and when it fires (specification, "Events"). */
 const EVENTS = [
@@ -93,7 +93,7 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
           <Button onClick={onClose}>Cancel</Button>
         </div>
       </form>
-      {create.error ? <Failure told={tell(create.error)} /> : null}
+      {create.error ? <Failure told={tellFailure(create.error)} /> : null}
     </Card>
   );
 }

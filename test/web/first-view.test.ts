@@ -1,0 +1,31 @@
+/** How much a visitor's browser has to load before it shows something. */
+import { readFileSync } from "node:fs";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { expect } from "vitest";
+import { describeInBrowser, it } from "./support/browser.ts";
+
+/** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
+const MOST = 120_000;
+
+const weightOf = (name: string): number =>
+  readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
+
+describeInBrowser("the first view", () => {
+  it.for(["/models", "/workers", "/explorer"])("of %s weighs 120 kB at most", async (path, { open }) => {
+    const visitor = await open(privateKeyToAccount(generatePrivateKey()));
+    const names: string[] = [];
+    visitor.page.on("response", (response) => {
+      const [, name] = /\/assets\/([\w.-]+\.(?:js|css))$/.exec(response.url()) ?? [];
+      if (name !== undefined) names.push(name);
+    });
+    await visitor.go(path);
+    await visitor.page.locator("h1").waitFor();
+    await visitor.page.waitForLoadState("networkidle");
+    expect(names).not.toEqual([]);
+    const weights = Object.fromEntries(names.map((name) => [name, weightOf(name)]));
+    const total = Object.values(weights).reduce((sum, one) => sum + one, 0);
+    console.log(`First view of ${path}: ${total} bytes, gzip`);
+    expect(total, JSON.stringify(weights)).toBeLessThan(MOST);
+    await visitor.close();
+  });
+});

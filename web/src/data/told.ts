@@ -1,0 +1,18 @@
+import { ApiFailure } from "./client.ts";
+
+/** A failure in words a person can act on; `quiet` when it was their own decision. */
+export type Told = { title: string; text: string; quiet?: boolean };
+
+/** What the service answered, or what broke, in words. What wallets throw is told by `wallet/errors.ts`. */
+export function tellFailure(error: unknown): Told {
+  if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
+  return { title: "Something went wrong", text: error instanceof Error ? error.message : String(error) };
+}
+
+function titleOf({ code }: ApiFailure): string {
+  if (code === "session_expired" || code === "not_signed_in") return "Signed out";
+  if (code === "nonce_expired" || code === "nonce_used" || code === "message_expired") return "Sign-in request too old";
+  if (code === "origin_not_allowed" || code === "wrong_domain") return "Wrong address";
+  if (code === "unreachable" || code === "service_unavailable") return "Service out of reach";
+  return "Not possible";
+}

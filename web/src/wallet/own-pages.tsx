@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Outlet, useLocation } from "react-router";
+import { useSwitchChain, WagmiProvider } from "wagmi";
+import { PATHS } from "../../../shared/web-paths.ts";
+import { app } from "../data/app.ts";
+import { isOutage } from "../data/client.ts";
+import { sessionQuery } from "../data/queries.ts";
+import { tellFailure } from "../data/told.ts";
+import { Button } from "../ui/controls.tsx";
+import { short } from "../ui/format.ts";
+import { Skeleton } from "../ui/loaded.tsx";
+import { Failure, Notice, Page } from "../ui/page.tsx";
+import { walletConfig } from "./config.ts";
+import { tell } from "./errors.ts";
+import { SignInPanel } from "./sign-in-panel.tsx";
+import { useWallet } from "./use-wallet.ts";
+
+/** What stands in place of a page until somebody is signed in: its title, and why to sign in. */
+const REASONS: Record<string, readonly [title: string, reason: string]> = {
+  [PATHS.overview]: ["Overview", "See your balance, usage and latest jobs."],
+  [PATHS.fund]: ["Fund", "Buy and withdraw credits."],
+  [PATHS.jobs]: ["Jobs", "See what each request cost."],
+  [PATHS.settings]: ["Settings", "Manage your API key and limit your spending."],
+};
+const WEBHOOKS = ["Webhooks", "Have events sent to your server."] as const;
+
+/** Pages of the signed-in wallet; the sign-in panel stands in their place until somebody is signed in. */
+export function OwnPages() {
+  const [title, reason] = REASONS[useLocation().pathname.replace(/(.)\/$/, "$1")] ?? WEBHOOKS;
+  const { data, error, isPending } = useQuery(sessionQuery);
+  return (
+    <WithWallet>
+      {data?.session ? (
+        <Outlet />
+      ) : (
+        <Page key={title} title={title}>
+          {isPending ? <Skeleton rows={4} height={48} /> : null}
+          {error && !isOutage(error) ? <Failure told={tellFailure(error)} /> : null}
+          {data ? <SignInPanel reason={reason} /> : null}
+        </Page>
+      )}
+    </WithWallet>
+  );
+}
+
+/** What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. */
+export function WithWallet({ children }: { children: ReactNode }) {
+  return (
+    <WagmiProvider config={walletConfig}>
+      <WalletNotices />
+      {children}
+    </WagmiProvider>
+  );
+}
+
+function WalletNotices() {
+  const { wrongChain, otherAccount, address, session } = useWallet();
+  const switching = useSwitchChain();
+  return (
+    <>
+      {session && wrongChain ? (
+        <Notice
+          tone="warn"
+          title="Your wallet is on another chain"
+          actions={
+            <Button
+              kind="primary"
+              busy={switching.isPending}
+              onClick={() => switching.mutate({ chainId: app.chain_id })}
+            >
+              Switch to {app.chain_name}
+            </Button>
+          }
+        >
+          <p>
+            Transactions go to {app.chain_name} (chain {app.chain_id}). Reading works all the same.
+          </p>
+        </Notice>
+      ) : null}
+      {switching.error ? <Failure told={tell(switching.error)} /> : null}
+      {session && otherAccount && address ? (
+        <Notice tone="warn" title="Another account is selected in your wallet">
+          <p>
+            The wallet shows {short(address)}, you are signed in as {short(session.wallet)}. Select that account, or
+            sign out and in again.
+          </p>
+        </Notice>
+      ) : null}
+    </>
+  );
+}
