@@ -3,7 +3,15 @@
  * and works on hex text; these messages are a few words of fixed size. `test/protocol/digests.test.ts` holds one against the other.
  */
 import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, keccak256, toBytes } from "viem";
-import { type Acknowledgement, type Assignment, type Completion, escrowDomain, jobMessageTypes } from "./messages.ts";
+import {
+  type Acknowledgement,
+  type Assignment,
+  type Authorization,
+  authorizationTypes,
+  type Completion,
+  escrowDomain,
+  jobMessageTypes,
+} from "./messages.ts";
 
 const WORD = 32;
 type Field = { name: string; type: string };
@@ -14,6 +22,7 @@ export type JobDigests = {
   assignment: (message: Assignment) => Hex;
   acknowledgement: (message: Acknowledgement) => Hex;
   completion: (message: Completion) => Hex;
+  authorization: (message: Authorization) => Hex;
 };
 
 const known = new Map<string, JobDigests>();
@@ -24,8 +33,14 @@ export function jobDigests(chainId: number, escrow: Address): JobDigests {
   let digests = known.get(key);
   if (digests === undefined) {
     const separator = toBytes(domainSeparator({ domain: escrowDomain(chainId, escrow) }));
-    const of = (name: keyof typeof jobMessageTypes) => digestOf(separator, name, jobMessageTypes[name]);
-    digests = { assignment: of("Assignment"), acknowledgement: of("Acknowledgement"), completion: of("Completion") };
+    const types = { ...jobMessageTypes, ...authorizationTypes };
+    const of = (name: keyof typeof types) => digestOf(separator, name, types[name]);
+    digests = {
+      assignment: of("Assignment"),
+      acknowledgement: of("Acknowledgement"),
+      completion: of("Completion"),
+      authorization: of("Authorization"),
+    };
     known.set(key, digests);
   }
   return digests;

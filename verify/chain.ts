@@ -9,6 +9,7 @@ import {
   isAddressEqual,
   numberToHex,
   type PublicClient,
+  type RpcLog,
   zeroAddress,
 } from "viem";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
@@ -31,6 +32,16 @@ export function firstLine(error: unknown): string {
 
 /** What `eth_getLogs` filters by: one value, any of several, or null for everything, a topic position each. */
 export type LogFilter = { address: Address | readonly Address[]; topics?: readonly (Hex | readonly Hex[] | null)[] };
+
+/** A log as `eth_getLogs` returns it. */
+export const chainLog = ({ address, topics, data, blockNumber, logIndex, transactionHash }: RpcLog): ChainLog => ({
+  address,
+  topics,
+  data,
+  blockNumber: BigInt(blockNumber ?? 0),
+  logIndex: Number(logIndex ?? 0),
+  transactionHash: transactionHash as Hex,
+});
 
 /** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
 export class LogReader {
@@ -76,14 +87,7 @@ export class LogReader {
         method: "eth_getLogs",
         params: [{ address: address as Address[], ...range, ...(topics && { topics: topics as Hex[] }) }],
       });
-      return raw.map(({ address, topics, data, blockNumber, logIndex, transactionHash }) => ({
-        address,
-        topics,
-        data,
-        blockNumber: BigInt(blockNumber ?? 0),
-        logIndex: Number(logIndex ?? 0),
-        transactionHash: transactionHash as Hex,
-      }));
+      return raw.map(chainLog);
     } catch (error) {
       if (from === to) throw new VerifyError(`the node gave no logs of block ${from}: ${firstLine(error)}`);
       // Providers have limits of their own, of blocks or of results, and no common error for them.

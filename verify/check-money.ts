@@ -40,7 +40,8 @@ export function checkOrder(checks: Checks, { events }: JobStory): void {
   );
 }
 
-function checkCharge(checks: Checks, { locked, word }: JobStory, settled: EscrowEvent<"JobSettled">): void {
+/** The charge is the price of the billed tokens, for the wallet that locked the job. */
+export function checkCharge(checks: Checks, { locked, word }: JobStory, settled: EscrowEvent<"JobSettled">): void {
   const { credits, usage } = settled.args;
   const { billedTokens } = decodeUsageWord(usage);
   const price = charge(billedTokens, word, word.credits);

@@ -41,13 +41,13 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
 }
 
 /** The Completion that a settlement tells. */
-function settledCompletion({ args }: Settled): Completion {
+export function settledCompletion({ args }: Settled): Completion {
   const { promptTokens, completionTokens, completedAt } = decodeUsageWord(args.usage);
   return { jobId: args.jobId, proofHash: args.proofHash, promptTokens, completionTokens, completedAt };
 }
 
 /** The Completion that a proof tells. */
-function provenCompletion({ args }: Proven): Completion {
+export function provenCompletion({ args }: Proven): Completion {
   const { jobId, proofHash, promptTokens, completionTokens, completedAt } = args;
   return { jobId, proofHash, promptTokens, completionTokens, completedAt };
 }

@@ -8,9 +8,10 @@
  * nobody gas.
  */
 import { createHash } from "node:crypto";
-import { type Address, type Hex, hashTypedData, isAddressEqual, zeroAddress } from "viem";
+import { type Address, type Hex, isAddressEqual, zeroAddress } from "viem";
+import { jobDigests } from "../../protocol/digests.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
-import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
+import type { Authorization } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
@@ -128,11 +129,7 @@ function checkId(jobId: Hex, now: number): void {
 }
 
 function signerOf({ chainId, escrow }: Pick<JobContext, "chainId" | "escrow">, message: Authorization, signature: Hex) {
-  const domain = escrowDomain(chainId, escrow);
-  return recoverSigner(
-    hashTypedData({ domain, types: authorizationTypes, primaryType: "Authorization", message }),
-    signature,
-  );
+  return recoverSigner(jobDigests(chainId, escrow).authorization(message), signature);
 }
 
 /** 400: the header is not what this request needs. */

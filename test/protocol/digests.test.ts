@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { type Address, type Hex, hashTypedData, toHex } from "viem";
 import { describe, expect, it } from "vitest";
 import { jobDigests } from "../../protocol/digests.ts";
-import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { authorizationTypes, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 
 const hex = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => toHex(value));
 const uint = (bits: number) =>
@@ -19,22 +19,36 @@ const messages = {
     completionTokens: uint(32),
     completedAt: uint(40),
   }),
+  Authorization: fc.record({
+    jobId: hex(16),
+    wallet: hex(20),
+    operator: uint(8),
+    model: uint(16),
+    maxTokens: uint(32),
+    maxCredits: uint(32),
+    requestHash: hex(32),
+    expiresAt: uint(40),
+  }),
 } as const;
+const types = { ...jobMessageTypes, ...authorizationTypes };
 
 describe("digests of job messages", () => {
-  it.each(["Assignment", "Acknowledgement", "Completion"] as const)("%s: are those of EIP-712", (primaryType) => {
-    const name = primaryType.toLowerCase() as "assignment" | "acknowledgement" | "completion";
-    fc.assert(
-      fc.property(chains, messages[primaryType] as fc.Arbitrary<object>, ([chainId, escrow], message) => {
-        const domain = escrowDomain(chainId, escrow);
-        const expected = hashTypedData({ domain, types: jobMessageTypes, primaryType, message } as Parameters<
-          typeof hashTypedData
-        >[0]);
-        expect(jobDigests(chainId, escrow)[name](message as never)).toBe(expected);
-      }),
-      { numRuns: 300 },
-    );
-  });
+  it.each(["Assignment", "Acknowledgement", "Completion", "Authorization"] as const)(
+    "%s: are those of EIP-712",
+    (primaryType) => {
+      const name = primaryType.toLowerCase() as Lowercase<typeof primaryType>;
+      fc.assert(
+        fc.property(chains, messages[primaryType] as fc.Arbitrary<object>, ([chainId, escrow], message) => {
+          const domain = escrowDomain(chainId, escrow);
+          const expected = hashTypedData({ domain, types, primaryType, message } as Parameters<
+            typeof hashTypedData
+          >[0]);
+          expect(jobDigests(chainId, escrow)[name](message as never)).toBe(expected);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 
   const completion = {
     jobId: `0x${"0a".repeat(16)}` as Hex,
