@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
+import published from "../../contracts/vectors.json" with { type: "json" };
 import {
   type Authorization as AuthorizationMessage,
   authorizationTypes,
@@ -15,7 +16,6 @@ import {
   signerConsentTypes,
 } from "../../protocol/messages.ts";
 import { signerOf } from "../../verify/calls.ts";
-import published from "../../contracts/vectors.json" with { type: "json" };
 
 const page = readFileSync(new URL("../../docs/contracts/messages.md", import.meta.url), "utf8");
 const repeated = (digit: number): Address => `0x${String(digit).repeat(40)}`;
