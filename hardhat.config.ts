@@ -15,8 +15,8 @@ const OPTIMIZER_STEPS =
 
 const COMPILER = {
   version: "0.8.37",
-  // The compiler comes from npm: nothing is downloaded. The path must be absolute.
-  path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
+  // It comes from npm: nothing is downloaded. The path must be absolute.
+  path: fileURLToPath(new URL("scripts/build/solc.mjs", import.meta.url)),
 };
 
 /**
