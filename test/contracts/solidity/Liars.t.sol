@@ -5,14 +5,14 @@ import {IArbitrationPanel} from "../../../contracts/interfaces/IArbitrationPanel
 import {IInferenceEscrow} from "../../../contracts/interfaces/IInferenceEscrow.sol";
 import {JobStatus} from "../../../contracts/Types.sol";
 import {Liars} from "./liars/Liars.sol";
-import {VM} from "./Vm.sol";
+import {create, VM} from "./Vm.sol";
 
 /// @notice Operators, workers, clients and arbiters that lie together: 64 runs of 128 acts, each property after each act.
 contract LiarsTest {
     Liars private _liars;
 
     function setUp() external {
-        _liars = new Liars();
+        _liars = Liars(create("Liars", ""));
     }
 
     /// @dev Where the runner looks for what to call.

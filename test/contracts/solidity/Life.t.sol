@@ -2,14 +2,14 @@
 pragma solidity 0.8.37;
 
 import {Life} from "./life/Life.sol";
-import {VM} from "./Vm.sol";
+import {create, VM} from "./Vm.sol";
 
 /// @notice The whole life of jobs, stakes and disputes in random order: 64 runs of 128 calls, each property after each call.
 contract LifeTest {
     Life private _life;
 
     function setUp() external {
-        _life = new Life();
+        _life = Life(create("Life", ""));
     }
 
     /// @dev Where the runner looks for what to call.

@@ -50,7 +50,7 @@ abstract contract Protocol {
     /// @param cap Compensations of a UTC day, credits.
     function deployProtocol(uint40 cap) internal {
         VM.warp(1_900_000_000);
-        token = new HostileStablecoin();
+        token = HostileStablecoin(create("HostileStablecoin", ""));
         Windows memory windows = Windows(
             uint32(COMPLETION),
             uint32(INCLUSION),

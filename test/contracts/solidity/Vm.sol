@@ -42,7 +42,7 @@ function within(uint256 value, uint256 low, uint256 high) pure returns (uint256)
     return low + (value % (high - low + 1));
 }
 
-/// @dev Deploys a contract that is compiled already: importing it would compile it, for a minute, a second time.
+/// @dev Deploys a contract that is compiled already. `new` would compile it once more, inside the contract that says so.
 function create(string memory contractName, bytes memory args) returns (address) {
     return createCode(bytes.concat(VM.getCode(contractName), args));
 }

@@ -14,7 +14,7 @@ import {
 } from "../../../../contracts/Types.sol";
 import {JobMessages} from "../../../../contracts/JobMessages.sol";
 import {Protocol} from "../Protocol.sol";
-import {VM, within} from "../Vm.sol";
+import {create, VM, within} from "../Vm.sol";
 import {Inverter} from "../../tokens/Inverter.sol";
 
 /// @notice Two operators, two workers, two clients and the arbiters work together, and what each of their calls could be: any
@@ -63,7 +63,7 @@ abstract contract Gang is Protocol {
 
     constructor() {
         deployProtocol(uint40(CAP));
-        _inverter = new Inverter(address(escrow));
+        _inverter = Inverter(create("Inverter", abi.encode(escrow)));
         escrow.admitOperator(address(this));
         for (uint256 i = 0; i < 2; ++i) {
             addWorker(FIRST_WORKER_KEY + i, address(uint160(0x2000 + i)));
