@@ -1,5 +1,5 @@
 /** Accounts of wallets, replayed event by event: what each event states must follow from the events before it. Pure. */
-import { type Address, type Hex, isAddressEqual } from "viem";
+import type { Address, Hex } from "viem";
 import { Ruling } from "../protocol/job-status.ts";
 import { UNITS_PER_CREDIT } from "../protocol/money.ts";
 import {
@@ -11,7 +11,7 @@ import {
   decodeJobWord,
 } from "../protocol/words.ts";
 import { MissingEvent, wrongFields } from "./checks.ts";
-import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent } from "./events.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent, sameAddress } from "./events.ts";
 import { payoutsAfter } from "./payouts.ts";
 
 /** A wallet's own events; they have a sequence without a gap. */
@@ -167,14 +167,14 @@ export function liabilityChange(event: AnyEvent, context: JobContext): { credits
 export type BalanceGap = { event: BalanceEvent; says: string };
 
 /**
- * Replays the events of one wallet, in chain order.
+ * Replays the events of one wallet, in chain order, to the account after the last one.
  * @param opening The account before the first event.
  */
 export function replayBalances(
   opening: AccountWord,
   events: readonly BalanceEvent[],
   context: JobContext,
-): BalanceGap[] {
+): { gaps: BalanceGap[]; closing: AccountWord } {
   const gaps: BalanceGap[] = [];
   let before = opening;
   for (const event of events) {
@@ -189,7 +189,7 @@ export function replayBalances(
     // One wrong event is reported once: what follows is held against what it stated.
     before = { ...expected, ...statedPart(event) };
   }
-  return gaps;
+  return { gaps, closing: before };
 }
 
 type Statement = [name: string, stated: object, field: (account: AccountWord, key: string) => unknown];
@@ -229,7 +229,7 @@ export function jobContext(events: readonly AnyEvent[], escrow: Address): JobCon
       absent(`the dispute of job ${resolved.args.jobId}`),
     isForWorker: (event) => {
       const { wallet, payee } = event.args;
-      if (!isAddressEqual(wallet, payee)) return true;
+      if (!sameAddress(wallet, payee)) return true;
       // A worker may be paid at the very wallet of the client: then the tokens themselves moved, and no credits.
       const moved = payoutsAfter(event, byTransaction.get(event.tx) ?? [], escrow);
       if (event.name === "OperatorCharged") return moved.length > 0;

@@ -1,24 +1,18 @@
 /** Everything that can be recomputed about one job from the chain alone. Pure. */
+import type { Hex } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { decodeUsageWord } from "../protocol/words.ts";
-import {
-  ACCOUNT_EVENTS,
-  accountAfter,
-  isBalanceEvent,
-  jobContext,
-  NO_ACCOUNT,
-  replayBalances,
-  statedAccount,
-  walletOf,
-} from "./accounts.ts";
+import { jobContext } from "./accounts.ts";
+import { replayWallet } from "./audit-wallet.ts";
 import { jobCalls } from "./calls.ts";
 import { checkDispute } from "./check-dispute.ts";
 import { checkLock } from "./check-lock.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
 import { checkProof } from "./check-proof.ts";
 import { Checks, wrongFields } from "./checks.ts";
-import { eventsOf, inChainOrder, isBefore, jobOfEvent } from "./events.ts";
+import { eventsOf, inChainOrder, jobOfEvent } from "./events.ts";
 import type { JobEvidence } from "./evidence.ts";
+import { feesByTransaction } from "./payouts.ts";
 import { factsOf, isOpen, type Job, statusName } from "./story.ts";
 
 export type JobAudit = Awaited<ReturnType<typeof auditJob>>;
@@ -29,12 +23,12 @@ export async function auditJob(evidence: JobEvidence) {
   const { story, events, related, addresses, terms } = job;
   const checks = new Checks();
   await checkLock(checks, job);
-  checkMoney(checks, story, {
+  const money = {
     escrow: addresses.escrow,
-    terms,
     splitOf: splitOf(eventsOf([...events, ...related], "escrow", "JobLocked")),
-    logsOf: (tx) => events.filter((event) => event.tx === tx),
-  });
+    logsOf: (tx: Hex) => events.filter((event) => event.tx === tx),
+  };
+  checkMoney(checks, story, { ...money, terms, feesOf: feesByTransaction(money.logsOf, money) });
   await checkProof(checks, job);
   checkReturn(checks, job);
   await checkDispute(checks, job);
@@ -105,36 +99,14 @@ function checkReturn(checks: Checks, job: Job): void {
 /** What each event of the wallet states of its account follows from the events before it, other jobs in between included. */
 function checkAccount(checks: Checks, { story, walletHistory, events, related, addresses }: Job): void {
   const { locked, jobId } = story;
-  const wallet = locked.args.wallet.toLowerCase();
-  const history = walletHistory.filter(isBalanceEvent).filter((event) => walletOf(event).toLowerCase() === wallet);
-  // Own events are numbered: if one of them is missing, it shows.
-  const own = eventsOf(history, "escrow", ...ACCOUNT_EVENTS);
-  const missing = own.find(({ args }, i) => args.sequence !== i + 1);
-  checks.add(
-    "balance.history",
-    own.length > 0 && missing === undefined,
-    `the wallet's ${own.length} own events are all there`,
-    missing === undefined
-      ? `no event of wallet ${wallet} is there`
-      : `${missing.name}.sequence in ${missing.tx} is ${missing.args.sequence}, it should be ${own.indexOf(missing) + 1}`,
-  );
   const context = jobContext(inChainOrder([...events, ...walletHistory, ...related]), addresses.escrow);
-  // A lock or a settlement states the whole account; without one before this lock the history begins with the account. What the
-  // wallet's own events decide is known from their beginning in any case.
-  const base = history.findLast((event) => isBefore(event, locked) && statedAccount(event) !== null);
-  const chosen = own
-    .filter((event) => base !== undefined && isBefore(event, base))
-    .reduce((account, event) => accountAfter(account, event, context), NO_ACCOUNT);
-  const { id, sequence, dailyLimit, flags, operator } = chosen;
-  const stated = base === undefined ? null : statedAccount(base);
-  const opening = stated === null ? NO_ACCOUNT : { ...stated, id, sequence, dailyLimit, flags, operator };
-  const replayed = base === undefined ? history : history.slice(history.indexOf(base) + 1);
-  const gaps = replayBalances(opening, replayed, context);
+  const { checks: own, gaps, replayed } = replayWallet(locked.args.wallet, walletHistory, locked, context);
+  checks.list.push(...own.list);
   const gap = gaps.find(({ event }) => jobOfEvent(event) === jobId) ?? gaps[0];
   checks.note(
     "balance.after",
     gap === undefined ? [] : [`in ${gap.event.tx}: ${gap.says}`],
-    `the account after each of ${replayed.length} events of the wallet follows from the one before`,
+    `the account after each of ${replayed} events of the wallet follows from the one before`,
   );
 }
 

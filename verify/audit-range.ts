@@ -1,59 +1,166 @@
-/** The money of a range of blocks: every job accounted for, every wallet replayed, the ledger held against the tokens. Pure. */
-import { type Address, type Hex, isAddressEqual } from "viem";
+/**
+ * The money of a range of blocks: every job accounted for, every wallet replayed, the ledger held against the tokens. Pure.
+ *
+ * A range is looked at in pieces, each as large as memory allows: what a piece leaves to the next one is plain data (`RangeProgress`).
+ */
+import type { Address, Hex } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
-import { isBalanceEvent, type JobContext, jobContext, liabilityChange, replayBalances, walletOf } from "./accounts.ts";
+import type { AccountWord } from "../protocol/words.ts";
+import {
+  dayOf,
+  isBalanceEvent,
+  type JobContext,
+  jobContext,
+  liabilityChange,
+  replayBalances,
+  walletOf,
+} from "./accounts.ts";
 import { beyondCap } from "./check-compensation.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
-import { Checks, wrongFields } from "./checks.ts";
-import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, isNoJob, jobOfEvent } from "./events.ts";
-import type { Ledger, RangeEvidence } from "./evidence.ts";
-import { type JobStory, jobStory } from "./story.ts";
+import { Checks, MissingEvent, wrongFields } from "./checks.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, isNoJob, jobOfEvent, sameAddress } from "./events.ts";
+import type { BlocksEvidence, Ledger, RangeEvidence } from "./evidence.ts";
+import { feesByTransaction } from "./payouts.ts";
+import { isOpen, type JobStory, jobStory } from "./story.ts";
 import { Terms } from "./terms.ts";
 
-export type RangeAudit = ReturnType<typeof auditRange>;
+/** Of each check so many findings are listed; the others are counted. */
+const LISTED = 1_000;
 
-/** The evidence with what every check asks of it. */
-type Range = RangeEvidence & { terms: Terms; context: JobContext; logsOf: (tx: Hex) => readonly AnyEvent[] };
+const NOTHING_COUNTED = {
+  touched: 0,
+  settled: 0,
+  returned: 0,
+  deposited: 0,
+  withdrawn: 0,
+  charged: 0,
+  locked: 0,
+  reserves: 0,
+  compensations: 0,
+  movements: 0,
+  claims: 0,
+};
+
+/** What waits for a payee: what waited before the range is known when nothing did, and after the payee's first claim. */
+type Waiting = { units: bigint; claims: number | null; known: boolean };
+
+/** What was found so far, and what the next blocks need of it. */
+export type RangeProgress = {
+  from: bigint;
+  /** The first block that was not looked at. */
+  next: bigint;
+  /** Before the range. */
+  opening: Ledger;
+  /** As the events so far lead to. */
+  ledger: Ledger;
+  /** Tokens that came in and have an entry in the ledger, token units. */
+  entered: bigint;
+  arrived: bigint;
+  left: bigint;
+  /** By wallet, lower case. */
+  accounts: Record<string, AccountWord>;
+  /** Events of the jobs that are not over. */
+  open: Record<Hex, AnyEvent[]>;
+  /** By payee, lower case. */
+  waiting: Record<string, Waiting>;
+  /** Compensations of the last UTC day that had one, and the locks of their jobs. */
+  compensated: AnyEvent[];
+  counts: typeof NOTHING_COUNTED;
+  wrong: Record<string, { count: number; says: string[] }>;
+};
+
+export type RangeAudit = ReturnType<typeof concludeRange>;
+
+/** The evidence of some blocks with what every check asks of it. */
+type Blocks = BlocksEvidence & {
+  progress: RangeProgress;
+  terms: Terms;
+  context: JobContext;
+  logsOf: (tx: Hex) => readonly AnyEvent[];
+};
 
 /** Audits a range. A job that is wrong is named; those that are right are counted. */
-export function auditRange(evidence: RangeEvidence) {
-  const { events, earlier, escrow, closing } = evidence;
+export function auditRange(evidence: RangeEvidence): RangeAudit {
+  const progress = beginRange(evidence.from, evidence.opening);
+  auditBlocks(progress, evidence);
+  return concludeRange(progress, evidence.closing);
+}
+
+/** An audit that has looked at nothing yet. */
+export function beginRange(from: bigint, opening: Ledger): RangeProgress {
+  return {
+    from,
+    next: from,
+    opening,
+    ledger: { ...opening },
+    entered: 0n,
+    arrived: 0n,
+    left: 0n,
+    accounts: {},
+    open: {},
+    waiting: {},
+    compensated: [],
+    counts: { ...NOTHING_COUNTED },
+    wrong: {},
+  };
+}
+
+/** Looks at the next blocks. */
+export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): void {
+  const { events, escrow } = evidence;
+  const earlier = [...Object.values(progress.open).flat(), ...evidence.earlier];
   const byTransaction = Map.groupBy(events, ({ tx }) => tx);
-  const range: Range = {
+  const blocks: Blocks = {
     ...evidence,
+    earlier,
+    progress,
     terms: new Terms(evidence.configuration, evidence.timeOf),
     context: jobContext([...earlier, ...events], escrow),
     logsOf: (tx) => byTransaction.get(tx) ?? [],
   };
+  const stories = storiesOf(blocks);
+  presuming(progress, "jobs.money", () => checkJobs(blocks, stories));
+  presuming(progress, "wallets.balance", () => checkWallets(blocks));
+  presuming(progress, "operators.reserve", () => checkReserves(blocks));
+  checkCap(blocks);
+  followTokens(blocks);
+  presuming(progress, "ledger.credits", () => followLedger(blocks));
+  checkMovements(blocks);
+  checkClaims(blocks);
+  countBlocks(blocks, stories);
+  progress.next = evidence.to + 1n;
+}
+
+/** What holds of all blocks that were looked at; `closing` is what the escrow says at the last one. */
+export function concludeRange(progress: RangeProgress, closing: Ledger) {
+  const { counts, wrong } = progress;
   const checks = new Checks();
-  const stories = storiesOf(evidence);
-  checks.presuming("jobs.money", () => checkJobs(checks, range, stories));
-  checks.presuming("wallets.balance", () => checkWallets(checks, range));
-  checks.presuming("operators.reserve", () => checkReserves(checks, range));
-  checkCap(checks, range);
-  checks.presuming("ledger.credits", () => checkLedger(checks, range));
-  checkMovements(checks, range);
-  checkClaims(checks, range);
-  const surplus = checkTokens(checks, range);
-  const credits = (name: "Deposited" | "Withdrawn" | "JobSettled" | "JobLocked") =>
-    eventsOf(events, "escrow", name).reduce((sum, { args }) => sum + args.credits, 0);
+  const noteEach = (id: string, good: string): void => {
+    const { count, says } = wrong[id] ?? { count: 0, says: [] };
+    checks.noteEach(id, count > says.length ? [...says, `and ${count - says.length} more`] : says, good);
+  };
+  noteEach("jobs.money", `the money of all ${counts.touched} jobs is accounted for`);
+  const wallets = Object.keys(progress.accounts).length;
+  noteEach("wallets.balance", `the accounts of all ${wallets} wallets follow from their events`);
+  noteEach("operators.reserve", `all ${counts.reserves} changes of operators' reserves are explained`);
+  noteEach("treasury.cap", `all ${counts.compensations} compensations are within the day's cap`);
+  if (wrong["ledger.credits"] === undefined) checkLedger(checks, progress, closing);
+  else noteEach("ledger.credits", "");
+  noteEach("tokens.accounts", `all ${counts.movements} deposits, withdrawals and claims moved their tokens`);
+  noteEach("payees.claims", `all ${counts.claims} claims took what waited for their payees`);
+  const surplus = checkTokens(checks, progress, closing);
+  const { touched, settled, returned, deposited, withdrawn, charged, locked } = counts;
+  const open = Object.entries(progress.open).filter(([jobId, events]) => {
+    const story = jobStory(jobId as Hex, events);
+    return story !== null && isUnfinished(story);
+  });
   return {
-    from_block: Number(evidence.from),
-    to_block: Number(evidence.to),
-    jobs: {
-      touched: stories.length,
-      settled: stories.filter(({ settled }) => settled !== null).length,
-      returned: stories.filter(({ returned }) => returned !== null).length,
-      open: stories.filter(isUnfinished).length,
-    },
-    credits: {
-      deposited: credits("Deposited"),
-      withdrawn: credits("Withdrawn"),
-      charged: credits("JobSettled"),
-      locked: credits("JobLocked"),
-    },
+    from_block: Number(progress.from),
+    to_block: Number(progress.next - 1n),
+    jobs: { touched, settled, returned, open: open.length },
+    credits: { deposited, withdrawn, charged, locked },
     ledger: {
       credits_owed: String(closing.credits),
       claimable_units: String(closing.claimableUnits),
@@ -65,10 +172,28 @@ export function auditRange(evidence: RangeEvidence) {
   };
 }
 
-/** The jobs that the range touches. */
-function storiesOf({ events, earlier }: RangeEvidence): JobStory[] {
-  const all = Map.groupBy([...earlier, ...events], jobOfEvent);
+function note({ wrong }: RangeProgress, id: string, found: readonly string[]): void {
+  if (found.length === 0) return;
+  wrong[id] ??= { count: 0, says: [] };
+  const entry = wrong[id];
+  entry.count += found.length;
+  entry.says.push(...found.slice(0, LISTED - entry.says.length));
+}
+
+/** Runs checks that presuppose events of other jobs; one that is not there fails as `id`. */
+function presuming(progress: RangeProgress, id: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof MissingEvent)) throw error;
+    note(progress, id, [error.message]);
+  }
+}
+
+/** The jobs that these blocks touch. */
+function storiesOf({ events, earlier }: Blocks): JobStory[] {
   const touched = new Set(events.flatMap((event) => jobOfEvent(event) ?? []));
+  const all = Map.groupBy([...earlier, ...events], jobOfEvent);
   return [...touched].flatMap((jobId) => jobStory(jobId, all.get(jobId) ?? []) ?? []);
 }
 
@@ -76,63 +201,86 @@ const isUnfinished = ({ settled, returned, disputes }: JobStory): boolean =>
   settled === null && returned === null && disputes.every(({ resolved }) => resolved === null);
 
 /** The rules of a single job's money (`checkMoney`), for all of them. */
-function checkJobs(checks: Checks, range: Range, stories: readonly JobStory[]): void {
-  const { earlier, events, from } = range;
+function checkJobs(blocks: Blocks, stories: readonly JobStory[]): void {
+  const { progress, earlier, events, from } = blocks;
   const split = splitOf(eventsOf([...earlier, ...events], "escrow", "JobLocked"));
-  const wrong = stories.flatMap((story) => {
+  const feesOf = feesByTransaction(blocks.logsOf, { escrow: blocks.escrow, splitOf: split });
+  for (const story of stories) {
     const own = new Checks();
     checkOrder(own, story);
-    // What a settlement before the range paid out is not among the events.
+    // What an earlier settlement paid out is not among the events.
     const before = story.settled !== null && story.settled.block < from;
-    if (!before) checkMoney(own, story, { ...range, splitOf: split });
-    return own.list.filter(({ holds }) => !holds).map(({ says }) => `${toApiJobId(story.jobId)}: ${says}`);
-  });
-  checks.noteEach("jobs.money", wrong, `the money of all ${stories.length} jobs is accounted for`);
+    if (!before) checkMoney(own, story, { ...blocks, splitOf: split, feesOf });
+    const wrong = own.list.filter(({ holds }) => !holds).map(({ says }) => `${toApiJobId(story.jobId)}: ${says}`);
+    note(progress, "jobs.money", wrong);
+  }
 }
 
-function checkWallets(checks: Checks, { events, openingOf, context }: Range): void {
-  const byWallet = Map.groupBy(events.filter(isBalanceEvent), (event) => walletOf(event).toLowerCase() as Address);
-  const wrong = [...byWallet].flatMap(([wallet, history]) =>
-    replayBalances(openingOf(wallet), history, context).map(
-      ({ event, says }) => `${event.name} of ${wallet} in ${event.tx}: ${says}`,
-    ),
-  );
-  checks.noteEach("wallets.balance", wrong, `the accounts of all ${byWallet.size} wallets follow from their events`);
+function checkWallets({ progress, events, openingOf, context }: Blocks): void {
+  const byWallet = Map.groupBy(events.filter(isBalanceEvent), (event) => walletOf(event).toLowerCase());
+  for (const [wallet, history] of byWallet) {
+    const opening = progress.accounts[wallet] ?? openingOf(wallet as Address);
+    const { gaps, closing } = replayBalances(opening, history, context);
+    progress.accounts[wallet] = closing;
+    const wrong = gaps.map(({ event, says }) => `${event.name} of ${wallet} in ${event.tx}: ${says}`);
+    note(progress, "wallets.balance", wrong);
+  }
+}
+
+/** Counts the jobs and credits of these blocks, and keeps the jobs that are not over. */
+function countBlocks({ progress, events, from }: Blocks, stories: readonly JobStory[]): void {
+  const { counts } = progress;
+  for (const story of stories) {
+    const isNew = !story.events.some(({ block }) => block >= progress.from && block < from);
+    const counted = (event: { block: bigint } | null) => event !== null && (isNew || event.block >= from);
+    if (isNew) counts.touched += 1;
+    if (counted(story.settled)) counts.settled += 1;
+    if (counted(story.returned)) counts.returned += 1;
+    if (isOpen(story.status)) progress.open[story.jobId] = [...story.events];
+    else delete progress.open[story.jobId];
+  }
+  const credits = (name: "Deposited" | "Withdrawn" | "JobSettled" | "JobLocked") =>
+    eventsOf(events, "escrow", name).reduce((sum, { args }) => sum + args.credits, 0);
+  counts.deposited += credits("Deposited");
+  counts.withdrawn += credits("Withdrawn");
+  counts.charged += credits("JobSettled");
+  counts.locked += credits("JobLocked");
 }
 
 /** By how much a ReserveChanged changed the reserve of its operator, and the bonds held of it. */
-function reserveChange({ terms }: Range, event: EscrowEvent<"ReserveChanged">): { reserve: number; held: number } {
+function reserveChange({ terms }: Blocks, event: EscrowEvent<"ReserveChanged">): { reserve: number; held: number } {
   const before = terms.reserve(event.args.operator, event);
   return { reserve: event.args.reserve - before.reserve, held: event.args.held - before.held };
 }
 
 /** Reserves: events without a gap; a dispute moves what its own events say, and without one tokens moved. */
-function checkReserves(checks: Checks, range: Range): void {
-  const changes = eventsOf(range.events, "escrow", "ReserveChanged");
+function checkReserves(blocks: Blocks): void {
+  const changes = eventsOf(blocks.events, "escrow", "ReserveChanged");
   const wrong = changes.flatMap((event) => {
     const { operator, sequence, reserve, held, jobId } = event.args;
     const says: string[] = [];
-    const expected = range.terms.operatorSequence(operator, event) + 1;
+    const expected = blocks.terms.operatorSequence(operator, event) + 1;
     if (sequence !== expected) says.push(`ReserveChanged.sequence is ${sequence}, it should be ${expected}`);
-    const change = reserveChange(range, event);
-    const logs = range.logsOf(event.tx);
+    const change = reserveChange(blocks, event);
+    const logs = blocks.logsOf(event.tx);
     const explained = isNoJob(jobId)
-      ? change.held === 0 && movedFor(change.reserve, logs, range.escrow)
-      : reserveCauses(jobId, logs, range.context).some((one) => wrongFields("", one, change).length === 0);
+      ? change.held === 0 && movedFor(change.reserve, logs, blocks.escrow)
+      : reserveCauses(jobId, logs, blocks.context).some((one) => wrongFields("", one, change).length === 0);
     if (!explained) {
       const after = `ReserveChanged.reserve is ${reserve} after ${reserve - change.reserve}, ReserveChanged.held is ${held} after ${held - change.held}`;
       says.push(`${after}: nothing in its transaction explains it`);
     }
     return says.map((one) => `operator ${operator} in ${event.tx}: ${one}`);
   });
-  checks.noteEach("operators.reserve", wrong, `all ${changes.length} changes of operators' reserves are explained`);
+  blocks.progress.counts.reserves += changes.length;
+  note(blocks.progress, "operators.reserve", wrong);
 }
 
 /** Whether the tokens of these credits came in, or went out. */
 function movedFor(credits: number, logs: readonly AnyEvent[], escrow: Address): boolean {
   const units = toUnits(Math.abs(credits));
   return eventsOf(logs, "stablecoin", "Transfer").some(
-    ({ args }) => args.value === units && isAddressEqual(credits > 0 ? args.to : args.from, escrow),
+    ({ args }) => args.value === units && sameAddress(credits > 0 ? args.to : args.from, escrow),
   );
 }
 
@@ -154,41 +302,72 @@ function reserveCauses(
 }
 
 /** What the treasury was charged on each UTC day, as far as the range has the day. */
-function checkCap(checks: Checks, range: Range): void {
-  const { events, earlier } = range;
-  const known = [...earlier.filter((event) => isEvent(event, "escrow", "JobLocked")), ...events];
+function checkCap(blocks: Blocks): void {
+  const { progress, events, earlier, timeOf } = blocks;
   const paid = eventsOf(events, "escrow", "Compensated");
-  const wrong = paid.flatMap((event) => beyondCap(event, known, range).map((says) => `in ${event.tx}: ${says}`));
-  checks.noteEach("treasury.cap", wrong, `all ${paid.length} compensations are within the day's cap`);
+  progress.counts.compensations += paid.length;
+  const newest = paid.at(-1);
+  if (newest === undefined) return;
+  const locks = (list: readonly AnyEvent[]) => list.filter((event) => isEvent(event, "escrow", "JobLocked"));
+  const known = [...progress.compensated, ...locks(earlier), ...events];
+  const wrong = paid.flatMap((event) => beyondCap(event, known, blocks).map((says) => `in ${event.tx}: ${says}`));
+  note(progress, "treasury.cap", wrong);
+  const today = eventsOf(known, "escrow", "Compensated").filter(
+    ({ block }) => dayOf(timeOf(block)) === dayOf(timeOf(newest.block)),
+  );
+  const jobs = new Set(today.map((event) => jobOfEvent(event as AnyEvent)));
+  progress.compensated = [...locks(known).filter((lock) => jobs.has(jobOfEvent(lock))), ...(today as AnyEvent[])];
 }
 
-function checkLedger(checks: Checks, range: Range): void {
-  const { events, opening, closing, context } = range;
-  let [credits, units] = [opening.credits, opening.claimableUnits];
+/** The tokens that moved, and those of them that the ledger has. */
+function followTokens(blocks: Blocks): void {
+  const { progress, events, escrow } = blocks;
+  for (const event of events) {
+    if (isEvent(event, "stablecoin", "Transfer")) {
+      const { from, to, value } = event.args;
+      if (sameAddress(to, escrow)) progress.arrived += value;
+      if (sameAddress(from, escrow)) progress.left += value;
+    } else if (isEvent(event, "escrow", "Deposited")) progress.entered += toUnits(event.args.credits);
+    else if (isEvent(event, "escrow", "Compensated")) progress.entered += event.args.paid;
+    else if (isEvent(event, "escrow", "ReserveChanged") && isNoJob(event.args.jobId)) {
+      const funded = reserveChange(blocks, event).reserve;
+      if (funded > 0) progress.entered += toUnits(funded);
+    }
+  }
+  progress.ledger.tokenUnits = progress.opening.tokenUnits + progress.arrived - progress.left;
+}
+
+/** What the events lead the ledger to. */
+function followLedger(blocks: Blocks): void {
+  const { progress, events, context } = blocks;
+  const { ledger } = progress;
   for (const event of events) {
     const change = liabilityChange(event, context);
-    credits += BigInt(change.credits);
-    units += change.units;
+    ledger.credits += BigInt(change.credits);
+    ledger.claimableUnits += change.units;
     if (!isEvent(event, "escrow", "ReserveChanged")) continue;
-    const { reserve, held } = reserveChange(range, event);
-    credits += BigInt(reserve + held);
+    const { reserve, held } = reserveChange(blocks, event);
+    ledger.credits += BigInt(reserve + held);
   }
+}
+
+function checkLedger(checks: Checks, { opening, ledger }: RangeProgress, closing: Ledger): void {
   checks.add(
     "ledger.credits",
-    credits === closing.credits,
+    ledger.credits === closing.credits,
     `credits owed went from ${opening.credits} to ${closing.credits}, as the events say`,
-    `the events lead from ${opening.credits} credits owed to ${credits}; the escrow says ${closing.credits}`,
+    `the events lead from ${opening.credits} credits owed to ${ledger.credits}; the escrow says ${closing.credits}`,
   );
   checks.add(
     "ledger.claimable",
-    units === closing.claimableUnits,
+    ledger.claimableUnits === closing.claimableUnits,
     `${closing.claimableUnits} token units wait for payees, as the events say`,
-    `the events lead to ${units} claimable token units; the escrow says ${closing.claimableUnits}`,
+    `the events lead to ${ledger.claimableUnits} claimable token units; the escrow says ${closing.claimableUnits}`,
   );
 }
 
 /** Each deposit, withdrawal and claim has its transfer. */
-function checkMovements(checks: Checks, { events, escrow, logsOf }: Range): void {
+function checkMovements({ progress, events, escrow, logsOf }: Blocks): void {
   const moves = eventsOf(events, "escrow", "Deposited", "Withdrawn", "PayoutClaimed");
   const wrong = moves.flatMap(({ name, tx, args }) => {
     const [amount, value] =
@@ -201,22 +380,21 @@ function checkMovements(checks: Checks, { events, escrow, logsOf }: Range): void
     const shown = (args as Record<string, unknown>)[amount];
     return [`${name}.${amount} is ${shown}, ${name}.${who} is ${other} in ${tx}: no such transfer is there`];
   });
-  checks.noteEach("tokens.accounts", wrong, `all ${moves.length} deposits, withdrawals and claims moved their tokens`);
+  progress.counts.movements += moves.length;
+  note(progress, "tokens.accounts", wrong);
 }
 
 /** A claim takes all that waits for its payee, and payees' claims are numbered. */
-function checkClaims(checks: Checks, { events, opening }: Range): void {
-  // What waited for whom before the range is known when nothing did, and of a payee after its first claim.
-  type Waiting = { units: bigint; claims: number | null; known: boolean };
+function checkClaims({ progress, events }: Blocks): void {
+  const { waiting, opening } = progress;
   const nobody: Waiting = { units: 0n, claims: null, known: opening.claimableUnits === 0n };
-  const waiting = new Map<string, Waiting>();
   const wrong: string[] = [];
   const changes = eventsOf(events, "escrow", "PayoutDeferred", "PayoutClaimed");
   for (const { tx, args } of changes) {
     const payee = args.payee.toLowerCase();
-    const before = waiting.get(payee) ?? nobody;
+    const before = waiting[payee] ?? nobody;
     if (!("sequence" in args)) {
-      waiting.set(payee, { ...before, units: before.units + args.units });
+      waiting[payee] = { ...before, units: before.units + args.units };
       continue;
     }
     const { units, sequence } = args;
@@ -229,26 +407,20 @@ function checkClaims(checks: Checks, { events, opening }: Range): void {
     if (before.claims === null ? sequence < 1 : sequence !== before.claims + 1) {
       wrong.push(`PayoutClaimed.sequence is ${sequence} in ${tx}, the payee's one before is ${before.claims ?? 0}`);
     }
-    waiting.set(payee, { units: 0n, claims: sequence, known: true });
+    waiting[payee] = { units: 0n, claims: sequence, known: true };
   }
-  const claims = changes.filter(({ args }) => "sequence" in args).length;
-  checks.noteEach("payees.claims", wrong, `all ${claims} claims took what waited for their payees`);
+  progress.counts.claims += changes.filter(({ args }) => "sequence" in args).length;
+  note(progress, "payees.claims", wrong);
 }
 
-const sum = (list: readonly bigint[]): bigint => list.reduce((a, b) => a + b, 0n);
-
 /** Holds the tokens against the ledger; returns what is held beyond it. */
-function checkTokens(checks: Checks, range: Range): bigint {
-  const { events, escrow, opening, closing } = range;
-  const transfers = eventsOf(events, "stablecoin", "Transfer").map(({ args }) => args);
-  const arrived = sum(transfers.filter(({ to }) => isAddressEqual(to, escrow)).map(({ value }) => value));
-  const left = sum(transfers.filter(({ from }) => isAddressEqual(from, escrow)).map(({ value }) => value));
-  const held = opening.tokenUnits + arrived - left;
+function checkTokens(checks: Checks, progress: RangeProgress, closing: Ledger): bigint {
+  const { opening, ledger, arrived, left, entered } = progress;
   checks.add(
     "tokens.transfers",
-    held === closing.tokenUnits,
+    ledger.tokenUnits === closing.tokenUnits,
     `${arrived} token units came in, ${left} went out: ${closing.tokenUnits} are held`,
-    `${opening.tokenUnits} + ${arrived} - ${left} token units should leave ${held}; ${closing.tokenUnits} are held`,
+    `${opening.tokenUnits} + ${arrived} - ${left} token units should leave ${ledger.tokenUnits}; ${closing.tokenUnits} are held`,
   );
   const due = (ledger: Ledger) => ledger.credits * UNITS_PER_CREDIT + ledger.claimableUnits;
   const surplus = closing.tokenUnits - due(closing);
@@ -259,16 +431,7 @@ function checkTokens(checks: Checks, range: Range): bigint {
     `the escrow owes ${due(closing)} token units and holds ${closing.tokenUnits}: ${-surplus} are missing`,
   );
   // Nothing of the ledger's own moves the difference; only tokens that somebody sent without a deposit do.
-  const funded = eventsOf(events, "escrow", "ReserveChanged")
-    .filter(({ args }) => isNoJob(args.jobId))
-    .map((event) => reserveChange(range, event).reserve);
-  const given =
-    arrived -
-    sum([
-      ...eventsOf(events, "escrow", "Deposited").map(({ args }) => toUnits(args.credits)),
-      ...eventsOf(events, "escrow", "Compensated").map(({ args }) => args.paid),
-      ...funded.filter((credits) => credits > 0).map(toUnits),
-    ]);
+  const given = arrived - entered;
   const grown = surplus - (opening.tokenUnits - due(opening));
   checks.add(
     "tokens.surplus",

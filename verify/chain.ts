@@ -188,12 +188,13 @@ async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }
     ]);
     return { credits, claimableUnits, tokenUnits };
   };
+  const hashOf = async (blockNumber: bigint): Promise<Hex> => (await client.getBlock({ blockNumber })).hash;
   const accountAt = (wallet: Address, blockNumber: bigint): Promise<AccountWord> =>
     read.accountOf([wallet], { blockNumber });
 
   const logs = new LogReader(client, span);
   const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
-  const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof, ledgerAt, accountAt };
+  const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof, ledgerAt, accountAt, hashOf };
   return { logs, ...facts, ...reads };
 }
 

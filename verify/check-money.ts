@@ -4,16 +4,17 @@ import { charge, payouts as splitCharge } from "../protocol/pricing.ts";
 import { decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
 import { type Checks, MissingEvent, wrongFields } from "./checks.ts";
 import type { AnyEvent, EscrowEvent } from "./events.ts";
-import { type FeePayout, feePayouts, payoutsAfter, type SplitOf, showPayouts, takePayout } from "./payouts.ts";
+import { type FeePayout, payoutsAfter, type SplitOf, showPayouts, takePayout } from "./payouts.ts";
 import { type JobStory, statusName, transitionsOf } from "./story.ts";
 import type { Terms } from "./terms.ts";
 
-/** What the money of a job is held against. `logsOf`: all events of a transaction. */
+/** What the money of a job is held against. `logsOf`: all events of a transaction. `feesOf`: as {@link feesByTransaction} tells them. */
 export type MoneyContext = {
   escrow: Address;
   terms: Terms;
   splitOf: SplitOf;
   logsOf: (tx: Hex) => readonly AnyEvent[];
+  feesOf: (tx: Hex, treasury: Address) => FeePayout[];
 };
 
 /** Charge, return and payouts of a settled job, or what came back of another one. */
@@ -74,9 +75,8 @@ export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
 
 /** What must have left follows from the charge and the fee at the lock. */
 function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, context: MoneyContext): void {
-  const { escrow, terms, splitOf: split, logsOf } = context;
-  const logs = logsOf(settled.tx);
-  const left = payoutsAfter(settled, logs, escrow);
+  const { escrow, terms, splitOf: split, logsOf, feesOf } = context;
+  const left = payoutsAfter(settled, logsOf(settled.tx), escrow);
   const { workerUnits, feeUnits } = split(settled);
   const payee = terms.worker(settled.args.worker, settled)?.payout ?? null;
   const paid = takePayout(left, payee, workerUnits);
@@ -90,7 +90,7 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
   );
 
   const treasury = terms.treasury(settled);
-  const fees = treasury === null ? [] : feePayouts(logs, { escrow, treasury, splitOf: split });
+  const fees = treasury === null ? [] : feesOf(settled.tx, treasury);
   const own = fees.find((one) => one.settled.some(({ logIndex }) => logIndex === settled.logIndex)) ?? null;
   checks.add(
     "payout.fee",

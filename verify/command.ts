@@ -1,28 +1,34 @@
-/** The command `npm run verify-job`: its arguments, what it looks at, and what it prints. */
-import { readFileSync } from "node:fs";
+/** The command `cmi-verify`, in the repository `npm run verify-job --`: its arguments, what it looks at, and what it prints. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { getAddress, type Hex, isAddress } from "viem";
+import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { fromApiJobId } from "../protocol/job-id.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
-
 import { readStackFile } from "../shared/stack-file.ts";
 import { auditJob, type JobAudit } from "./audit-job.ts";
-import { auditRange, type RangeAudit } from "./audit-range.ts";
+import type { RangeAudit, RangeProgress } from "./audit-range.ts";
 import { Chain, type ChainOptions, firstLine, VerifyError } from "./chain.ts";
 import type { Check } from "./checks.ts";
+import { decodeProgress, encodeProgress, verifyRange } from "./range.ts";
 import { EvidenceReader } from "./reader.ts";
+import { monthOf, verifyWallet, type WalletAudit } from "./wallet.ts";
 
-export const USAGE = `npm run verify-job -- <job id or transaction hash> [options]
-npm run verify-job -- --from-block A --to-block B [options]
+export const USAGE = `cmi-verify job <job id or transaction hash> [options]
+cmi-verify wallet <address> [--month 2026-11] [options]
+cmi-verify range [--from-block A] [--to-block B] [--progress FILE] [options]
 
-Recomputes what a job cost, who signed it and where the money went, from the chain alone: no API, no index, no database.
-With a range of blocks it accounts for the money of every job in it, and holds the ledger against the tokens.
+In a clone of the project: npm run verify-job -- job <job id> [options]
 
-  --text-file F     the answer as received; its SHA-256 must be the one the worker signed (one final newline is ignored)
+job     recomputes what it cost, who signed it and where the money went, from the chain alone: no API, no index, no database
+wallet  the same for every job that the wallet paid for in a month (UTC; without --month in all its time), and its account
+range   accounts for the money of every job in the blocks, and holds the ledger against the tokens
+
+  --text-file F     of a job: the answer as received; its SHA-256 must be the one the worker signed (one final newline is ignored)
   --rpc URL         a node of the settlement chain
   --escrow ADDRESS  the escrow contract
   --start-block N   block of the deployment or any before it (default 0): configuration is read from there
   --span N          most blocks asked for in one eth_getLogs (default 10000)
+  --progress FILE   of a range: keeps in FILE what was found; the same command goes on from there, up to newer blocks too
   --json            the result as one JSON document
   --help
 
@@ -32,9 +38,16 @@ Exit status: 0 everything holds, 1 something does not, 2 it could not be looked 
 export type Target =
   | { kind: "job"; jobId: Hex }
   | { kind: "transaction"; hash: Hex }
-  | { kind: "range"; from: bigint; to: bigint | null };
+  | { kind: "wallet"; wallet: Address; month: string | null }
+  | { kind: "range"; from: bigint; to: bigint | null; file: string | null };
 
-export type VerifyOptions = ChainOptions & { target: Target; text: Uint8Array | null; json: boolean };
+/** `tell` hears how far a long audit is. */
+export type VerifyOptions = ChainOptions & {
+  target: Target;
+  text: Uint8Array | null;
+  json: boolean;
+  tell?: (line: string) => void;
+};
 
 /** Reads arguments and the stack file. Null when help was asked for. */
 export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptions | null {
@@ -51,8 +64,8 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
   const fault = nodeUrlFault(rpcUrl, "--rpc");
   if (fault !== null) throw new VerifyError(fault);
   if (!isAddress(escrow)) throw new VerifyError(`--escrow ${escrow} is not an address (or its checksum is wrong)`);
-  if (values["text-file"] !== undefined && target.kind === "range") {
-    throw new VerifyError("--text-file needs one job, not a range of blocks");
+  if (values["text-file"] !== undefined && (target.kind === "range" || target.kind === "wallet")) {
+    throw new VerifyError(`--text-file needs one job, not a ${target.kind === "range" ? "range of blocks" : "wallet"}`);
   }
   return {
     target,
@@ -70,15 +83,19 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
 /** What was found: whether all of it holds, for machines, and for a person. */
 export type VerifyResult = { holds: boolean; json: Record<string, unknown>; text: string };
 
-/** Looks at one job, at all jobs of a transaction, or at a range of blocks. Throws a VerifyError when that is not possible. */
+/** Looks at what was asked for. Throws a VerifyError when that is not possible. */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   const reader = await EvidenceReader.begin(await Chain.open(options));
-  const { target, text } = options;
+  const { target, text, tell = () => {} } = options;
   const { chainId, addresses, head } = reader.chain;
   const about = { chain_id: chainId, escrow: addresses.escrow, head_block: Number(head) };
   if (target.kind === "range") {
-    const audit = auditRange(await reader.range(target.from, target.to ?? head));
+    const audit = await auditedRange(reader, target, tell);
     return { holds: audit.holds, json: { ...about, ...audit }, text: rangeReport(audit) };
+  }
+  if (target.kind === "wallet") {
+    const audit = await verifyWallet(reader, target, tell);
+    return { holds: audit.holds, json: { ...about, ...audit }, text: walletReport(audit) };
   }
   const jobs = target.kind === "job" ? [target.jobId] : await reader.jobsOf(target.hash);
   if (jobs.length === 0 && target.kind === "transaction") {
@@ -91,6 +108,54 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   for (const jobId of jobs) audits.push(await auditJob(await reader.job(jobId, text)));
   const holds = audits.every((audit) => audit.holds);
   return { holds, json: { ...about, holds, jobs: audits }, text: audits.map(jobReport).join("\n\n") };
+}
+
+type Stored = { chainId: number; escrow: Address; hash: Hex; progress: RangeProgress };
+
+/** Audits a range, and keeps what was found in the target's file. */
+async function auditedRange(
+  reader: EvidenceReader,
+  { from, to, file }: Extract<Target, { kind: "range" }>,
+  tell: (line: string) => void,
+): Promise<RangeAudit> {
+  const { chain } = reader;
+  const { chainId, head } = chain;
+  const { escrow } = chain.addresses;
+  const last = to ?? head;
+  const stored = file === null || !existsSync(file) ? null : readProgress(file);
+  if (stored !== null) {
+    if (stored.chainId !== chainId || stored.escrow !== escrow) {
+      throw new VerifyError(`${file} is of the escrow ${stored.escrow} on chain ${stored.chainId}: name another file`);
+    }
+    if (stored.hash !== (await chain.hashOf(stored.progress.next - 1n))) {
+      throw new VerifyError(`${file} is of blocks that the chain has replaced since: delete it and begin again`);
+    }
+  }
+  const began = performance.now();
+  const before = stored?.progress.counts.touched ?? 0;
+  return await verifyRange(reader, {
+    from,
+    to: last,
+    progress: stored?.progress ?? null,
+    onPiece: async (progress) => {
+      const { next, counts } = progress;
+      const speed = (counts.touched - before) / ((performance.now() - began) / 1_000);
+      tell(`block ${next - 1n} of ${last}: ${counts.touched} jobs, ${Math.round(speed)} a second`);
+      if (file === null) return;
+      const hash = await chain.hashOf(next - 1n);
+      // Whole or not at all: it may be interrupted here.
+      writeFileSync(`${file}.tmp`, encodeProgress({ chainId, escrow, hash, progress } satisfies Stored));
+      renameSync(`${file}.tmp`, file);
+    },
+  });
+}
+
+function readProgress(file: string): Stored {
+  try {
+    return decodeProgress(readFileSync(file, "utf8")) as Stored;
+  } catch (error) {
+    throw new VerifyError(`--progress ${file} cannot be read: ${firstLine(error)}`);
+  }
 }
 
 const line = ({ holds, id, says }: Check) => `  ${holds ? "holds " : "FAILS "} ${id.padEnd(24)} ${says}`;
@@ -124,6 +189,18 @@ function rangeReport(audit: RangeAudit): string {
   ].join("\n");
 }
 
+/** A wallet's audit for a person. */
+function walletReport(audit: WalletAudit): string {
+  const { credits, jobs } = audit;
+  return [
+    `wallet ${audit.wallet}${audit.month === null ? "" : ` in ${audit.month}`}: ${jobs.audited} jobs (${jobs.settled} settled, ${jobs.open} open)`,
+    `  credits: ${credits.deposited} deposited, ${credits.locked} locked, ${credits.charged} charged, ${credits.withdrawn} withdrawn`,
+    ...audit.failing.map(jobReport),
+    ...audit.checks.map(line),
+    `  ${verdict(audit.checks)}`,
+  ].join("\n");
+}
+
 function parse(argv: string[]) {
   try {
     return parseArgs({
@@ -135,6 +212,8 @@ function parse(argv: string[]) {
         escrow: { type: "string" },
         "from-block": { type: "string" },
         "to-block": { type: "string" },
+        progress: { type: "string" },
+        month: { type: "string" },
         "start-block": { type: "string" },
         span: { type: "string" },
         json: { type: "boolean" },
@@ -146,21 +225,40 @@ function parse(argv: string[]) {
   }
 }
 
-function readTarget(positionals: string[], values: { "from-block"?: string; "to-block"?: string }): Target {
+type Values = ReturnType<typeof parse>["values"];
+const WORDS = ["job", "wallet", "range"];
+
+/** The first word says what is meant; a job needs none, nor does a range with its blocks. */
+function readTarget(positionals: string[], values: Values): Target {
   const from = values["from-block"];
   const to = values["to-block"];
-  if (from !== undefined || to !== undefined) {
-    if (positionals.length > 0) throw new VerifyError("give either a job or a range of blocks, not both");
+  const isRange = from !== undefined || to !== undefined;
+  const [first = ""] = positionals;
+  const word = WORDS.includes(first) ? first : isRange ? "range" : "job";
+  const [subject, ...more] = WORDS.includes(first) ? positionals.slice(1) : positionals;
+  if (isRange !== (word === "range") && isRange)
+    throw new VerifyError("give either a job or a range of blocks, not both");
+  if (values.month !== undefined && word !== "wallet") throw new VerifyError("--month is of a wallet");
+  if (values.progress !== undefined && word !== "range") throw new VerifyError("--progress is of a range");
+  if (word === "range") {
+    if (subject !== undefined) throw new VerifyError("give either a job or a range of blocks, not both");
     const range = {
       kind: "range" as const,
       from: number(from ?? "0", "--from-block"),
       to: to === undefined || to === "latest" ? null : number(to, "--to-block"),
+      file: values.progress ?? null,
     };
     if (range.to !== null && range.to < range.from) throw new VerifyError("--to-block is before --from-block");
     return range;
   }
-  const [subject, ...more] = positionals;
   if (subject === undefined || more.length > 0) throw new VerifyError(`name one job or one transaction\n\n${USAGE}`);
+  if (word === "wallet") {
+    if (!isAddress(subject)) throw new VerifyError(`${subject} is not an address (or its checksum is wrong)`);
+    if (values.month !== undefined && monthOf(values.month) === null) {
+      throw new VerifyError(`--month ${values.month} is not a month: write 2026-11`);
+    }
+    return { kind: "wallet", wallet: getAddress(subject), month: values.month ?? null };
+  }
   if (/^0x[0-9a-fA-F]{64}$/.test(subject)) return { kind: "transaction", hash: subject.toLowerCase() as Hex };
   // The bare bytes16 of the chain is a job too, as events show it.
   const jobId = /^0x[0-9a-fA-F]{32}$/.test(subject)

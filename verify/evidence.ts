@@ -64,20 +64,22 @@ export type JobEvidence = {
 /** What the escrow owes and holds at a block. */
 export type Ledger = { credits: bigint; claimableUnits: bigint; tokenUnits: bigint };
 
-export type RangeEvidence = {
+/** What an audit of a range looks at, of some of its blocks. */
+export type BlocksEvidence = {
   from: bigint;
   to: bigint;
   escrow: Address;
   /** All events of the escrow in the range, and all transfers of the stablecoin from or to it. */
   events: readonly AnyEvent[];
-  /** Earlier events of the jobs that the range continues. */
+  /** Earlier events of the jobs that these blocks continue, but of those that the audit itself still has open. */
   earlier: readonly AnyEvent[];
   /** As of a job (`JobEvidence`), up to the end of the range. */
   configuration: readonly AnyEvent[];
-  opening: Ledger;
-  closing: Ledger;
   /** Account of a wallet before the range (`accountOf`). */
   openingOf: (wallet: Address) => AccountWord;
   /** Block time of every block with a Compensated event in the range. */
   timeOf: (block: bigint) => number;
 };
+
+/** A whole range. */
+export type RangeEvidence = BlocksEvidence & { opening: Ledger; closing: Ledger };

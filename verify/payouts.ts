@@ -1,6 +1,6 @@
 /** Tokens that left the escrow because of an event: the token's own transfers, or the payouts it refused. Pure. */
-import { type Address, isAddressEqual } from "viem";
-import { type AnyEvent, type EscrowEvent, isBefore, isEvent, isNoJob } from "./events.ts";
+import type { Address, Hex } from "viem";
+import { type AnyEvent, type EscrowEvent, isBefore, isEvent, isNoJob, sameAddress } from "./events.ts";
 
 /** One payout, in token units. */
 export type Payout = { payee: Address; units: bigint; deferred: boolean; logIndex: number };
@@ -22,7 +22,7 @@ const startsPayouts = (event: AnyEvent) =>
 /** The payout that a log is; null if it is none. */
 function payoutOf(event: AnyEvent, escrow: Address): Payout | null {
   const { logIndex } = event;
-  if (isEvent(event, "stablecoin", "Transfer") && isAddressEqual(event.args.from, escrow)) {
+  if (isEvent(event, "stablecoin", "Transfer") && sameAddress(event.args.from, escrow)) {
     return { payee: event.args.to, units: event.args.value, deferred: false, logIndex };
   }
   if (isEvent(event, "escrow", "PayoutDeferred")) {
@@ -74,7 +74,8 @@ export function feePayouts(
   for (const event of logs) {
     if (isEvent(event, "escrow", "JobSettled")) {
       const { workerUnits, feeUnits } = splitOf(event);
-      open = { ...open, settled: [...open.settled, event], units: open.units + feeUnits };
+      open.settled.push(event);
+      open.units += feeUnits;
       forWorker = workerUnits;
       continue;
     }
@@ -82,7 +83,7 @@ export function feePayouts(
     if (payout === null) continue;
     if (payout.units === forWorker) {
       forWorker = null;
-    } else if (open.units > 0n && payout.units === open.units && isAddressEqual(payout.payee, treasury)) {
+    } else if (open.units > 0n && payout.units === open.units && sameAddress(payout.payee, treasury)) {
       found.push({ ...open, payout });
       open = { settled: [], units: 0n, payout: null };
     }
@@ -90,9 +91,22 @@ export function feePayouts(
   return open.settled.length === 0 ? found : [...found, open];
 }
 
+/** {@link feePayouts} of any transaction, found once each: the settlements of a batch all ask for them. */
+export function feesByTransaction(
+  logsOf: (tx: Hex) => readonly AnyEvent[],
+  { escrow, splitOf }: { escrow: Address; splitOf: SplitOf },
+): (tx: Hex, treasury: Address) => FeePayout[] {
+  const known = new Map<string, FeePayout[]>();
+  return (tx, treasury) => {
+    const found = known.get(tx + treasury) ?? feePayouts(logsOf(tx), { escrow, treasury, splitOf });
+    known.set(tx + treasury, found);
+    return found;
+  };
+}
+
 /** Takes the payout of these units to this payee out of the list. */
 export function takePayout(left: Payout[], payee: Address | null, units: bigint): Payout | null {
-  const index = left.findIndex((one) => payee !== null && isAddressEqual(one.payee, payee) && one.units === units);
+  const index = left.findIndex((one) => payee !== null && sameAddress(one.payee, payee) && one.units === units);
   return index < 0 ? null : (left.splice(index, 1)[0] ?? null);
 }
 

@@ -2,7 +2,17 @@
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import type { AccountWord } from "../protocol/words.ts";
-import { ACCOUNT_EVENTS, dayOf, isBalanceEvent, JOB_BALANCE_EVENTS, NO_ACCOUNT, walletOf } from "./accounts.ts";
+import {
+  ACCOUNT_EVENTS,
+  dayOf,
+  isBalanceEvent,
+  JOB_BALANCE_EVENTS,
+  jobContext,
+  NO_ACCOUNT,
+  walletOf,
+} from "./accounts.ts";
+import type { RangeProgress } from "./audit-range.ts";
+import type { WalletEvidence } from "./audit-wallet.ts";
 import type { AuditTransaction } from "./calls.ts";
 import { type Chain, firstLine, type LogFilter, VerifyError } from "./chain.ts";
 import {
@@ -18,12 +28,14 @@ import {
   jobOfEvent,
   jobTopic,
 } from "./events.ts";
-import { CONFIGURATION_EVENTS, type JobEvidence, type Ledger, type RangeEvidence } from "./evidence.ts";
+import { type BlocksEvidence, CONFIGURATION_EVENTS, type JobEvidence, type Ledger } from "./evidence.ts";
 import { isOpen, jobStory } from "./story.ts";
 
 /** Job topics asked for at once; nodes bound the size of a filter. */
 const TOPICS = 100;
 const DAY = 86_400;
+/** Transactions that are kept. */
+const TRANSACTIONS = 200;
 
 const topicsOf = (...names: EscrowEventName[]): Hex[] => names.map((name) => eventTopic("escrow", name));
 const CONFIGURATION = [
@@ -113,11 +125,28 @@ export class EvidenceReader {
     };
   }
 
-  /** Everything about the money of blocks `from` to `to`, both inclusive. */
-  async range(from: bigint, to: bigint): Promise<RangeEvidence> {
+  /** A wallet's account from a block to the newest one, and the jobs of blocks `from` to `to` that it paid for or got credits back from. */
+  async wallet(wallet: Address, from: bigint, to: bigint): Promise<WalletEvidence & { jobs: Hex[] }> {
+    const { chain, addresses } = this;
+    const history = await this.#walletHistory(wallet, from, chain.head);
+    const related = await this.#related([], history, chain.head);
+    await chain.readTimes([...history, ...related].map(({ block }) => block));
+    const own = history.filter(({ block }) => block >= from && block <= to);
+    return {
+      wallet,
+      place: { block: from, logIndex: 0 },
+      history,
+      context: jobContext(inChainOrder([...history, ...related]), addresses.escrow),
+      stored: await chain.accountAt(wallet, chain.head),
+      jobs: [...new Set(own.flatMap((event) => jobOfEvent(event) ?? []))],
+    };
+  }
+
+  /** What an audit of a range needs of its next blocks, up to `to`. */
+  async blocks(progress: RangeProgress, to: bigint): Promise<BlocksEvidence> {
     const { chain, addresses, configuration } = this;
     const { escrow, stablecoin } = addresses;
-    if (to > chain.head) throw new VerifyError(`--to-block ${to} is not mined yet: the newest block is ${chain.head}`);
+    const from = progress.next;
     const transfer = eventTopic("stablecoin", "Transfer");
     const self = addressTopic(escrow);
     const [own, incoming, outgoing] = await Promise.all([
@@ -127,27 +156,31 @@ export class EvidenceReader {
     ]);
     const events = inChainOrder([...own, ...incoming, ...outgoing]);
     const wallets = new Set(events.filter(isBalanceEvent).map((event) => walletOf(event).toLowerCase() as Address));
-    const [earlier, opening, closing, accounts] = await Promise.all([
-      this.#before(events, from),
-      this.#ledgerAt(from - 1n),
-      this.#ledgerAt(to),
-      this.#accountsAt(from - 1n, wallets),
-      chain.readTimes(eventsOf(events, "escrow", "Compensated").map(({ block }) => block)),
+    const unknown = [...wallets].filter((wallet) => progress.accounts[wallet] === undefined);
+    const compensated = eventsOf([...progress.compensated, ...events], "escrow", "Compensated");
+    const [earlier, accounts] = await Promise.all([
+      this.#before(events, progress),
+      this.#accountsAt(progress.from - 1n, unknown),
+      chain.readTimes(compensated.map(({ block }) => block)),
     ]);
     const openingOf = (wallet: Address): AccountWord => accounts.get(wallet) ?? NO_ACCOUNT;
-    return { from, to, escrow, events, earlier, configuration, opening, closing, openingOf, timeOf: chain.timeOf };
+    return { from, to, escrow, events, earlier, configuration, openingOf, timeOf: chain.timeOf };
   }
 
-  /** What happened before a range to the jobs in it. */
-  async #before(events: readonly AnyEvent[], from: bigint): Promise<AnyEvent[]> {
-    if (from <= this.chain.startBlock) return [];
+  /** What happened before to jobs that go on in these blocks and are not among the open ones. */
+  async #before(events: readonly AnyEvent[], { next, open }: RangeProgress): Promise<AnyEvent[]> {
+    if (next <= this.chain.startBlock) return [];
     const locked = new Set(events.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
-    const jobs = events.flatMap((event) => jobOfEvent(event) ?? []).filter((jobId) => !locked.has(jobId));
-    return await this.#ofJobs(jobs, null, from - 1n);
+    const jobs = events.flatMap((event) => jobOfEvent(event) ?? []);
+    return await this.#ofJobs(
+      jobs.filter((jobId) => !locked.has(jobId) && open[jobId] === undefined),
+      null,
+      next - 1n,
+    );
   }
 
   /** What the escrow owes and holds at a block; nothing before it existed. */
-  async #ledgerAt(blockNumber: bigint): Promise<Ledger> {
+  async ledgerAt(blockNumber: bigint): Promise<Ledger> {
     if (blockNumber < this.birth) return { credits: 0n, claimableUnits: 0n, tokenUnits: 0n };
     return await this.#atBlock(blockNumber, () => this.chain.ledgerAt(blockNumber));
   }
@@ -272,6 +305,8 @@ export class EvidenceReader {
           this.addresses,
         ),
       }));
+      // Jobs of one batch are looked at one after the other: older transactions are read again where they are needed.
+      if (this.#transactions.size >= TRANSACTIONS) this.#transactions.clear();
       this.#transactions.set(hash, found);
     }
     return found;

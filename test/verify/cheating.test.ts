@@ -174,7 +174,7 @@ describe("what cannot be looked at ends with status 2 and says what to do", () =
     writeFileSync(join(p.chain.folder, "stack.json"), "{");
     const { code, output } = await run(script, [job], { DATA_DIR: p.chain.folder });
     expect(code).toBe(2);
-    expect(output).toMatch(/^verify-job: .*stack\.json is not a stack file: no JSON\s*$/);
+    expect(output).toMatch(/^cmi-verify: .*stack\.json is not a stack file: no JSON\s*$/);
   });
 
   it("arguments that make no sense, as a process", async () => {

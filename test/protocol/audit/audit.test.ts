@@ -4,9 +4,17 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
 import { auditJob } from "../../../verify/audit-job.ts";
-import { auditRange } from "../../../verify/audit-range.ts";
+import {
+  auditBlocks,
+  auditRange,
+  beginRange,
+  concludeRange,
+  type RangeAudit,
+  type RangeProgress,
+} from "../../../verify/audit-range.ts";
 import type { Check } from "../../../verify/checks.ts";
 import { type AnyEvent, jobOfEvent } from "../../../verify/events.ts";
+import { decodeProgress, encodeProgress } from "../../../verify/range.ts";
 import { type Chain, startChain } from "../../indexer/support/chain.ts";
 import { deploy } from "../../indexer/support/deploy.ts";
 import { everything, type Story } from "../../indexer/support/everything.ts";
@@ -46,7 +54,27 @@ describe("an honest chain", () => {
     expect(failing(checks)).toEqual([]);
     expect(jobs.touched).toBe(Object.keys(story).length);
   });
+
+  it("says the same when it is looked at block by block, and stored in between", () => {
+    expect(inPieces(log.all)).toEqual(auditRange(rangeEvidence(log)));
+  });
 });
+
+/** The audit of the whole chain, each block a piece of its own that begins with what was stored after the one before. */
+function inPieces(all: readonly AnyEvent[]): RangeAudit {
+  const whole = rangeEvidence(log, all);
+  let progress = beginRange(whole.from, whole.opening);
+  for (const [block, events] of Map.groupBy(whole.events, (event) => event.block)) {
+    const known = new Set(Object.keys(progress.open));
+    const locked = new Set(events.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
+    const jobs = new Set(events.map(jobOfEvent).filter((job) => job !== null && !known.has(job) && !locked.has(job)));
+    // The reader asks for jobs that were over.
+    const earlier = whole.events.filter((event) => event.block < block && jobs.has(jobOfEvent(event)));
+    auditBlocks(progress, { ...whole, from: block, to: block, events, earlier });
+    progress = decodeProgress(encodeProgress(progress)) as RangeProgress;
+  }
+  return concludeRange({ ...progress, next: whole.to + 1n }, whole.closing);
+}
 
 /** Packed words of an event's arguments, and the name that a wrong field of them has. */
 const WORDS: Record<string, { read: (word: bigint) => object; name: (event: string, field: string) => string }> = {
@@ -208,6 +236,8 @@ describe("a lie about the whole", () => {
       for (const { named, args } of liesOf(event)) {
         const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
         const found = failing(auditRange(rangeEvidence(log, lied)).checks);
+        // Wallet by wallet, or in the order of the chain.
+        expect([named, failing(inPieces(lied).checks).sort()]).toEqual([named, found.toSorted()]);
         if (!found.some((says) => says.includes(`${named} `)) && !chosen.test(named) && !first.includes(named))
           missed.push(`${named}: ${found.join(" | ")}`);
       }

@@ -49,7 +49,7 @@ export const people = {
   guardian: account(6),
   arbiters: [account(7), account(8), account(9)] as const,
 };
-const WORKER_KEY = keccak256(toBytes("a worker of the verifier's tests"));
+export const WORKER_KEY = keccak256(toBytes("a worker of the verifier's tests"));
 const OTHER_WORKER_KEY = keccak256(toBytes("another worker of the verifier's tests"));
 export const workerKey = privateKeyToAccount(WORKER_KEY);
 export const otherWorkerKey = privateKeyToAccount(OTHER_WORKER_KEY);
