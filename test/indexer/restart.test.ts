@@ -22,10 +22,12 @@ afterAll(async () => await stage?.close());
 
 const count = async () => (await listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 })).length;
 const builds = async () => await stage.sql("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'index_')");
+/** What Ponder says before it waits for a lock of its own, 15 to 25 s long. */
+const LOCKED = "locked by a different Ponder app";
 /** Ponder calls a block final 30 blocks later, and says so every 30 blocks. */
 const finalize = async () => await stage.chain.rpc("anvil_mine", ["0x41"]);
 
-test("after Ctrl-C it resumes where it was, and catches up with what happened meanwhile", async () => {
+test("after Ctrl-C it resumes where it was, and its head never promises rows that are reverted for a moment", async () => {
   const job = await stage.world.settledJob();
   await finalize();
   await stage.caughtUp();
@@ -33,25 +35,25 @@ test("after Ctrl-C it resumes where it was, and catches up with what happened me
   await indexer.stop("SIGINT");
   const meanwhile = await stage.world.settledJob();
 
+  const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
+  let broken = 0;
+  const watch = setInterval(async () => {
+    const head = await getHead(stage.pool).catch(() => null);
+    if (!head?.ready || head.blockNumber < wanted) return;
+    if ((await getJob(stage.pool, toApiJobId(meanwhile))) === null) broken += 1;
+  }, 10);
   indexer = await stage.startIndexer();
   await stage.caughtUp();
+  clearInterval(watch);
+  expect(broken).toBe(0);
   expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
   expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
   expect(await count()).toBe(before + 2);
   expect(indexer.log).not.toContain("anew");
 });
 
-test("after kill -9 it does not wait for the lock of the dead process", async () => {
-  const before = await count();
-  await indexer.stop("SIGKILL");
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  expect(await count()).toBe(before);
-  // What Ponder says before it waits for a lock of its own, 15 to 25 s long.
-  expect(indexer.log).not.toContain("locked by a different Ponder app");
-});
-
 test("without its database it ends with a status that says: start me again", async () => {
+  await finalize();
   await stage.sql(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher' AND datname = current_database()",
   );
@@ -61,33 +63,33 @@ test("without its database it ends with a status that says: start me again", asy
   await stage.caughtUp();
 });
 
-test("a second indexer of one build stands by, and takes over; an earlier build's schema is dropped then", async () => {
+test("after SIGTERM, a chain that stepped back a little and stands still does not stop it", async () => {
+  // Started at this head, Ponder counts all but the last 30 blocks as final; three blocks less, and it would refuse to start.
+  await indexer.stop("SIGTERM");
+  await stage.chain.rpc("anvil_rollback", [3]);
+  const before = await getAccount(stage.pool, stage.world.client.address);
+
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("ends less than 30 blocks after");
+  expect(indexer.log).not.toContain(LOCKED);
+  expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(before);
+});
+
+test("a second indexer of one build stands by, and takes over after kill -9; an earlier build's schema is dropped then", async () => {
+  const before = await count();
   await stage.sql("CREATE SCHEMA index_earlier_build");
   await stage.sql("CREATE TABLE index_earlier_build._ponder_checkpoint (finalized_checkpoint text)");
   const second = await stage.launchIndexer();
   await second.part.until(async () => second.log.includes("stands by"));
   expect((await fetch(`http://127.0.0.1:${indexer.port}/ready`)).status).toBe(200);
-  await indexer.stop("SIGINT");
+  await indexer.stop("SIGKILL");
   await second.ready();
   indexer = second;
   await stage.caughtUp();
+  expect(await count()).toBe(before);
+  expect(indexer.log).not.toContain(LOCKED);
   await eventually(builds, ({ length }) => length === 1);
-});
-
-test("SIGTERM ends it in order, and the head never promises rows that are reverted for a moment", async () => {
-  await indexer.stop("SIGTERM");
-  const job = await stage.world.settledJob();
-  const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
-  let broken = 0;
-  const watch = setInterval(async () => {
-    const head = await getHead(stage.pool).catch(() => null);
-    if (head?.ready && head.blockNumber >= wanted && (await getJob(stage.pool, toApiJobId(job))) === null) broken += 1;
-  }, 10);
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  clearInterval(watch);
-  expect(broken).toBe(0);
-  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
 });
 
 function isStateOf(text: string, block: number): boolean {
@@ -122,22 +124,6 @@ test("a chain that lost its last blocks is noticed, and indexed anew", async () 
   await stage.caughtUp();
   await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("indexing anew");
   expect(await getAccount(stage.pool, world.client.address)).toEqual(kept);
-});
-
-test("a chain that stepped back a little and stands still does not stop it", async () => {
-  await finalize();
-  await indexer.stop("SIGINT");
-  // Started at this head, Ponder counts all but the last 30 blocks as final; three blocks less, and it would refuse to start.
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  await indexer.stop("SIGINT");
-  await stage.chain.rpc("anvil_rollback", [3]);
-  const before = await getAccount(stage.pool, stage.world.client.address);
-
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("ends less than 30 blocks after");
-  expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(before);
 });
 
 test("another chain on the same port is noticed, and nothing of the old one is shown", async () => {
