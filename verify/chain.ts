@@ -98,22 +98,22 @@ export class LogReader {
 }
 
 /**
- * Where to look. `chainId`: which chain it must be, null for any. `startBlock`: block of the deployment or any before it. `span`: most
- * blocks asked for at once.
+ * Where to look. `chainId`: which chain it must be, null for any. `startBlock`: block of the deployment or any before it (default 0).
+ * `span`: most blocks asked for at once (default 10,000).
  */
 export type ChainOptions = {
   rpcUrl: string;
   escrow: Address;
-  chainId: number | null;
-  startBlock: bigint;
-  span: bigint;
+  chainId?: number | null;
+  startBlock?: bigint;
+  span?: bigint;
 };
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 export const Chain = { open: openChain };
 
 /** Connects, and makes sure that there is an escrow at that address of that chain. */
-async function openChain({ rpcUrl, escrow, chainId: expected, startBlock, span }: ChainOptions) {
+async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
   const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
   const host = nodeHost(rpcUrl);
   const chainId = await client.getChainId().catch((error: unknown) => {

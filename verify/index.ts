@@ -6,10 +6,12 @@
  * const { holds, checks } = await auditJob(await reader.job(jobId, null));
  */
 export { auditJob, type JobAudit } from "./audit-job.ts";
-export { auditRange, type RangeAudit } from "./audit-range.ts";
+export type { RangeAudit, RangeProgress } from "./audit-range.ts";
 export { Chain, type ChainOptions, VerifyError } from "./chain.ts";
 export type { Check } from "./checks.ts";
 export { describeEvent } from "./describe.ts";
-export type { JobEvidence, RangeEvidence } from "./evidence.ts";
+export type { JobEvidence } from "./evidence.ts";
 export { moneyFlow } from "./money-flow.ts";
+export { decodeProgress, encodeProgress, verifyRange } from "./range.ts";
 export { EvidenceReader } from "./reader.ts";
+export { verifyWallet, type WalletAudit } from "./wallet.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { type Manifest, pack } from "../../../scripts/build/pack.ts";
+import { pack } from "../../../scripts/build/pack.ts";
 import { ROOT, temporaryFolder } from "../../support/processes.ts";
 import { plainEnv } from "../../support/shared.ts";
 
@@ -19,12 +19,19 @@ export async function install(folder: string) {
   const options = { cwd: empty, env: plainEnv(), extendEnv: false };
   await execa("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", packed.file], options);
   const at = join(empty, "node_modules", packed.name);
+  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as { bin?: Record<string, string> };
   return {
     ...packed,
     /** The folder that was empty, and the package in it. */
     folder: empty,
     at,
-    manifest: JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest,
+    /** Runs its command, as npx does; returns exit code and output. */
+    command: async (...args: string[]): Promise<{ code: number | undefined; stdout: string; stderr: string }> => {
+      const [name = ""] = Object.keys(manifest.bin ?? {});
+      const file = join(empty, "node_modules", ".bin", name);
+      const { exitCode: code, stdout, stderr } = await execa(file, args, { ...options, reject: false });
+      return { code, stdout, stderr };
+    },
     /** Runs a module of this folder, and returns what it prints. */
     run: async (code: string): Promise<string> => {
       writeFileSync(join(empty, "program.js"), code);

@@ -11,7 +11,7 @@ import { type Look, Visitor } from "./visitor.ts";
 export type WebStack = Pick<Stack, "info" | "workers">;
 
 /** Debian's Chromium, or the one named. */
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const hasBrowser = existsSync(CHROMIUM);
 if (!hasBrowser) {
   console.warn(

@@ -1,0 +1,127 @@
+/** The audit as one page: a form, and what was found. What the form says is kept in the address, so that it can be passed on. */
+import { getAddress, type Hex, isAddress } from "viem";
+import { fromApiJobId } from "../../protocol/job-id.ts";
+import { auditJob } from "../audit-job.ts";
+import { Chain, firstLine, VerifyError } from "../chain.ts";
+import type { Check } from "../checks.ts";
+import { verifyRange } from "../range.ts";
+import { EvidenceReader } from "../reader.ts";
+import { monthOf, verifyWallet } from "../wallet.ts";
+
+const find = <E extends Element>(selector: string): E => {
+  const found = document.querySelector<E>(selector);
+  if (found === null) throw new Error(`the page has no ${selector}`);
+  return found;
+};
+const form = find<HTMLFormElement>("form");
+const status = find<HTMLElement>("[role=status]");
+const result = find<HTMLElement>("section");
+const field = (name: string): string => String(new FormData(form).get(name) ?? "").trim();
+const tell = (text: string): void => {
+  status.textContent = text;
+};
+
+/** What was found of one job, wallet or range. */
+type Found = { title: string; holds: boolean; checks: readonly Check[] };
+
+/** Looks at what the form names. */
+async function look(): Promise<{ found: Found[]; json: unknown }> {
+  const subject = field("subject");
+  const range = /^(\d+)\s*-\s*(\d+|latest)$/.exec(subject);
+  const hash = /^0x[0-9a-fA-F]{64}$/.test(subject) ? (subject.toLowerCase() as Hex) : null;
+  const jobId = /^0x[0-9a-fA-F]{32}$/.test(subject) ? (subject as Hex) : fromApiJobId(subject.toLowerCase());
+  const wallet = isAddress(subject, { strict: false }) ? getAddress(subject) : null;
+  const month = field("month") || null;
+  if (!range && !hash && !jobId && !wallet)
+    throw new VerifyError(`"${subject}" is no job, transaction, wallet or range`);
+  if (month !== null && monthOf(month) === null) throw new VerifyError(`"${month}" is not a month: write 2026-11`);
+  if (!isAddress(field("escrow"))) throw new VerifyError("the escrow is not an address (or its checksum is wrong)");
+  if (!/^\d{1,15}$/.test(field("start"))) throw new VerifyError("the first block is not a number");
+
+  const chain = await Chain.open({
+    rpcUrl: field("rpc"),
+    escrow: getAddress(field("escrow")),
+    startBlock: BigInt(field("start")),
+  });
+  const reader = await EvidenceReader.begin(chain);
+  if (range !== null) {
+    const to = range[2] === "latest" ? chain.head : BigInt(range[2] ?? "");
+    const onPiece = async ({ next, counts }: { next: bigint; counts: { touched: number } }): Promise<void> => {
+      tell(`Block ${next - 1n} of ${to}: ${counts.touched} jobs`);
+      // The page is drawn in between.
+      await new Promise((resolve) => setTimeout(resolve));
+    };
+    const audit = await verifyRange(reader, { from: BigInt(range[1] ?? ""), to, onPiece });
+    return { found: [{ ...audit, title: `blocks ${subject}: ${audit.jobs.touched} jobs` }], json: audit };
+  }
+  if (wallet !== null) {
+    const audit = await verifyWallet(reader, { wallet, month }, tell);
+    const failing = audit.failing.map((one) => ({ ...one, title: one.job_id }));
+    return { found: [{ ...audit, title: `${wallet}: ${audit.jobs.audited} jobs` }, ...failing], json: audit };
+  }
+  const jobs = jobId !== null ? [jobId] : await reader.jobsOf(hash as Hex);
+  if (jobs.length === 0) throw new VerifyError(`transaction ${hash} holds no job of this escrow`);
+  // As it was hashed: the specification leaves one final newline out.
+  const given = String(new FormData(form).get("text") ?? "")
+    .replace(/\r\n/g, "\n")
+    .replace(/\n$/, "");
+  if (given !== "" && jobs.length > 1)
+    throw new VerifyError("name the job of the answer: this transaction holds several");
+  const text = given === "" ? null : new TextEncoder().encode(given);
+  const audits = [];
+  for (const id of jobs) audits.push(await auditJob(await reader.job(id, text)));
+  const found = audits.map((audit) => ({
+    ...audit,
+    title: `${audit.job_id}: ${audit.status}, ${audit.credits_charged} of ${audit.credits_locked} credits charged`,
+  }));
+  return { found, json: audits };
+}
+
+/** An element with this text. */
+function element<N extends keyof HTMLElementTagNameMap>(name: N, text = "", className = ""): HTMLElementTagNameMap[N] {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}
+
+function table(checks: readonly Check[]): HTMLTableElement {
+  const made = element("table");
+  // What does not hold is shown first.
+  for (const { id, holds, says } of checks.toSorted((a, b) => Number(a.holds) - Number(b.holds))) {
+    const row = made.insertRow();
+    row.append(element("td", holds ? "holds" : "FAILS", holds ? "" : "fails"), element("td", id), element("td", says));
+  }
+  return made;
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { text: _, ...shared } = Object.fromEntries(new FormData(form)) as Record<string, string>;
+  history.replaceState(null, "", `#${new URLSearchParams(shared)}`);
+  const button = find<HTMLButtonElement>("button");
+  button.disabled = true;
+  result.replaceChildren();
+  tell("Reading the chain …");
+  try {
+    const { found, json } = await look();
+    const checks = found.flatMap((one) => one.checks);
+    const failed = checks.filter(({ holds }) => !holds).length;
+    tell(failed === 0 ? `All ${checks.length} checks hold.` : `${failed} of ${checks.length} checks FAIL.`);
+    status.className = failed === 0 ? "" : "fails";
+    for (const one of found) result.append(element("h2", one.title), table(one.checks));
+    const details = element("details");
+    details.append(element("summary", "JSON"), element("pre", JSON.stringify(json, null, 2)));
+    result.append(details);
+  } catch (error) {
+    status.className = "fails";
+    tell(`It could not be looked at: ${firstLine(error)}`);
+  } finally {
+    button.disabled = false;
+  }
+});
+
+for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+  const input = form.elements.namedItem(name);
+  if (input instanceof HTMLInputElement) input.value = value;
+}
