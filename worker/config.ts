@@ -8,7 +8,7 @@ import { ABILITIES, type Ability } from "../protocol/dispatch.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { readStackFile } from "../shared/stack-file.ts";
-import { ConfigError } from "./console.ts";
+import { COMMAND, ConfigError } from "./console.ts";
 
 /** Chain id of a development chain: stake, gas and a text generator are given there. */
 export const DEVELOPMENT_CHAIN = 31_337;
@@ -63,14 +63,19 @@ const schema = z.object({
     "where gateways reach this worker (https; on a development chain http://127.0.0.1:PORT)",
     optional(url.max(200)),
   ),
+  service: setting(
+    "WORKER_SERVICE --service URL",
+    "service to join: its contracts, and its public node unless --rpc-url names yours",
+    optional(url),
+  ),
   rpcUrl: setting(
     "RPC_URL --rpc-url URL",
-    "node of the settlement chain (default: the local stack's, or http://127.0.0.1:8545)",
+    "node of the settlement chain (default: the service's or the local stack's, or http://127.0.0.1:8545)",
     url.refine(isNodeUrl, NODE_URL_HELP).default("http://127.0.0.1:8545"),
   ),
   deploymentFile: setting(
     "DEPLOYMENT_FILE --deployment FILE",
-    "addresses of the contracts (default: those of the local stack in DATA_DIR)",
+    "addresses of the contracts (default: the service's, kept in the data folder, or those of the local stack in DATA_DIR)",
     text,
   ),
   dataDir: setting(
@@ -234,8 +239,8 @@ function stackSettings({ DATA_DIR, RPC_URL, DEPLOYMENT_FILE }: Record<string, st
   if (DEPLOYMENT_FILE !== undefined) return node;
   if (stack?.deployment_file === undefined) {
     throw new ConfigError(
-      `--deployment (DEPLOYMENT_FILE) is needed, the service's deployment.json: there is no local stack's ${file} to take the contracts from. ` +
-        `Set it, with --rpc-url (RPC_URL) for your node; or set DATA_DIR to the data folder of a stack (npm start writes stack.json there).\n${HELP}`,
+      `--service (WORKER_SERVICE) is needed, the address of the service to join: there is no local stack's ${file} to take the contracts from. ` +
+        `Or set --deployment (DEPLOYMENT_FILE), the service's deployment.json, with --rpc-url (RPC_URL) for your node; or set DATA_DIR to the data folder of a stack (npm start writes stack.json there).\n${HELP}`,
     );
   }
   const port: Record<string, string> = stack.worker_port === undefined ? {} : { WORKER_PORT: `${stack.worker_port}` };
@@ -308,8 +313,8 @@ export type Invocation = {
   values: Record<string, string>;
 };
 
-const HELP = "`npm run worker -- --help` shows every command and setting.";
-export const USAGE = `Usage: npm run worker -- [command] [options]
+const HELP = `\`${COMMAND} --help\` shows every command and setting.`;
+export const USAGE = `Usage: ${COMMAND} [command] [options]
 
   run            (default) serve jobs; the first time, set the worker up: key, stake, endpoint, models
   status         what the chain, this machine and the backend say about the worker (--json)

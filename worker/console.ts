@@ -6,6 +6,9 @@ import type { Redact } from "../shared/redact.ts";
 
 export type { Logger };
 
+/** How the operator starts the worker: from the repository, or from the package. */
+export const COMMAND = process.argv[1]?.endsWith("main.ts") ? "npm run worker --" : "cmi-worker";
+
 /** Something that the operator can set right. Only its message is shown. */
 export class ConfigError extends Error {
   override name = "ConfigError";

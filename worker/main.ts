@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-/** The worker: `npm run worker -- --backend URL --models id,id`. `--help` names every command and setting. */
+/** The worker: `cmi-worker --backend URL --models id,id`, in the repository `npm run worker --`. `--help` names every command and setting. */
 import type { Redact } from "../shared/redact.ts";
 import { claimDataDir, drain, formatStatus, readStatus, unbond, withdraw } from "./cli/commands.ts";
+import { withService } from "./cli/service.ts";
 import { hiding, type Invocation, parseConfig, readInvocation, USAGE } from "./config.ts";
 import { ConfigError, Terminal } from "./console.ts";
 import { serve } from "./worker.ts";
@@ -14,9 +15,10 @@ async function main(): Promise<void> {
   const { command, flags, values } = invocation;
   const terminal = new Terminal((text) => redact(text));
   if (flags.help) return void process.stdout.write(USAGE);
-  if (command === "run") return run(invocation, terminal);
+  const settings = await withService(values, terminal);
+  if (command === "run") return run({ ...invocation, values: settings }, terminal);
   // What needs no models must not ask for them.
-  const config = parseConfig({ WORKER_MODELS: "none", ...values });
+  const config = parseConfig({ WORKER_MODELS: "none", ...settings });
   redact = hiding(config);
   if (command === "status") {
     const status = await readStatus(config);

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { assignmentSchema, completionSchema, finishReasonSchema } from "../protocol/dispatch.ts";
 import { Cipher } from "../shared/cipher.ts";
 import { WriteLane } from "../shared/write-lane.ts";
-import { ConfigError, type Logger } from "./console.ts";
+import { COMMAND, ConfigError, type Logger } from "./console.ts";
 
 const hex = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]+$/.test(v), "not hex");
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
@@ -276,7 +276,7 @@ export async function countStored(folder: string): Promise<Stored> {
     return { count: (await idsOf(db, COMPLETION)).length, unknown: null };
   } catch (error) {
     if (!isLocked(error) && !isDamage(error)) throw unusable(path, error);
-    const unknown = "another process has the memory of its jobs open, or it is damaged; `npm run worker` says which";
+    const unknown = `another process has the memory of its jobs open, or it is damaged; \`${COMMAND}\` says which`;
     return { count: null, unknown };
   } finally {
     await db.close();

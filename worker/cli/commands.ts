@@ -8,7 +8,7 @@ import { workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { type Identity, isAlive, readText, signal, tryLock, waitGone } from "../../shared/process.ts";
 import { connectChain } from "../chain.ts";
 import type { CommandFlags, Config } from "../config.ts";
-import { ConfigError, type Terminal } from "../console.ts";
+import { COMMAND, ConfigError, type Terminal } from "../console.ts";
 import { openWorkerKey, workerAddress } from "../keys.ts";
 import { ensureFunds, type RegisteredWorker, readRegistration, requireOwner, sendSteps, svc } from "../registration.ts";
 import { countStored, type Stored } from "../store.ts";
@@ -22,7 +22,7 @@ export function claimDataDir(dataDir: string): () => void {
   const lock = tryLock(lockFile(dataDir));
   if ("release" in lock) return lock.release;
   throw new ConfigError(
-    `process ${lock.holder.pid} is the worker of ${dataDir} already: stop it with \`npm run worker -- drain\`, or choose another --data-dir`,
+    `process ${lock.holder.pid} is the worker of ${dataDir} already: stop it with \`${COMMAND} drain\`, or choose another --data-dir`,
   );
 }
 
@@ -80,7 +80,7 @@ export async function runningWorker(
 export async function readStatus(config: Config) {
   const address = workerAddress(config);
   if (address === null) {
-    throw new ConfigError(`there is no worker in ${config.dataDir} yet: the first \`npm run worker\` makes one`);
+    throw new ConfigError(`there is no worker in ${config.dataDir} yet: the first \`${COMMAND}\` makes one`);
   }
   const chain = await connectChain(config, null);
   const state = await readRegistration(chain, address, address);
@@ -188,7 +188,7 @@ export function unbond(config: Config, flags: CommandFlags, terminal: Terminal):
 export function withdraw(config: Config, flags: CommandFlags, terminal: Terminal): Promise<void> {
   return change(config, flags, terminal, ({ worker, now }) => {
     if (worker.unbondsAt === 0) {
-      throw new ConfigError("the stake is bonded: start with `npm run worker -- unbond` and come back when it is free");
+      throw new ConfigError(`the stake is bonded: start with \`${COMMAND} unbond\` and come back when it is free`);
     }
     if (now < worker.unbondsAt)
       throw new ConfigError(`the stake is free from ${time(worker.unbondsAt)}; come back then`);

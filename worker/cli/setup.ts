@@ -6,7 +6,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import type { Chain } from "../chain.ts";
 import { type Config, DEVELOPMENT_CHAIN, SETTINGS } from "../config.ts";
-import { ConfigError, type Terminal } from "../console.ts";
+import { COMMAND, ConfigError, type Terminal } from "../console.ts";
 import {
   ensureFunds,
   missingStake,
@@ -61,7 +61,7 @@ export async function setUp({ config, chain, privateKey, modelsFault, terminal, 
     // It may still have answers that nobody has settled: it must be able to look after its pay.
     terminal.say(
       "Note: this worker is unbonding. It gets no new jobs and looks after its unsettled answers; " +
-        "`npm run worker -- unbond --cancel` takes that back.",
+        `\`${COMMAND} unbond --cancel\` takes that back.`,
     );
   }
   if (steps.length === 0) return;
@@ -88,7 +88,7 @@ export async function saveSettings(dataDir: string, values: Record<string, strin
   const file = join(dataDir, "config.json");
   try {
     await writeFile(file, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`, { flag: "wx", mode: 0o600 });
-    terminal.say(`Kept the settings in ${file}: from now on \`npm run worker\` is enough.`);
+    terminal.say(`Kept the settings in ${file}: from now on \`${COMMAND}\` is enough.`);
   } catch (error) {
     // A file that is there already is the operator's own.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

@@ -1,0 +1,56 @@
+/** `--service`: a worker learns from the service what it would else be told, and keeps it. */
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseDeployment } from "../../protocol/deployment.ts";
+import { ConfigError, type Terminal } from "../console.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Adds the service's contracts and public node to the settings, unless they are set. The contracts are kept in the data folder at the first
+ * start: a service that names others later cannot move the worker's stake. Throws a ConfigError.
+ */
+export async function withService(values: Record<string, string>, terminal: Terminal): Promise<Record<string, string>> {
+  const { WORKER_SERVICE: service, WORKER_DATA_DIR: folder = ".worker" } = values;
+  if (service === undefined) return values;
+  if (!URL.canParse(service)) throw new ConfigError(`--service ${service} is not a URL`);
+  const { protocol, hostname } = new URL(service);
+  // Whoever can change the answer of the service could name a registry of its own.
+  if (protocol !== "https:" && !["127.0.0.1", "localhost", "[::1]"].includes(hostname)) {
+    throw new ConfigError(`--service ${service} must be https: the contracts that get your stake come from it`);
+  }
+  const added: Record<string, string> = {};
+  if (values["DEPLOYMENT_FILE"] === undefined) {
+    const file = join(folder, "deployment.json");
+    if (!existsSync(file)) {
+      const text = await ask(service, "deployment.json");
+      const { chainId, contracts } = parseDeployment(text, `${service}/app/api/deployment.json`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(file, text, { mode: 0o600 });
+      terminal.say(
+        `Kept the contracts of ${service} in ${file}: escrow ${contracts.InferenceEscrow}, registry ${contracts.WorkerRegistry}, ` +
+          `chain ${chainId}. Compare them with what the service publishes elsewhere: your stake goes there.`,
+      );
+    }
+    added["DEPLOYMENT_FILE"] = file;
+  }
+  if (values["RPC_URL"] === undefined) {
+    const { rpc_url: node } = JSON.parse(await ask(service, "config")) as { rpc_url: string | null };
+    if (node === null) throw new ConfigError(`--rpc-url (RPC_URL) is needed: ${service} names no public node`);
+    terminal.say(`Asking the node that the service names, ${new URL(node).host}. Name your own with --rpc-url.`);
+    added["RPC_URL"] = node;
+  }
+  return { ...values, ...added };
+}
+
+async function ask(service: string, what: string): Promise<string> {
+  const url = new URL(`/app/api/${what}`, service);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "error" });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    return await response.text();
+  } catch (error) {
+    throw new ConfigError(`--service: cannot read ${url}: ${error instanceof Error ? error.message : error}`);
+  }
+}
