@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Abi, type Hex, parseEther, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { GAS_CEILING } from "../../api/chain/operations.ts";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
@@ -203,7 +204,11 @@ describe("a ruling", () => {
   it("against the worker: refunded, the charge is back, the stake is slashed", async () => {
     const before = await credits();
     const { id } = await scene.settledJob(MODEL);
-    expect((await scene.dispute(id)).body.dispute_opened).toBe(true);
+    const opened = await scene.dispute(id);
+    expect(opened.body.dispute_opened).toBe(true);
+    // Nobody else uses this gateway: the batch has this item alone.
+    const { receipt } = await scene.chain.transaction(opened.body.dispute_tx, id);
+    expect(receipt.gasUsed).toBeLessThan(GAS_CEILING.openDispute);
     expect(await credits()).toBe(before - 8);
     await vote(id, Ruling.WorkerAtFault);
     const { body } = await becomes(id, "refunded");

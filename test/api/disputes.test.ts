@@ -3,7 +3,6 @@ import { getAddress } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
-import { GAS_CEILING } from "../../api/chain/operations.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { hashOf, OTHER, Scene } from "../support/dispute-scene.ts";
 import { untilIndexed } from "../support/indexed.ts";
@@ -62,8 +61,7 @@ describe("a client that received something else", () => {
     const settled = (await scene.api.get("/v1/jobs?status=settled")).body.data;
     expect(settled.map((each: { id: string }) => each.id)).not.toContain(id);
 
-    const { events, receipt } = await scene.chain.transaction(answer.body.dispute_tx, id);
-    expect(receipt.gasUsed).toBeLessThan(GAS_CEILING.openDispute);
+    const { events } = await scene.chain.transaction(answer.body.dispute_tx, id);
     expect(events).toMatchObject([
       {
         eventName: "JobDisputed",
