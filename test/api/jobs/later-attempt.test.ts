@@ -13,6 +13,7 @@ import { toApiJobId } from "../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../protocol/job-status.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { receiptOf } from "../../../protocol/receipt.ts";
+import { PARTS } from "../../../scripts/dev/stack.ts";
 import { GATEWAY } from "../../../scripts/dev/wallets.ts";
 import { apiClient, chat, eventually } from "../../support/api-client.ts";
 import { type ChainReader, chainReader } from "../../support/chain-reader.ts";
@@ -30,6 +31,8 @@ let workers: [PlayedWorker, PlayedWorker];
 
 beforeAll(async () => {
   stack = await startTestStack({
+    // Nothing here is read from the index.
+    parts: PARTS.filter((part) => part !== "indexer"),
     workers: [
       { models: [MODEL], start: false },
       { models: [MODEL], start: false },
