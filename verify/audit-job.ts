@@ -22,6 +22,7 @@ export async function auditJob(evidence: JobEvidence) {
   const job = factsOf(evidence);
   const { story, events, related, addresses, terms } = job;
   const checks = new Checks();
+  checks.note("configuration.history", terms.gaps(), "no event is missing that decides what was in force");
   await checkLock(checks, job);
   const money = {
     escrow: addresses.escrow,

@@ -121,6 +121,7 @@ export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): 
     logsOf: (tx) => byTransaction.get(tx) ?? [],
   };
   const stories = storiesOf(blocks);
+  if (progress.next === progress.from) note(progress, "configuration.history", blocks.terms.gaps());
   presuming(progress, "jobs.money", () => checkJobs(blocks, stories));
   presuming(progress, "wallets.balance", () => checkWallets(blocks));
   presuming(progress, "operators.reserve", () => checkReserves(blocks));
@@ -141,6 +142,7 @@ export function concludeRange(progress: RangeProgress, closing: Ledger) {
     const { count, says } = wrong[id] ?? { count: 0, says: [] };
     checks.noteEach(id, count > says.length ? [...says, `and ${count - says.length} more`] : says, good);
   };
+  noteEach("configuration.history", "no event is missing that decides what was in force");
   noteEach("jobs.money", `the money of all ${counts.touched} jobs is accounted for`);
   const wallets = Object.keys(progress.accounts).length;
   noteEach("wallets.balance", `the accounts of all ${wallets} wallets follow from their events`);

@@ -34,6 +34,22 @@ export class Terms {
     this.#timeOf = timeOf;
   }
 
+  /** What the numbers of its events say: those of one subject count from 1, so one that is missing shows. */
+  gaps(): string[] {
+    const counted = new Map<string, number>();
+    return this.#events.flatMap((event) => {
+      const { name, tx, args } = event;
+      const { sequence, set } = args as { sequence?: number; set?: number };
+      const [field, number] = sequence === undefined ? (["set", set] as const) : (["sequence", sequence] as const);
+      if (number === undefined) return [];
+      const subject = subjectOf(event);
+      const expected = (counted.get(subject) ?? 0) + 1;
+      // A gap is told once: what follows is held against the number that is there.
+      counted.set(subject, number);
+      return number === expected ? [] : [`${name}.${field} is ${number} in ${tx}, it should be ${expected}`];
+    });
+  }
+
   /** Terms of a model for a lock at `place`; null if it was not listed by then. */
   model(number: number, place: Place) {
     const own = eventsOf(this.#events, "catalog", "ModelListed", "PricesScheduled", "RetirementScheduled")
@@ -159,6 +175,16 @@ export class Terms {
     }
     return next !== null && this.#timeOf(place.block) >= next.effectiveAt ? next : now;
   }
+}
+
+/** Whose events are numbered together. */
+function subjectOf(event: AnyEvent): string {
+  const { contract, name, args } = event;
+  const { operator, model, worker } = args as { operator?: number; model?: number; worker?: number };
+  if (contract === "catalog") return `model ${model}`;
+  if (contract === "registry") return worker === undefined ? "stake" : `worker ${worker}`;
+  if (contract === "panel") return "arbiters";
+  return (OPERATOR_EVENTS as readonly string[]).includes(name) ? `operator ${operator}` : "administration";
 }
 
 type Announcement<T> = { block: bigint; logIndex?: number; args: T & { effectiveAt: number } };

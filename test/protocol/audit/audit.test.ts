@@ -13,14 +13,14 @@ import {
   type RangeProgress,
 } from "../../../verify/audit-range.ts";
 import type { Check } from "../../../verify/checks.ts";
-import { type AnyEvent, jobOfEvent } from "../../../verify/events.ts";
+import { type AnyEvent, isBefore, jobOfEvent } from "../../../verify/events.ts";
 import { decodeProgress, encodeProgress } from "../../../verify/range.ts";
 import { type Chain, startChain } from "../../indexer/support/chain.ts";
 import { deploy } from "../../indexer/support/deploy.ts";
 import { everything, type Story } from "../../indexer/support/everything.ts";
 import { World } from "../../indexer/support/world.ts";
 import { temporaryFolder } from "../../support/processes.ts";
-import { type ChainLog, jobEvidence, rangeEvidence, readChain } from "./support/chain-log.ts";
+import { type ChainLog, isConfiguration, jobEvidence, rangeEvidence, readChain } from "./support/chain-log.ts";
 
 let chain: Chain;
 let log: ChainLog;
@@ -213,6 +213,47 @@ describe("what was in force", () => {
     );
     const { checks } = await auditJob(jobEvidence(log, story[job], lied));
     expect(checks.filter(({ holds }) => !holds).map(({ id }) => id)).toContain(check);
+  });
+});
+
+describe("an event that decides what was in force", () => {
+  const numbered = (event: AnyEvent): boolean => {
+    const { sequence, set } = event.args as { sequence?: number; set?: number };
+    return isConfiguration(event) && (sequence ?? set) !== undefined;
+  };
+  const told = async (all: readonly AnyEvent[]) => [
+    ...failing((await auditJob(jobEvidence(log, story.fused, all))).checks),
+    ...failing(auditRange(rangeEvidence(log, all)).checks),
+  ];
+
+  it("with another number is named, in the audit of a job and of the whole", async () => {
+    const [locked] = log.all.filter((one) => jobOfEvent(one) === story.fused);
+    const missed: string[] = [];
+    const events = log.all.filter((event) => numbered(event) && isBefore(event, locked as AnyEvent));
+    for (const event of events) {
+      const field = "set" in (event.args as object) ? "set" : "sequence";
+      const args = { ...(event.args as Record<string, number>) };
+      args[field] = (args[field] ?? 0) + 7;
+      const found = await told(log.all.map((one) => (one === event ? { ...event, args } : one)));
+      const named = found.filter((says) => says.includes(`${event.name}.${field} is ${args[field]}`));
+      if (named.length < 2) missed.push(`${event.name}: ${found.join(" | ")}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it("cannot be left out, but for the last of its subject", () => {
+    const unnoticed: string[] = [];
+    for (const event of log.all.filter(numbered)) {
+      const { checks } = auditRange(
+        rangeEvidence(
+          log,
+          log.all.filter((one) => one !== event),
+        ),
+      );
+      if (!failing(checks).some((says) => says.startsWith("configuration.history"))) unnoticed.push(event.name);
+    }
+    // The last of eight models, two operators, a worker, the stake's terms, the arbiters and the administration.
+    expect(unnoticed, unnoticed.join()).toHaveLength(14);
   });
 });
 

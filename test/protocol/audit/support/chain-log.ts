@@ -81,7 +81,8 @@ export async function readChain(world: World): Promise<ChainLog> {
   return { chainId, addresses, windows, all, transactions, times, stored, closing };
 }
 
-const isConfiguration = (event: AnyEvent): boolean =>
+/** Events that decide what is in force. */
+export const isConfiguration = (event: AnyEvent): boolean =>
   (["catalog", "registry"] as string[]).includes(event.contract) ||
   isEvent(event, "escrow", ...CONFIGURATION_EVENTS.escrow) ||
   isEvent(event, "panel", ...CONFIGURATION_EVENTS.panel);
