@@ -13,6 +13,7 @@ const SUITES = [
   "web",
   "verify",
   "packages",
+  "client",
   "bootstrap",
   "unit",
 ];

@@ -18,14 +18,15 @@ export type StockClient = {
   patient: (model: string, prompt: string) => Promise<string>;
 };
 
-type Connect = (baseUrl: string, apiKey: string) => StockClient;
+/** `fetch`: what sends its requests, where the client takes one. */
+type Connect = (baseUrl: string, apiKey: string, fetch?: typeof globalThis.fetch) => StockClient;
 
 const RETRIES = 10;
 
 const jobIdOf = (completionId: string) => completionId.replace("chatcmpl-", "");
 
-const openai: Connect = (baseUrl, apiKey) => {
-  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, maxRetries: RETRIES });
+const openai: Connect = (baseUrl, apiKey, fetch) => {
+  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, maxRetries: RETRIES, ...(fetch && { fetch }) });
   const body = (model: string, content: string) => ({ model, messages: [{ role: "user" as const, content }] });
   return {
     async plain(model, prompt) {
@@ -53,8 +54,9 @@ const openai: Connect = (baseUrl, apiKey) => {
   };
 };
 
-const ai: Connect = (baseUrl, apiKey) => {
-  const service = createOpenAICompatible({ name: "service", baseURL: `${baseUrl}/v1`, apiKey, includeUsage: true });
+const ai: Connect = (baseUrl, apiKey, fetch) => {
+  const settings = { name: "service", baseURL: `${baseUrl}/v1`, apiKey, includeUsage: true };
+  const service = createOpenAICompatible({ ...settings, ...(fetch && { fetch }) });
   return {
     async plain(model, prompt) {
       const { text, response } = await generateText({ model: service(model), prompt });
@@ -86,9 +88,9 @@ const ai: Connect = (baseUrl, apiKey) => {
   };
 };
 
-const langchain: Connect = (baseUrl, apiKey) => {
+const langchain: Connect = (baseUrl, apiKey, fetch) => {
   const chat = (model: string, maxRetries = 0) =>
-    new ChatOpenAI({ model, apiKey, maxRetries, configuration: { baseURL: `${baseUrl}/v1` } });
+    new ChatOpenAI({ model, apiKey, maxRetries, configuration: { baseURL: `${baseUrl}/v1`, ...(fetch && { fetch }) } });
   return {
     async plain(model, prompt) {
       const message = await chat(model).invoke(prompt);

@@ -1,0 +1,119 @@
+#!/usr/bin/env node
+/** The command of the package: `proxy` and `authorize`. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Address, type Hex, isAddress } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { nodeUrlFault } from "../shared/node-url.ts";
+import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { firstLine } from "../verify/chain.ts";
+import { authorize } from "./authorize.ts";
+import { type Finding, findingLine } from "./findings.ts";
+import { startProxy } from "./proxy.ts";
+
+const USAGE = `verified-inference proxy --base-url URL --rpc URL --escrow ADDRESS [options]
+  A local OpenAI endpoint that checks each reply, and each charge for it, on the chain.
+  --port N            default 4141; 0 for a free one
+  --wallet ADDRESS    whose credits are spent; WALLET_PRIVATE_KEY instead lets it dispute by itself
+  --key-file FILE     the authorization key: each request's maximum is signed with it
+  --max-credits N     most credits that one request may cost; needs --key-file
+  --json              findings as JSON, a line each
+  SERVICE_API_KEY     the API key of requests that bring none
+
+verified-inference authorize --rpc URL --escrow ADDRESS --key-file FILE [--daily-limit N]
+  Makes an authorization key, writes it to FILE, and registers it on the chain with the wallet of WALLET_PRIVATE_KEY.
+  --daily-limit N     credits that may be locked on a UTC day
+
+Exit status: 0 done, 1 it failed, 2 the options are wrong.`;
+
+class UsageError extends Error {}
+
+const OPTIONS = {
+  "base-url": { type: "string" },
+  rpc: { type: "string" },
+  escrow: { type: "string" },
+  port: { type: "string", default: "4141" },
+  wallet: { type: "string" },
+  "key-file": { type: "string" },
+  "max-credits": { type: "string" },
+  "daily-limit": { type: "string" },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+/** Runs a command; resolves once it is done, or the proxy is up. */
+async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options: OPTIONS });
+  const [command, ...more] = positionals;
+  if (values.help) return console.log(USAGE);
+  if (more.length > 0 || (command !== "proxy" && command !== "authorize"))
+    throw new UsageError("name a command: proxy or authorize");
+  const given = (name: "rpc" | "escrow" | "base-url" | "key-file"): string => {
+    const value = values[name];
+    if (value === undefined) throw new UsageError(`--${name} is missing`);
+    return value;
+  };
+  const rpcUrl = given("rpc");
+  const fault = nodeUrlFault(rpcUrl, "--rpc");
+  if (fault !== null) throw new UsageError(fault);
+  redactOutput(redactor(secretsOfUrl(rpcUrl, "--rpc")), [process.stderr]);
+  const escrow = address(given("escrow"), "--escrow");
+  const signer = env["WALLET_PRIVATE_KEY"]
+    ? privateKeyToAccount(privateKey(env["WALLET_PRIVATE_KEY"], "WALLET_PRIVATE_KEY"))
+    : null;
+
+  if (command === "authorize") {
+    if (signer === null) throw new UsageError("WALLET_PRIVATE_KEY is missing: the wallet itself registers the key");
+    const file = given("key-file");
+    const dailyLimit = count(values["daily-limit"], "--daily-limit");
+    const options = { rpcUrl, escrow, wallet: signer, ...(dailyLimit !== undefined && { dailyLimit }) };
+    // An earlier key is not written over: it may be in use.
+    const keep = (key: Hex) => writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx" });
+    const { key, transactions } = await authorize(options, keep);
+    console.log(`Each job of ${signer.address} now needs a signature of ${key}, whose private key is in ${file}.`);
+    if (dailyLimit !== undefined) console.log(`At most ${dailyLimit} credits are locked on a UTC day.`);
+    console.log(`Transactions: ${transactions.join(", ")}`);
+    return;
+  }
+  const keyFile = values["key-file"];
+  const wallet = signer ?? (values.wallet === undefined ? undefined : address(values.wallet, "--wallet"));
+  const maxCredits = count(values["max-credits"], "--max-credits");
+  if (maxCredits !== undefined && keyFile === undefined)
+    throw new UsageError("--max-credits needs --key-file: it is signed");
+  if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
+  const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
+  const { url } = await startProxy({
+    baseUrl: given("base-url"),
+    rpcUrl,
+    escrow,
+    port: count(values.port, "--port") ?? 4141,
+    onFinding: print,
+    ...(wallet !== undefined && { wallet }),
+    ...(keyFile !== undefined && { authorizationKey: privateKey(readFileSync(keyFile, "utf8").trim(), "--key-file") }),
+    ...(maxCredits !== undefined && { maxCredits }),
+    ...(env["SERVICE_API_KEY"] && { apiKey: env["SERVICE_API_KEY"] }),
+  });
+  console.log(`Listening on ${url}`);
+}
+
+function address(text: string, name: string): Address {
+  if (!isAddress(text)) throw new UsageError(`${name} ${text} is not an address (or its checksum is wrong)`);
+  return text;
+}
+
+function privateKey(text: string, name: string): Hex {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(text)) throw new UsageError(`${name} holds no private key (0x and 64 hex digits)`);
+  return text as Hex;
+}
+
+function count(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${name} ${text} is not a whole number`);
+  return Number(text);
+}
+
+run(process.argv.slice(2), process.env).catch((error: unknown) => {
+  const isUsage = error instanceof UsageError || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
+  console.error(`verified-inference: ${firstLine(error)}${isUsage ? `\n\n${USAGE}` : ""}`);
+  process.exitCode = isUsage ? 2 : 1;
+});

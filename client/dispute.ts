@@ -1,0 +1,165 @@
+/** What the client does about a charge for another answer than it got: it asks the service to open a dispute, else its wallet does. */
+import { createWalletClient, custom, type Hex, type LocalAccount, zeroHash } from "viem";
+import { toProofHash } from "../protocol/answer-hash.ts";
+import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { toApiJobId } from "../protocol/job-id.ts";
+import { compactSignature } from "../protocol/messages.ts";
+import { receiptOf } from "../protocol/receipt.ts";
+import { firstLine } from "../verify/chain.ts";
+import { provenCompletion, settledCompletion } from "../verify/check-proof.ts";
+import type { JobStory } from "../verify/story.ts";
+import type { ChainView } from "./chain.ts";
+import type { Finding } from "./findings.ts";
+import type { Statement } from "./reply.ts";
+
+/** Asks the service in the name of the program's key. */
+export type Ask = (method: "GET" | "POST", path: string, body?: unknown) => Promise<{ status: number; body: unknown }>;
+/** Takes what was done, or could not be done. */
+export type Tell = (kind: Finding["kind"], id: Finding["id"], says: string) => void;
+export type DisputeContext = { chain: ChainView; signer: LocalAccount | null; ask: Ask; tell: Tell };
+
+/** Most time that the service has to open a dispute, and the pause before it is asked again, milliseconds. */
+const SERVICE_TIME = 35_000;
+const PAUSE = 1_000;
+/** How long a dispute that the service says it has opened may take to be seen, milliseconds. */
+const SEEN = 5_000;
+
+/** Opens a dispute of the job with `hash`, or says why there is none. Returns the transaction that opened it. */
+export async function openDispute(context: DisputeContext, story: JobStory, hash: Hex): Promise<Hex | null> {
+  const { chain, signer, tell } = context;
+  const ends = await disputableUntil(chain, story);
+  const left = ends - Date.now();
+  const answer = await askService(context, story.jobId, { hash, until: Date.now() + Math.min(SERVICE_TIME, left / 3) });
+  // Only the chain says whether there is one, whatever the service says.
+  const wait = answer.opened ? SEEN : 0;
+  const isOver = ({ disputes }: JobStory) => disputes.length > 0;
+  const seen = await chain.watch({ jobId: story.jobId, from: story.locked.block, isOver, end: Date.now() + wait });
+  const dispute = seen?.disputes.at(-1);
+  if (dispute !== undefined) {
+    const { tx, args } = dispute.opened;
+    tell("done", "dispute.opened", `a dispute is open, by ${tx}`);
+    if (args.byOperator) await joinDispute(context, story.jobId, hash, args.receivedHash);
+    return tx;
+  }
+  if (signer === null) {
+    const until = new Date(ends).toISOString();
+    tell(
+      "wrong",
+      "dispute.refused",
+      `the service opened no dispute (${answer.says}); the wallet itself can until ${until}`,
+    );
+    return null;
+  }
+  const subject = story.settled ?? story.proven;
+  const completion =
+    story.settled !== null ? settledCompletion(story.settled) : provenCompletion(story.proven as never);
+  const { r, vs } = story.settled?.args ?? { r: zeroHash, vs: zeroHash };
+  const tx = await send(context, "openDispute", [hash, completion, { r, vs }]);
+  if (tx.hash !== null)
+    tell(
+      "done",
+      "dispute.opened",
+      `the service refused (${answer.says}), so the wallet opened a dispute of ${subject?.tx}, by ${tx.hash}`,
+    );
+  else tell("wrong", "dispute.refused", `the service refused (${answer.says}), and so did the chain: ${tx.says}`);
+  return tx.hash;
+}
+
+/** Adds the wallet's own hash to a dispute that the operator opened: arbiters read each dispute that its wallet stands by. */
+export async function joinDispute(context: DisputeContext, jobId: Hex, hash: Hex, told: Hex): Promise<void> {
+  const { signer, tell } = context;
+  if (told !== hash) {
+    tell(
+      "wrong",
+      "dispute.unasked",
+      `the operator opened a dispute with the hash ${told.slice(2)}; received was ${hash.slice(2)}`,
+    );
+  }
+  if (signer === null) return;
+  const tx = await send(context, "joinDispute", [jobId, hash]);
+  if (tx.hash !== null) tell("done", "dispute.joined", `the wallet stands by its hash in the dispute, by ${tx.hash}`);
+  else tell("wrong", "dispute.refused", `the wallet could not add its hash to the dispute: ${tx.says}`);
+}
+
+/** Proves that a worker signed two answers for one job. */
+export async function proveEquivocation(context: DisputeContext, story: JobStory, statement: Statement): Promise<void> {
+  const { signer, tell } = context;
+  const says = `worker ${statement.worker_address} signed two answers for this job`;
+  if (signer === null || story.settled === null) {
+    tell(
+      "wrong",
+      "dispute.equivocation",
+      `${says}: anybody can prove that to the escrow (proveEquivocation), and its stake is lost`,
+    );
+    return;
+  }
+  const { r, vs } = story.settled.args;
+  const first = [settledCompletion(story.settled), { r, vs }];
+  const second = [statement.completion, compactSignature(statement.signature)];
+  const tx = await send(context, "proveEquivocation", [...first, ...second]);
+  if (tx.hash !== null) tell("done", "dispute.equivocation", `${says}; the wallet proved it, by ${tx.hash}`);
+  else tell("wrong", "dispute.equivocation", `${says}; the proof was refused: ${tx.says}`);
+}
+
+/** When the wallet can open a dispute at the latest, milliseconds. */
+async function disputableUntil(chain: ChainView, { settled, proven }: JobStory): Promise<number> {
+  if (settled === null) return (proven?.args.finalizeFrom ?? 0) * 1000;
+  const { windows } = await chain.deployment();
+  const { timestamp } = await chain.client.getBlock({ blockNumber: settled.block });
+  return (Number(timestamp) + windows.dispute + windows.inclusion) * 1000;
+}
+
+/** Asks the service until it answers for good, or until `until`. */
+async function askService(
+  { ask }: DisputeContext,
+  jobId: Hex,
+  { hash, until }: { hash: Hex; until: number },
+): Promise<{ opened: boolean; says: string }> {
+  const path = `/jobs/${toApiJobId(jobId)}/dispute`;
+  for (let says = "it did not answer"; ; ) {
+    try {
+      const { status, body } = await within(until, ask("POST", path, { received_output_hash: toProofHash(hash) }));
+      const answer = Object(body) as { dispute_opened?: boolean; error?: { code?: string } };
+      const code = String(answer.error?.code ?? "no error code").slice(0, 60);
+      says = status === 200 ? `dispute_opened is ${answer.dispute_opened === true}` : `${status} ${code}`;
+      if (status === 200 || code === "dispute_already_open")
+        return { opened: answer.dispute_opened === true || status !== 200, says };
+      if (status < 500 && status !== 429 && code !== "job_not_settled") return { opened: false, says };
+    } catch (error) {
+      says = firstLine(error);
+    }
+    if (Date.now() + PAUSE >= until) return { opened: false, says };
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}
+
+function within<T>(until: number, answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("it did not answer in time")), Math.max(0, until - Date.now()));
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+}
+
+type Sent = { hash: Hex; says?: never } | { hash: null; says: string };
+
+/** Transactions of one wallet go out one after the other: each needs the next nonce. */
+const lanes = new WeakMap<LocalAccount, Promise<unknown>>();
+
+/** A transaction of the wallet to the escrow, mined. */
+function send({ chain, signer }: DisputeContext, functionName: string, args: unknown[]): Promise<Sent> {
+  const { client, escrow } = chain;
+  const account = signer as LocalAccount;
+  const write = async (): Promise<Sent> => {
+    try {
+      const wallet = createWalletClient({ account, transport: custom(client) });
+      const call = { address: escrow, abi: inferenceEscrowAbi, functionName, args, chain: null };
+      const hash = await wallet.writeContract(call as never);
+      const { status } = await receiptOf(client, hash, { timeout: 60_000 });
+      return status === "success" ? { hash } : { hash: null, says: `${hash} reverted` };
+    } catch (error) {
+      return { hash: null, says: firstLine(error) };
+    }
+  };
+  const sent = (lanes.get(account) ?? Promise.resolve()).then(write);
+  lanes.set(account, sent);
+  return sent;
+}

@@ -1,0 +1,263 @@
+/** One job of the program, from the end of its reply until nothing more can happen to its charge. */
+import type { Address, Hex, LocalAccount } from "viem";
+import { toApiJobId } from "../protocol/job-id.ts";
+import { AnswerHash } from "../shared/answer-hash.ts";
+import { firstLine } from "../verify/chain.ts";
+import { Checks } from "../verify/checks.ts";
+import { type JobStory, statusName } from "../verify/story.ts";
+import type { ChainView } from "./chain.ts";
+import { checkHeaders, checkLocked, checkReply, checkSettled, type Received, signedStatement } from "./check.ts";
+import { type Ask, type DisputeContext, joinDispute, openDispute, proveEquivocation } from "./dispute.ts";
+import type { Finding, FindingId, JobReport } from "./findings.ts";
+import type { Asked } from "./request.ts";
+
+/** Who is told, and what disputes are opened with. */
+export type JobContext = {
+  chain: ChainView;
+  signer: LocalAccount | null;
+  onFinding: (finding: Finding) => void;
+  onJob: (report: JobReport) => void;
+};
+
+/** How long a lock may take to be seen after the reply, milliseconds: it was mined before. */
+const LOCK_SEEN = 15_000;
+/** Time for a node to show the last block of a window, milliseconds. */
+const LATE = 10_000;
+
+const isOver = ({ settled, returned, proven }: JobStory): boolean =>
+  settled !== null || returned !== null || proven !== null;
+
+/** Checks the job and acts on what is wrong. Never rejects: what cannot be looked at is a finding. */
+export class JobCheck {
+  readonly #context: JobContext;
+  readonly #asked: Asked;
+  readonly #received: Received;
+  readonly #ask: Ask;
+  readonly #checks = new Checks();
+  #told = 0;
+  #unchecked = false;
+  #disputeTx: Hex | null = null;
+
+  constructor(context: JobContext, asked: Asked, received: Received, ask: Ask) {
+    this.#context = context;
+    this.#asked = asked;
+    this.#received = received;
+    this.#ask = ask;
+  }
+
+  async run(): Promise<void> {
+    let story: JobStory | null = null;
+    try {
+      story = await this.#follow();
+    } catch (error) {
+      this.#tell("unchecked", "chain.unreachable", `the chain could not be read: ${firstLine(error)}`);
+    }
+    this.#report(story);
+  }
+
+  /** The reply did nothing but refuse, so no job is expected. */
+  get #isRefusal(): boolean {
+    return this.#received.status !== 200;
+  }
+
+  async #follow(): Promise<JobStory | null> {
+    const { chain } = this.#context;
+    const { reply, jobId } = this.#received;
+    const deployment = await chain.deployment();
+    const whole = reply.complete;
+    if (whole) {
+      checkReply(this.#checks, deployment, this.#asked, this.#received);
+      this.#tellNew();
+    }
+    const story = await this.#found(jobId);
+    if (story === null) return null;
+    const model = await this.#modelOf(story);
+    checkLocked(this.#checks, story, this.#asked, { model, deployment, operator: await this.#operatorOf(story) });
+    await this.#checkWorker(model?.number ?? 0);
+    this.#tellNew();
+
+    const { completion, inclusion } = deployment.windows;
+    const end = Math.max(Date.now(), this.#asked.askedAt) + (completion + inclusion) * 1000 + LATE;
+    const background = this.#isRefusal;
+    const ended = isOver(story)
+      ? story
+      : ((await chain.watch({ ...this.#place(story), isOver, end, background })) ?? story);
+    if (ended.settled === null && ended.proven === null) {
+      // Nothing was charged. What was promised and not settled costs the operator.
+      if (ended.returned === null)
+        this.#note(
+          "settlement.found",
+          "it is neither settled nor failed; its credits can be had back by anybody (refund)",
+        );
+      else if (whole) this.#note("settlement.found", "the answer was not settled: its credits came back");
+      return ended;
+    }
+    if (!whole && this.#received.answered()) return ended;
+    if (!whole) await this.#fetchOutput(ended);
+    checkSettled(this.#checks, ended, this.#asked, this.#received);
+    await checkHeaders(this.#checks, ended, this.#received, {
+      isMined: (hash) =>
+        chain.client.getTransactionReceipt({ hash }).then(
+          () => true,
+          () => false,
+        ),
+      total: async (wallet) => {
+        const { free, escrowed } = await chain.account(wallet);
+        return free + escrowed;
+      },
+    });
+    this.#tellNew();
+    await this.#act(ended);
+    return ended;
+  }
+
+  /** The job on the chain, once it is seen; null if it is not there. */
+  async #found(jobId: Hex): Promise<JobStory | null> {
+    const { chain } = this.#context;
+    const { authorization, again } = this.#asked;
+    const from = again ? await this.#earlierBlock() : await chain.startBlock();
+    // What was signed can be used until it expires, whatever the reply says.
+    const expires = this.#isRefusal && authorization !== null ? authorization.expiresAt * 1000 : 0;
+    const end = Math.max(expires, Date.now() + LOCK_SEEN);
+    const story = await chain.watch({ jobId, from, isOver: () => true, end, background: this.#isRefusal });
+    if (story === null && !this.#isRefusal && !this.#received.reply.failed) {
+      const says =
+        (await chain.status(jobId)) === 0
+          ? "the chain has no such job"
+          : "the chain has it from long before this request";
+      this.#note("lock.found", `${says}: nobody was paid for this reply, and nobody stands for it`);
+    }
+    return story;
+  }
+
+  /** Where to look for a job whose answer is sent again: it is older than this request. */
+  async #earlierBlock(): Promise<bigint> {
+    const { chain } = this.#context;
+    const hash = this.#received.headers.get("x-service-tx-hash") as Hex | null;
+    const receipt = hash === null ? null : await chain.client.getTransactionReceipt({ hash }).catch(() => null);
+    return receipt?.blockNumber ?? (await chain.startBlock());
+  }
+
+  #place = ({ jobId, locked }: JobStory) => ({ jobId, from: locked.block });
+
+  /** The model with the prices in force; they are read again where the lock has others. */
+  async #modelOf({ word }: JobStory) {
+    const { chain } = this.#context;
+    const model = await chain.model(this.#asked.model);
+    const same =
+      model?.creditsPerRequest === word.creditsPerRequest && model.creditsPer1kTokens === word.creditsPer1kTokens;
+    return same ? model : await chain.model(this.#asked.model, true);
+  }
+
+  async #operatorOf({ word }: JobStory): Promise<number | null> {
+    const { chain } = this.#context;
+    const { wallet } = this.#asked;
+    if (wallet === null) return null;
+    const operator = await chain.operatorOf(wallet);
+    return operator === word.operator ? operator : await chain.operatorOf(wallet, true);
+  }
+
+  async #checkWorker(model: number): Promise<void> {
+    const { chain } = this.#context;
+    const { statement } = this.#received.reply;
+    const signed = signedStatement(await chain.deployment(), statement);
+    if (signed === null) return;
+    const worker = signed.worker_address as Address;
+    const known = await chain.isWorker(worker, model);
+    this.#checks.add(
+      "proof.worker",
+      known,
+      `${worker} is a registered worker of the model`,
+      `${worker}, who signed it, is no worker that may take this model's jobs`,
+    );
+  }
+
+  /** The rest of an answer that the program has not: it must be to be had, and go on as it began. */
+  async #fetchOutput(story: JobStory): Promise<void> {
+    const { reply, jobId, left } = this.#received;
+    const path = `/jobs/${toApiJobId(jobId)}/output`;
+    const { status, body } = await this.#ask("GET", path).catch(() => ({ status: 0, body: null }));
+    const { content } = Object(body) as { content?: unknown };
+    if (typeof content === "string") {
+      const goesOn = content.startsWith(reply.text);
+      const bad = "the answer that is kept is not the one that was streamed";
+      this.#checks.add("reply.output", goesOn, "the answer goes on as it began", bad);
+      if (goesOn) reply.text = content;
+      this.#received.left = false;
+    } else if (left) this.#tell("unchecked", "reply.output", `the rest of the answer is not to be had (${status})`);
+    const { credits } = story.settled?.args ?? story.locked.args;
+    if (left) return;
+    const says = `${credits} credits are charged, but the answer broke off after ${reply.text.length} characters`;
+    const where = typeof content === "string" ? `; the rest is at ${path}` : ", and the rest is not to be had";
+    this.#note("settlement.unanswered", `${says}${where}`);
+  }
+
+  /** Disputes a charge for another text, and what else the contract punishes. */
+  async #act(story: JobStory): Promise<void> {
+    const { reply, left, jobId } = this.#received;
+    const context: DisputeContext = { ...this.#context, ask: this.#ask, tell: (...what) => this.#tell(...what) };
+    const hash = this.#hash;
+    const paid = (story.settled ?? story.proven)?.args.proofHash;
+    // A reply that names a job of another request gives no reason to dispute that one: it would cost the wallet its bond.
+    if (this.#checks.list.some(({ id, holds }) => id === "lock.time" && !holds)) return;
+    if (paid !== hash && !left) this.#disputeTx = await openDispute(context, story, hash);
+    else this.#watchDisputes(context, story, jobId);
+    const { statement } = reply;
+    const said = signedStatement(await this.#context.chain.deployment(), statement);
+    const same = said?.worker_address.toLowerCase() === story.worker?.toLowerCase();
+    if (said !== null && same && said.completion.proofHash !== paid && said.completion.jobId === jobId) {
+      await proveEquivocation(context, story, said);
+    }
+  }
+
+  /** Until nobody can dispute the charge: nobody does so in the client's name. The process need not stay for it. */
+  #watchDisputes(context: DisputeContext, story: JobStory, jobId: Hex): void {
+    const { chain } = this.#context;
+    void (async () => {
+      const { windows } = await chain.deployment();
+      const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
+      const disputed = ({ disputes }: JobStory) => disputes.length > 0;
+      const seen = await chain.watch({ ...this.#place(story), isOver: disputed, end, background: true });
+      const opened = seen?.disputes.at(-1)?.opened.args;
+      if (opened?.byOperator) await joinDispute(context, jobId, this.#hash, opened.receivedHash);
+    })().catch(() => {});
+  }
+
+  /** Of what the program got. */
+  get #hash(): Hex {
+    return new AnswerHash().update(this.#received.reply.text).digest();
+  }
+
+  /** A check that does not hold. */
+  #note(id: FindingId, says: string): void {
+    this.#checks.note(id, [says], "");
+    this.#tellNew();
+  }
+
+  #tellNew(): void {
+    const { list } = this.#checks;
+    for (; this.#told < list.length; this.#told += 1) {
+      const check = list[this.#told];
+      if (check !== undefined && !check.holds) this.#tell("wrong", check.id as FindingId, check.says);
+    }
+  }
+
+  #tell(kind: Finding["kind"], id: FindingId, says: string): void {
+    if (kind === "unchecked") this.#unchecked = true;
+    this.#context.onFinding({ kind, id, jobId: toApiJobId(this.#received.jobId), says });
+  }
+
+  #report(story: JobStory | null): void {
+    if (story === null && this.#isRefusal) return;
+    this.#context.onJob({
+      jobId: toApiJobId(this.#received.jobId),
+      holds: this.#checks.holds && !this.#unchecked,
+      status: story === null ? null : this.#disputeTx === null ? statusName(story.status) : "disputed",
+      creditsLocked: story?.locked.args.credits ?? 0,
+      creditsCharged: story?.settled?.args.credits ?? 0,
+      receivedHash: this.#hash,
+      disputeTx: this.#disputeTx,
+      checks: this.#checks.list,
+    });
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Reads a chat reply on its way to the program. What the program gets and what is checked must be the same text. So a reply is passed on in
+ * whole events only, and a form that another reader could take for another text ends it.
+ */
+import type { Address, Hex } from "viem";
+import type { Completion } from "../protocol/messages.ts";
+import { AnswerHash } from "../shared/answer-hash.ts";
+
+/** The worker's signed statement, as the service passes it on. */
+export type Statement = { worker_address: Address; completion: Completion; signature: Hex };
+export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+
+/** The reply has a form in which the service sends none: what the program would take of it cannot be known. */
+export class ReplyFormError extends Error {
+  override name = "ReplyFormError";
+  constructor(what: string) {
+    super(`The reply is not passed on: ${what}.`);
+  }
+}
+
+/** Longest answer of the service, and the most that one of its events can be in JSON. */
+const MOST_TEXT = 8 * 1024 * 1024;
+const MOST_PENDING = 6 * MOST_TEXT + 65_536;
+
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Throws for a field beside those named: an SDK may show it, and nobody signed it. */
+function demandOnly(value: Json, where: string, ...fields: string[]): void {
+  for (const field in value) {
+    if (!fields.includes(field))
+      throw new ReplyFormError(`${where} has '${field.slice(0, 40)}', which is in no answer`);
+  }
+}
+
+/** A reply as far as it was read. */
+export class Reply {
+  text = "";
+  reasoning = false;
+  /** Names that the reply gives itself, each once. */
+  readonly ids = new Set<unknown>();
+  readonly models = new Set<unknown>();
+  statement: Statement | null = null;
+  usage: Usage | null = null;
+  finished = false;
+  /** It ended as an answer does. */
+  complete = false;
+  /** The service said that it failed. */
+  failed = false;
+  #hash: Hex | null = null;
+
+  /** SHA-256 of the text; asked for when there is no more of it. */
+  get hash(): Hex {
+    this.#hash ??= new AnswerHash().update(this.text).digest();
+    return this.#hash;
+  }
+
+  /** Reads a plain reply. Throws a ReplyFormError. */
+  readPlain(body: string): void {
+    const value = parse(body);
+    const { choices } = value;
+    const [choice] = Array.isArray(choices) ? (choices as unknown[]) : [];
+    if (!isObject(choice) || (choices as unknown[]).length !== 1) throw new ReplyFormError("it has not one choice");
+    demandOnly(choice, "its choice", "index", "message", "finish_reason");
+    if (!isObject(choice["message"])) throw new ReplyFormError("its choice has no message");
+    this.#names(value);
+    this.#piece(choice["message"], "its message");
+    this.#end(value);
+    this.finished = this.complete = true;
+  }
+
+  /** Reads an event of a stream. Returns its text, null where it has none. Throws a ReplyFormError. */
+  readEvent(payload: string): string | null {
+    if (this.complete) throw new ReplyFormError("it goes on after its end");
+    if (payload === "[DONE]") {
+      this.complete = this.finished;
+      if (!this.finished) throw new ReplyFormError("it ends before its answer does");
+      return null;
+    }
+    const value = parse(payload);
+    if (value["error"] !== undefined) {
+      this.failed = true;
+      return null;
+    }
+    const { choices } = value;
+    if (!Array.isArray(choices) || choices.length > 1) throw new ReplyFormError("an event has more than one choice");
+    this.#names(value);
+    this.#end(value);
+    const choice: unknown = choices[0];
+    if (choice === undefined) return null;
+    if (!isObject(choice) || !isObject(choice["delta"])) throw new ReplyFormError("a choice has no delta");
+    demandOnly(choice, "a choice", "index", "delta", "finish_reason");
+    if (this.finished && choice["delta"]["content"]) throw new ReplyFormError("text follows its last event");
+    const text = this.#piece(choice["delta"], "a delta");
+    if (choice["finish_reason"] != null) this.finished = true;
+    return text;
+  }
+
+  #names({ id, model }: Json): void {
+    this.ids.add(id);
+    this.models.add(model);
+  }
+
+  #piece(delta: Json, where: string): string | null {
+    demandOnly(delta, where, "role", "content", "reasoning_content");
+    const { content, reasoning_content } = delta;
+    if (reasoning_content != null && reasoning_content !== "") this.reasoning = true;
+    if (content == null) return null;
+    if (typeof content !== "string") throw new ReplyFormError(`the content of ${where} is no text`);
+    if (this.text.length + content.length > MOST_TEXT) throw new ReplyFormError("it is longer than any answer");
+    this.text += content;
+    return content;
+  }
+
+  #end({ service, usage }: Json): void {
+    // The first statement counts: a second one would be a second answer.
+    if (isObject(service)) this.statement ??= service as unknown as Statement;
+    if (isObject(usage)) this.usage = usage as unknown as Usage;
+  }
+}
+
+function parse(text: string): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new ReplyFormError("it is no JSON");
+  }
+  if (!isObject(value)) throw new ReplyFormError("it is no JSON object");
+  return value;
+}
+
+const encoder = new TextEncoder();
+
+/** Cuts a stream of Server-Sent Events into events, reads them into a reply, and says what of it can be passed on. */
+export class EventStream {
+  readonly reply: Reply;
+  /** Text that the program has already, of an earlier connection: it is compared, and not passed on again. */
+  readonly #had: string;
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  #pending = "";
+
+  constructor(reply: Reply, had = "") {
+    this.reply = reply;
+    this.#had = had;
+  }
+
+  /** Takes a chunk of bytes; returns what to pass on, null for nothing yet. Throws a ReplyFormError. */
+  take(chunk: Uint8Array): Uint8Array | null {
+    const text = this.#decode(chunk);
+    if (text.includes("\r")) throw new ReplyFormError("it holds a carriage return between its events");
+    const waiting = this.#pending !== "";
+    const all = waiting ? this.#pending + text : text;
+    const end = all.lastIndexOf("\n\n");
+    this.#pending = end === -1 ? all : all.slice(end + 2);
+    if (this.#pending.length > MOST_PENDING) throw new ReplyFormError("an event is longer than any answer");
+    if (end === -1) return null;
+    const ready = all.slice(0, end);
+    const kept: string[] = [];
+    let changed = false;
+    for (const event of ready.split("\n\n")) {
+      const shown = this.#event(event);
+      if (shown !== event) changed = true;
+      if (shown !== null) kept.push(shown, "\n\n");
+    }
+    if (!changed && !waiting && this.#pending === "") return chunk;
+    return kept.length === 0 ? null : encoder.encode(kept.join(""));
+  }
+
+  /** An event as it is passed on; null for not at all. */
+  #event(event: string): string | null {
+    // Comments keep the connection open.
+    if (event.startsWith(":")) {
+      if (event.includes("\n")) throw new ReplyFormError("a comment is followed by something else");
+      return event;
+    }
+    if (!event.startsWith("data: ") || event.includes("\n"))
+      throw new ReplyFormError("an event is not one line of data");
+    const { reply } = this;
+    const before = reply.text.length;
+    const text = reply.readEvent(event.slice(6));
+    if (before >= this.#had.length || text === null || text === "") return event;
+    const again = this.#had.slice(before, before + text.length);
+    if (!text.startsWith(again)) throw new ReplyFormError("repeated, it is another answer");
+    const rest = text.slice(again.length);
+    if (rest === "") return null;
+    const value = JSON.parse(event.slice(6)) as { choices: { delta: Json }[] };
+    for (const { delta } of value.choices) delta["content"] = rest;
+    return `data: ${JSON.stringify(value)}`;
+  }
+
+  #decode(chunk: Uint8Array): string {
+    try {
+      return this.#decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new ReplyFormError("it is not UTF-8");
+    }
+  }
+}

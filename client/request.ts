@@ -1,0 +1,109 @@
+/** A chat request as the client sends it: what it asks for, under which id, and what it signs for that. */
+import { createHash, randomUUID } from "node:crypto";
+import type { Address, Hex } from "viem";
+import { newJobId, toApiJobId } from "../protocol/job-id.ts";
+import type { Authorization } from "../protocol/messages.ts";
+import { DEFAULT_MAX_TOKENS, quote } from "../protocol/pricing.ts";
+import type { SigningAccount } from "../shared/secp256k1.ts";
+import type { ChainView } from "./chain.ts";
+
+/** What a request may cost, and who signs for it. */
+export type Signing = { account: Pick<SigningAccount, "address" | "sign">; wallet: Address; maxCredits: number };
+
+/** The request costs more than the program allows; nothing was sent. */
+export class MaxCreditsError extends Error {
+  override name = "MaxCreditsError";
+}
+
+/** What a request asks for. `again`: its answer can be that of an earlier request. */
+export type Asked = {
+  model: string;
+  maxTokens: number;
+  stream: boolean;
+  reasoning: boolean;
+  /** Milliseconds. */
+  askedAt: number;
+  again: boolean;
+  wallet: Address | null;
+  /** What was signed for it; null without an authorization key. */
+  authorization: (Authorization & { key: Address }) | null;
+};
+
+/** What a body asks for; null for one that is no chat request. */
+export function readBody(body: string): Pick<Asked, "model" | "maxTokens" | "stream" | "reasoning"> | null {
+  let value: Record<string, unknown>;
+  try {
+    value = Object(JSON.parse(body));
+  } catch {
+    return null;
+  }
+  const { model, stream, max_tokens, max_completion_tokens, reasoning_effort } = value;
+  const maxTokens = max_tokens ?? max_completion_tokens ?? DEFAULT_MAX_TOKENS;
+  if (typeof model !== "string" || typeof maxTokens !== "number") return null;
+  return {
+    model,
+    maxTokens,
+    stream: stream === true,
+    reasoning: reasoning_effort != null && reasoning_effort !== "none",
+  };
+}
+
+const HEADER = "x-service-authorization";
+const KEY = "idempotency-key";
+/** How long a signature holds, seconds: a request can wait for its turn that long. */
+const HOLDS = 300;
+
+/**
+ * Names the job in the headers, so that the request can be repeated and is paid for once: by an authorization where the program has a key for
+ * it, else by an Idempotency-Key. Returns what was signed. Throws a MaxCreditsError.
+ */
+export async function nameJob(
+  chain: ChainView,
+  headers: Headers,
+  asked: Pick<Asked, "model" | "maxTokens"> & { body: string },
+  signing: Signing | null,
+): Promise<Asked["authorization"]> {
+  if (signing === null) {
+    if (!headers.has(KEY)) headers.set(KEY, randomUUID());
+    return null;
+  }
+  const { wallet, account, maxCredits: most } = signing;
+  const [{ digests }, model, operator] = await Promise.all([
+    chain.deployment(),
+    chain.model(asked.model),
+    chain.operatorOf(wallet),
+  ]);
+  // The service says what is wrong with such a request, and locks nothing.
+  if (model === null) return null;
+  const maxTokens = Math.min(asked.maxTokens, model.contextWindow);
+  const maxCredits = quote(maxTokens, model);
+  if (maxCredits > most) {
+    const says = `${maxTokens} tokens of '${asked.model}' can cost ${maxCredits} credits, and maxCredits is ${most}`;
+    throw new MaxCreditsError(`${says}: ask for fewer tokens (max_tokens), or allow more. Nothing was sent.`);
+  }
+  const message: Authorization = {
+    jobId: newJobId(),
+    wallet,
+    operator,
+    model: model.number,
+    maxTokens,
+    maxCredits,
+    requestHash: `0x${createHash("sha256").update(asked.body).digest("hex")}`,
+    expiresAt: Math.floor(Date.now() / 1000) + HOLDS,
+  };
+  const signature: Hex = await account.sign({ hash: digests.authorization(message) });
+  headers.set(
+    HEADER,
+    `job_id=${toApiJobId(message.jobId)};max_tokens=${maxTokens};max_credits=${maxCredits};` +
+      `expires_at=${message.expiresAt};signature=${signature}`,
+  );
+  headers.delete(KEY);
+  return { ...message, key: account.address };
+}
+
+/** The headers that name a job, of a request that is repeated. */
+export const jobNames = (headers: Headers): [string, string][] =>
+  [HEADER, KEY].flatMap((name): [string, string][] => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });

@@ -1,0 +1,296 @@
+/** A `fetch` that checks what the service answers, and what it charges, while the program reads the answer. */
+import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
+import { toApiJobId } from "../protocol/job-id.ts";
+import { signingAccount } from "../shared/secp256k1.ts";
+import { ChainView } from "./chain.ts";
+import { jobOf, type Received } from "./check.ts";
+import type { Ask } from "./dispute.ts";
+import { type Finding, findingLine, type JobReport } from "./findings.ts";
+import { JobCheck, type JobContext } from "./job.ts";
+import { EventStream, Reply, ReplyFormError } from "./reply.ts";
+import { type Asked, jobNames, nameJob, readBody, type Signing } from "./request.ts";
+
+export type VerifiedOptions = {
+  /** A node of the settlement chain that you trust, not the service's. */
+  rpcUrl: string;
+  /** Address of the escrow that holds your credits. */
+  escrow: Address;
+  /** The wallet whose credits are spent: its address, or a local account of viem's, which then can dispute by itself. */
+  wallet?: Address | LocalAccount;
+  /** Private key of the wallet's authorization key: each request's maximum is signed with it. Needs `wallet`. */
+  authorizationKey?: Hex;
+  /** Most credits that one request may cost, if each is signed. No limit without it. */
+  maxCredits?: number;
+  /** Takes each finding as it comes. Default: a line on standard error. */
+  onFinding?: (finding: Finding) => void;
+  /** Takes the report of each job, when nothing more is expected of it. */
+  onJob?: (report: JobReport) => void;
+  /** What sends the requests. Default: the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+};
+
+export type VerifiedFetch = typeof globalThis.fetch & {
+  /** Resolves when all jobs whose replies have ended are checked. */
+  checked: () => Promise<void>;
+};
+
+/** How often a request is sent again when its connection breaks, and the first pause, milliseconds. */
+const REPEATS = 3;
+const PAUSE = 250;
+/** How long a request that got no answer is remembered, to be sent again under the same name, milliseconds. */
+const REMEMBERED = 120_000;
+
+/**
+ * A `fetch` for the OpenAI SDK and its like. Chat requests are checked, all others are passed on as they are.
+ *
+ * @example
+ * const openai = new OpenAI({ baseURL, apiKey, fetch: verified({ rpcUrl, escrow }) });
+ */
+export function verified(options: VerifiedOptions): VerifiedFetch {
+  const client = new VerifiedClient(options);
+  return Object.assign(client.fetch, { checked: () => client.checked() });
+}
+
+/** A chat request on its way: what is sent, however often. */
+type Sending = { url: string; init: RequestInit & { headers: Headers; body: string }; asked: Asked };
+
+class VerifiedClient {
+  readonly #context: JobContext;
+  readonly #send: typeof globalThis.fetch;
+  readonly #signing: Signing | null;
+  readonly #wallet: Address | null;
+  readonly #running = new Set<Promise<void>>();
+  /** Names of requests that got no answer, by their body: whoever asks again gets that answer, and pays once. */
+  readonly #unanswered = new Map<string, { names: [string, string][]; asked: Asked }>();
+  /** Jobs whose answers the program has. */
+  readonly #answered = new Set<Hex>();
+
+  constructor({ rpcUrl, escrow, wallet, authorizationKey, maxCredits = Infinity, ...options }: VerifiedOptions) {
+    if (!isAddress(escrow)) throw new TypeError(`escrow: ${escrow} is not an address`);
+    const signer = typeof wallet === "object" ? wallet : null;
+    this.#wallet = wallet === undefined ? null : getAddress(typeof wallet === "object" ? wallet.address : wallet);
+    if (authorizationKey !== undefined && this.#wallet === null) {
+      throw new TypeError("wallet: an authorization key signs for a wallet, so its address is needed");
+    }
+    this.#signing =
+      authorizationKey === undefined
+        ? null
+        : { account: signingAccount(authorizationKey), wallet: this.#wallet as Address, maxCredits };
+    this.#send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    const onFinding = options.onFinding ?? ((finding: Finding) => console.error(findingLine(finding)));
+    this.#context = { chain: new ChainView(rpcUrl, escrow), signer, onFinding, onJob: options.onJob ?? (() => {}) };
+  }
+
+  async checked(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  fetch: typeof globalThis.fetch = async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const method = init?.method ?? (input instanceof Request ? input.method : "GET");
+    if (method.toUpperCase() !== "POST" || !/\/chat\/completions$/.test(new URL(url).pathname))
+      return this.#send(input, init);
+    const given = typeof init?.body === "string" ? null : new Request(input, init);
+    const body = given === null ? String(init?.body) : await given.text();
+    const read = readBody(body);
+    if (read === null) return this.#send(input, { ...init, method, body });
+    const headers = new Headers(given?.headers ?? init?.headers);
+    const signal = given?.signal ?? init?.signal ?? null;
+    const again = headers.has("idempotency-key") || headers.has("x-service-authorization");
+    const asked: Asked = { ...read, askedAt: Date.now(), again, wallet: this.#wallet, authorization: null };
+    const earlier = again ? undefined : this.#unanswered.get(body);
+    if (earlier !== undefined) {
+      for (const [name, value] of earlier.names) headers.set(name, value);
+      Object.assign(asked, earlier.asked, { again: true });
+    } else if (!headers.has("x-service-authorization")) {
+      asked.authorization = await nameJob(this.#context.chain, headers, { ...read, body }, this.#signing);
+    }
+    // Asked for before the request leaves: no event of its job is in an earlier block.
+    void this.#context.chain.startBlock().catch(() => {});
+    const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked };
+    return asked.stream ? await this.#stream(sending) : await this.#plain(sending);
+  };
+
+  async #plain(sending: Sending): Promise<Response> {
+    const { response, text } = await this.#sendOften(sending, async () => {
+      const response = await this.#send(sending.url, sending.init);
+      return { response, text: await response.text() };
+    });
+    const reply = new Reply();
+    try {
+      if (response.ok) reply.readPlain(text);
+    } catch (error) {
+      this.#refused(response, error);
+      throw error;
+    } finally {
+      this.#ended(sending, response, reply);
+    }
+    return answerOf(response, text);
+  }
+
+  async #stream(sending: Sending): Promise<Response> {
+    const first = await this.#sendOften(sending, () => this.#send(sending.url, sending.init));
+    if (!first.ok || first.body === null || !isEventStream(first)) {
+      const text = await first.text();
+      this.#ended(sending, first, new Reply());
+      if (!first.ok) return answerOf(first, text);
+      const error = new ReplyFormError("a stream was asked for, and it is none");
+      this.#refused(first, error);
+      throw error;
+    }
+    let source = first.body.getReader();
+    let events = new EventStream(new Reply());
+    let over = false;
+    const end = (left: boolean): void => {
+      if (over) return;
+      over = true;
+      this.#ended(sending, first, events.reply, left);
+    };
+    /** The next bytes to pass on; null at the end. A broken connection is made again, and goes on where the last one ended. */
+    const next = async (): Promise<Uint8Array | null> => {
+      for (let repeats = 0; ; ) {
+        try {
+          const { done, value } = await source.read();
+          if (!done) {
+            const passed = events.take(value);
+            if (passed !== null) return passed;
+          } else if (events.reply.complete || events.reply.failed) return null;
+          else throw new TypeError("the stream ended before the answer did");
+        } catch (error) {
+          const { text } = events.reply;
+          if (error instanceof ReplyFormError || sending.init.signal?.aborted || repeats === REPEATS) throw error;
+          await pause(PAUSE << repeats);
+          repeats += 1;
+          const again = await this.#send(sending.url, sending.init).catch(() => null);
+          if (again === null) continue;
+          if (!again.ok || again.body === null || jobOf(again.headers) !== jobOf(first.headers)) throw error;
+          source = again.body.getReader();
+          events = new EventStream(new Reply(), text);
+        }
+      }
+    };
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const bytes = await next();
+            if (events.reply.complete || events.reply.failed) end(false);
+            if (bytes === null) controller.close();
+            else controller.enqueue(bytes);
+          } catch (error) {
+            void source.cancel().catch(() => {});
+            this.#refused(first, error);
+            if (!(error instanceof ReplyFormError)) this.#remember(sending);
+            end(sending.init.signal?.aborted === true);
+            controller.error(error);
+          }
+        },
+        cancel: async (reason) => {
+          end(true);
+          await source.cancel(reason);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return answerOf(first, stream);
+  }
+
+  /** Sends until there is an answer: each time under the same name, so that the job is paid for once. */
+  async #sendOften<T>(sending: Sending, send: () => Promise<T>): Promise<T> {
+    const { init, asked } = sending;
+    for (let repeats = 0; ; repeats += 1) {
+      try {
+        return await send();
+      } catch (error) {
+        if (init.signal?.aborted || repeats === REPEATS) {
+          this.#remember(sending);
+          // A signed job can be charged although nobody has heard of it.
+          this.#ended(sending, new Response(null, { status: 503 }), new Reply());
+          throw error;
+        }
+        asked.again = true;
+        await pause(PAUSE << repeats);
+      }
+    }
+  }
+
+  /** Whoever asks the same again gets the answer of this job, and pays once. */
+  #remember({ init, asked }: Sending): void {
+    const { body } = init;
+    this.#unanswered.set(body, { names: jobNames(init.headers), asked });
+    setTimeout(() => this.#unanswered.delete(body), REMEMBERED).unref();
+  }
+
+  #refused({ headers }: Response, error: unknown): void {
+    const jobId = headers.get("x-service-job-id");
+    if (error instanceof ReplyFormError)
+      this.#context.onFinding({ kind: "wrong", id: "reply.form", jobId, says: error.message });
+  }
+
+  /** The program has what it gets of a reply: now it is checked. */
+  #ended({ url, init, asked }: Sending, { headers, status }: Response, reply: Reply, left = false): void {
+    if (reply.complete) this.#unanswered.delete(init.body);
+    const named = jobOf(headers, reply);
+    const signed = asked.authorization?.jobId ?? null;
+    const wrong = (says: string) => {
+      const jobId = named === null ? null : toApiJobId(named);
+      this.#context.onFinding({ kind: "wrong", id: "reply.job", jobId, says });
+    };
+    if (named !== null && signed !== null && named !== signed)
+      wrong(`the reply names another job than the one that was signed, ${toApiJobId(signed)}`);
+    else if (status === 200 && jobOf(headers) === null) wrong("the reply's headers name no job");
+    else if (signed === null && named !== null && this.#answered.has(named) && !asked.again) {
+      // Nothing to dispute: that job's own answer was checked, and a wrong dispute would cost the wallet its bond.
+      return wrong("the job is another request's, whose answer the program has");
+    }
+    // What was signed can be charged, whatever the reply names.
+    const jobId = signed ?? named;
+    if (jobId === null) return;
+    if (reply.complete) this.#note(jobId);
+    const ask = this.#asker(url.replace(/\/chat\/completions.*$/, ""), init);
+    const answered = () => this.#answered.has(jobId);
+    this.#check(asked, { jobId, reply, headers, status, left, answered }, ask);
+  }
+
+  #note(jobId: Hex): void {
+    this.#answered.add(jobId);
+    const [oldest] = this.#answered;
+    if (this.#answered.size > 10_000 && oldest !== undefined) this.#answered.delete(oldest);
+  }
+
+  #check(asked: Asked, received: Received, ask: Ask): void {
+    // The program goes first.
+    const later = new Promise((resolve) => setImmediate(resolve));
+    const run = later.then(() => new JobCheck(this.#context, asked, received, ask).run());
+    const isAwaited = received.status === 200;
+    if (isAwaited) this.#running.add(run);
+    void run.finally(() => this.#running.delete(run));
+  }
+
+  /** Asks the service with the program's key. */
+  #asker(base: string, { headers }: Sending["init"]): Ask {
+    const authorization = headers.get("authorization") ?? "";
+    return async (method, path, body) => {
+      const sent = { "content-type": "application/json", authorization };
+      const init = { method, headers: sent, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const response = await this.#send(`${base}${path}`, init);
+      return { status: response.status, body: await response.json().catch(() => null) };
+    };
+  }
+}
+
+const isEventStream = ({ headers }: Response): boolean =>
+  (headers.get("content-type") ?? "").startsWith("text/event-stream");
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** The response with a body that was read already. */
+function answerOf(
+  { status, statusText, headers: given }: Response,
+  body: string | ReadableStream<Uint8Array>,
+): Response {
+  const headers = new Headers(given);
+  headers.delete("content-encoding");
+  headers.delete("content-length");
+  const empty = [101, 204, 205, 304].includes(status);
+  return new Response(empty ? null : body, { status, statusText, headers });
+}

@@ -1,0 +1,156 @@
+/** The command: a wallet is set up, and a program in any language asks through the local endpoint. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type pg from "pg";
+import type { Address } from "viem";
+import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Keys } from "../../api/account/keys.ts";
+import { provideCredits } from "../../scripts/dev/wallets.ts";
+import { chat, eventually } from "../support/api-client.ts";
+import { chainReader } from "../support/chain-reader.ts";
+import { openStore } from "../support/client.ts";
+import { richAccount } from "../support/gas.ts";
+import { Part, ROOT } from "../support/processes.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { plainEnv } from "../support/stack.ts";
+import { MODEL } from "./global-setup.ts";
+
+const run = promisify(execFile);
+const COMMAND = "client/command.ts";
+
+let stack: SharedStack;
+let pool: pg.Pool;
+let folder: string;
+let keyFile: string;
+let proxy: Part;
+let url: string;
+const walletKey = generatePrivateKey();
+const wallet = privateKeyToAccount(walletKey);
+
+beforeAll(async () => {
+  stack = await sharedStack("service");
+  pool = openStore(stack);
+  folder = mkdtempSync(join(tmpdir(), "client-"));
+  keyFile = join(folder, "authorization.key");
+  const { rpc_url, contracts } = stack.info;
+  await provideCredits({ rpc_url, contracts }, { funder: await richAccount(stack), owner: wallet, credits: 500 });
+});
+afterAll(async () => {
+  await proxy?.stop("SIGTERM");
+  await pool?.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const place = () => ["--rpc", stack.info.rpc_url, "--escrow", stack.info.contracts["InferenceEscrow"] as Address];
+const command = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+  run(process.execPath, [COMMAND, ...args], { cwd: ROOT, env: { ...plainEnv(), ...env } });
+
+describe("authorize", () => {
+  it("makes a key that only its owner can read, and registers it with the wallet, limits included", async () => {
+    const args = ["authorize", ...place(), "--key-file", keyFile, "--daily-limit", "300"];
+    const { stdout } = await command(args, { WALLET_PRIVATE_KEY: walletKey });
+    const key = readFileSync(keyFile, "utf8").trim() as `0x${string}`;
+    expect(stdout).toContain(privateKeyToAddress(key));
+    expect(stdout).not.toContain(key);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    const { client, escrow, account } = chainReader(stack);
+    expect(await account(wallet.address)).toMatchObject({ dailyLimit: 300, flags: 2 | 4 });
+    const { inferenceEscrowAbi: abi } = await import("../../protocol/generated/abi.ts");
+    const call = { address: escrow, abi, functionName: "authorizationKeyOf", args: [wallet.address] } as const;
+    expect(await client.readContract(call)).toBe(privateKeyToAddress(key));
+    // A second run must not lose a key that is in use.
+    await expect(command(args, { WALLET_PRIVATE_KEY: walletKey })).rejects.toMatchObject({ code: 1 });
+    expect(readFileSync(keyFile, "utf8").trim()).toBe(key);
+  });
+
+  it.each([
+    [["sing"], /name a command/],
+    [["authorize", "--rpc", "http://127.0.0.1:1", "--escrow", "0x12"], /--escrow 0x12 is not an address/],
+    [["proxy", "--colour"], /Unknown option/],
+  ])("says what is wrong with %j", async (args, says) => {
+    await expect(command(args)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
+  });
+});
+
+describe("proxy", () => {
+  beforeAll(async () => {
+    const args = [COMMAND, "proxy", ...place(), "--base-url", `${stack.info.base_url}/v1`, "--port", "0", "--json"];
+    const env = {
+      ...plainEnv(),
+      SERVICE_API_KEY: await new Keys(pool).regenerate(wallet.address),
+      WALLET_PRIVATE_KEY: walletKey,
+    };
+    proxy = new Part("proxy", process.execPath, [...args, "--key-file", keyFile], { cwd: ROOT, env });
+    await proxy.until(async () => /Listening on/.test(proxy.output));
+    url = /Listening on (\S+)/.exec(proxy.output)?.[1] as string;
+  });
+
+  const text = JSON.stringify(chat(MODEL, "Say hello to 東京."));
+
+  it("answers curl, plain and streamed", async () => {
+    const curl = async (body: string) =>
+      (await run("curl", ["-sS", "-N", `${url}/chat/completions`, "-H", "content-type: application/json", "-d", body]))
+        .stdout;
+    expect(JSON.parse(await curl(text)).choices[0].message.content).toMatch(/\w/);
+    const streamed = await curl(JSON.stringify(chat(MODEL, "Say hello.", { stream: true })));
+    expect(streamed).toMatch(/^data: \{.*data: \[DONE\]\n\n$/s);
+  });
+
+  it("answers Python's http.client", async () => {
+    const program = `
+import http.client, json, sys
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+connection.request("POST", "/v1/chat/completions", sys.argv[2].encode(), {"content-type": "application/json"})
+reply = connection.getresponse()
+print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"])`;
+    const { stdout } = await run("python3", ["-c", program, new URL(url).port, text]);
+    expect(stdout).toMatch(/^200 \w/);
+  });
+
+  it("has each job signed: they carry the ids that it chose, and nothing was found", async () => {
+    const jobs = await chainReader(stack).account(wallet.address);
+    expect(jobs.free + jobs.escrowed).toBeLessThan(500);
+    await eventually(
+      async () => (await chainReader(stack).account(wallet.address)).escrowed,
+      (escrowed) => escrowed === 0,
+    );
+    expect(proxy.output).not.toMatch(/"kind"/);
+  });
+
+  it("is not there for web pages, nor for anybody else's name of this machine", async () => {
+    const post = (headers: string[]) =>
+      run("curl", [
+        "-sS",
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{http_code}",
+        `${url}/chat/completions`,
+        ...headers.flatMap((one) => ["-H", one]),
+        "-d",
+        text,
+      ]);
+    expect((await post(["origin: https://example.com"])).stdout).toBe("403");
+    expect((await post(["host: example.com"])).stdout).toBe("403");
+  });
+
+  it("says that the service is away", async () => {
+    const args = [COMMAND, "proxy", ...place(), "--base-url", "http://127.0.0.1:9/v1", "--port", "0"];
+    const away = new Part("proxy", process.execPath, args, { cwd: ROOT, env: plainEnv() });
+    try {
+      await away.until(async () => /Listening on/.test(away.output));
+      const base = /Listening on (\S+)/.exec(away.output)?.[1];
+      const reply = await fetch(`${base}/chat/completions`, { method: "POST", body: text });
+      expect([reply.status, ((await reply.json()) as { error: { code: string } }).error.code]).toEqual([
+        502,
+        "service_unavailable",
+      ]);
+    } finally {
+      await away.stop("SIGTERM");
+    }
+  });
+});

@@ -1,0 +1,24 @@
+import { SECOND_KEY } from "../support/second-gateway.ts";
+import { shareStacks } from "../support/shared-stack.ts";
+
+/** Answered at once by a worker, for 8 credits; `PLAYED` is a worker of both models whose key the hostile operator has. */
+export const MODEL = "qwen3-8b";
+/** 40 credits. */
+export const DEAR_MODEL = "llama-3.3-70b-instruct";
+/** Answered at 50 tokens a second: a test can act in the middle of an answer. */
+export const SLOW_MODEL = "qwen3-14b";
+export const PLAYED = 1;
+
+/** `service`: everything, with short windows. `SECOND_KEY` signs for its operator: the hostile operator of the tests has it. */
+export default shareStacks({
+  service: {
+    workers: [
+      { models: [MODEL, DEAR_MODEL] },
+      { models: [MODEL, DEAR_MODEL], start: false },
+      { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
+    ],
+    windows: { completion: 25, inclusion: 10, dispute: 20 },
+    gatewayKeys: [SECOND_KEY],
+    env: { api: { BURST_PER_SECOND: "1000000" } },
+  },
+});

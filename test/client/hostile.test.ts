@@ -1,0 +1,125 @@
+/** A dishonest operator: what a stock SDK notices of each lie, what the client package says, what it costs, and what the chain shows. */
+import OpenAI from "openai";
+import type pg from "pg";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Finding, type JobReport, verified } from "../../client/index.ts";
+import { statusName } from "../../verify/story.ts";
+import { eventually } from "../support/api-client.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Client, openStore } from "../support/client.ts";
+import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "./global-setup.ts";
+import { HostileOperator } from "./support/hostile-operator.ts";
+import { LIES, slug, type Told } from "./support/lies.ts";
+
+let stack: SharedStack;
+let pool: pg.Pool;
+let chain: ChainReader;
+let operator: HostileOperator;
+
+beforeAll(async () => {
+  stack = await sharedStack("service");
+  pool = openStore(stack);
+  chain = chainReader(stack);
+  operator = await HostileOperator.start(stack, Object.fromEntries(LIES.map((lie) => [slug(lie.name), lie])));
+  // The wallet whose credits are taken for another one's request.
+  const { apiKey, account } = await Client.funded(stack, pool, 1_000);
+  operator.wallets.set(apiKey, account.address);
+});
+afterAll(async () => {
+  operator?.stop();
+  await pool?.end();
+});
+
+/** A new wallet, known to the operator. */
+async function wallet(): Promise<Client> {
+  const client = await Client.funded(stack, pool, 2_000);
+  operator.wallets.set(client.apiKey, client.account.address);
+  return client;
+}
+
+/** What a program gets of an answer: its text, or that it failed. */
+async function ask(
+  openai: OpenAI,
+  { plain, maxTokens }: Told,
+  prompt = "Say hello.",
+): Promise<{ text: string; error: unknown }> {
+  const body = {
+    model: MODEL,
+    messages: [{ role: "user" as const, content: prompt }],
+    ...(maxTokens && { max_tokens: maxTokens }),
+  };
+  let text = "";
+  try {
+    if (plain) text = (await openai.chat.completions.create(body)).choices[0]?.message.content ?? "";
+    else
+      for await (const chunk of await openai.chat.completions.create({ ...body, stream: true }))
+        text += chunk.choices[0]?.delta.content ?? "";
+    return { text, error: null };
+  } catch (error) {
+    return { text, error };
+  }
+}
+
+const balance = async (client: Client): Promise<number> => {
+  const { free, escrowed } = await chain.account(client.account.address);
+  return free + escrowed;
+};
+
+describe("a stock SDK", () => {
+  // It cannot sign, so the operator tells it the lies that need no signature.
+  const told = LIES.filter(({ signed }) => !signed);
+  it.concurrent.each(told)("notices nothing of $name", async (lie) => {
+    const { apiKey } = await wallet();
+    const openai = new OpenAI({ baseURL: operator.url(slug(lie.name)), apiKey, maxRetries: 0 });
+    if (lie.twice) await ask(openai, lie);
+    const { text, error } = await ask(openai, lie);
+    expect([text.length > 0, error]).toEqual([true, null]);
+  });
+});
+
+describe("the client package", () => {
+  it.concurrent.each(LIES)("tells $name, which costs $costs at most", async (lie) => {
+    const client = await wallet();
+    const authorizationKey = generatePrivateKey();
+    if (lie.signed) await client.escrow("setAuthorizationKey", [privateKeyToAddress(authorizationKey)]);
+    const findings: Finding[] = [];
+    const reports: JobReport[] = [];
+    const fetch = verified({
+      rpcUrl: stack.info.rpc_url,
+      escrow: operator.escrow,
+      wallet: lie.address ? client.account.address : client.account,
+      ...(lie.signed && { authorizationKey }),
+      onFinding: (finding) => findings.push(finding),
+      onJob: (report) => reports.push(report),
+    });
+    const openai = new OpenAI({ baseURL: operator.url(slug(lie.name)), apiKey: client.apiKey, maxRetries: 0, fetch });
+    if (lie.twice) {
+      const first = await ask(openai, lie, "Say something else.");
+      expect(first.error).toBeNull();
+      await fetch.checked();
+      expect(findings).toEqual([]);
+      expect(reports).toMatchObject([{ holds: true, creditsCharged: 8 }]);
+    }
+    const before = await balance(client);
+    await ask(openai, lie);
+    await fetch.checked();
+    const ids = () => findings.map(({ id }) => id);
+    await eventually(
+      async () => ids(),
+      (found) => lie.says.every((id) => found.includes(id)),
+      60_000,
+    );
+    for (const { says } of findings) expect(says).toMatch(/\w.{10,}/);
+
+    const jobId = reports.at(-1)?.jobId ?? findings.find((finding) => finding.jobId !== null)?.jobId;
+    const onChain = async () => {
+      const status = jobId == null ? 0 : (await chain.job(jobId)).status;
+      return status === 0 ? null : statusName(status);
+    };
+    await eventually(onChain, (status) => status === lie.chain);
+    const lost = before - (await balance(client));
+    expect(lost, JSON.stringify(findings, null, 1)).toBeLessThanOrEqual(lie.costs);
+  });
+});

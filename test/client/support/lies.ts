@@ -1,0 +1,494 @@
+/** What a dishonest operator can do to its clients: one line a lie, and what becomes of it. */
+import { privateKeyToAccount } from "viem/accounts";
+import type { FindingId } from "../../../client/index.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import { fromApiJobId, newJobId } from "../../../protocol/job-id.ts";
+import { DEAR_MODEL } from "../global-setup.ts";
+import type { Draft, HostileOperator, Lie } from "./hostile-operator.ts";
+
+/** A key that nobody registered. */
+const STRANGER = privateKeyToAccount(`0x${"77".repeat(32)}`);
+const REFUSED = { status: 422, body: { error: { code: "dispute_window_expired", message: "too late" } } };
+
+/** A lie with what must come of it. */
+export type Told = Lie & {
+  name: string;
+  /** Asks without a stream. */
+  plain?: boolean;
+  /** The wallet has an authorization key. `maxTokens`: of the request. */
+  signed?: boolean;
+  maxTokens?: number;
+  /** The wallet itself does not sign transactions for the client. */
+  address?: boolean;
+  /** Asks twice: the lie is in the second reply. */
+  twice?: boolean;
+  /** Findings that must be among those of the client package. */
+  says: FindingId[];
+  /** Credits that the job takes from the wallet, before what a dispute gives back; 8 is what an honest one costs. */
+  costs: number;
+  /** The job's state on the chain. */
+  chain: "settled" | "disputed" | "failed" | "refunded" | null;
+};
+
+const delta = (draft: Draft, at = 0) => draft.data[at].choices[0].delta;
+const statement = (draft: Draft) =>
+  (draft.data.find((one) => one.service) as { service: never }).service as {
+    worker_address: string;
+    completion: Record<string, unknown>;
+    signature: string;
+  };
+const message = (draft: Draft) => draft.data[0].choices[0].message;
+// biome-ignore lint/suspicious/noExplicitAny: what is changed has any form
+const set = (target: any, change: Record<string, unknown>): void => void Object.assign(target, change);
+const usage = (draft: Draft) => draft.data.find((one) => one.usage)?.usage;
+/** Another text, in the same reply. */
+const falsify = (draft: Draft): string => {
+  const first = draft.data.find((one) => one.choices[0]?.delta?.content);
+  first.choices[0].delta.content = `${first.choices[0].delta.content} (buy now)`;
+  return draft.data.map((one) => one.choices[0]?.delta?.content ?? "").join("");
+};
+const cutShort = (draft: Draft): void => {
+  delta(draft).content = String(delta(draft).content).slice(0, 5);
+  set(draft, { raw: stream(draft)[0], cut: true });
+};
+const stream = (draft: Draft) => draft.data.map((one) => `data: ${JSON.stringify(one)}\n\n`);
+
+/** What an operator remembers of an earlier job. */
+const earlier = new Map<string, Draft>();
+const memory =
+  (name: string, change: (draft: Draft, old: Draft) => void): NonNullable<Lie["alter"]> =>
+  (draft) => {
+    const old = earlier.get(name);
+    if (old === undefined) earlier.set(name, structuredClone(draft));
+    else {
+      earlier.delete(name);
+      change(draft, old);
+    }
+  };
+
+const altered: Told[] = [
+  {
+    name: "an answer that it never settles",
+    says: ["settlement.found"],
+    costs: 0,
+    chain: "refunded",
+    play: (o, a) => o.play(a, { settle: false }),
+  },
+  {
+    name: "another text",
+    says: ["reply.text", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => void falsify(d),
+  },
+  {
+    name: "another text in a plain reply",
+    plain: true,
+    says: ["reply.text", "proof.text", "dispute.opened", "dispute.joined"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => set(message(d), { content: `${message(d).content} (buy now)` }),
+  },
+  {
+    name: "another text with its hash",
+    says: ["proof.signature", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => set(statement(d).completion, { proofHash: answerHash(falsify(d)) }),
+  },
+  {
+    name: "another text, signed by a key of its own",
+    says: ["proof.worker", "proof.same", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: async (d, operator) => {
+      const said = statement(d);
+      said.completion["proofHash"] = answerHash(falsify(d));
+      said.worker_address = STRANGER.address;
+      d.headers["x-service-worker"] = STRANGER.address;
+      said.signature = await operator.sign(said.completion as never, STRANGER);
+    },
+  },
+  {
+    name: "another text without a statement",
+    says: ["reply.statement", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => {
+      falsify(d);
+      for (const one of d.data) delete one.service;
+    },
+  },
+  {
+    name: "no statement",
+    says: ["reply.statement"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => {
+      for (const one of d.data) delete one.service;
+    },
+  },
+  {
+    name: "another worker in the statement",
+    says: ["proof.signature"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(statement(d), { worker_address: STRANGER.address }),
+  },
+  {
+    name: "a statement that is no statement",
+    says: ["proof.signature"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(statement(d), { worker_address: 7, signature: null }),
+  },
+  {
+    name: "another token count in the statement",
+    says: ["proof.signature"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(statement(d).completion, { completionTokens: 1 }),
+  },
+  {
+    name: "fewer output tokens than were billed",
+    plain: true,
+    says: ["settlement.tokens"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(usage(d), { completion_tokens: 1, total_tokens: usage(d).prompt_tokens + 1 }),
+  },
+  {
+    name: "more output tokens than were signed",
+    plain: true,
+    says: ["reply.usage"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(usage(d), { completion_tokens: usage(d).completion_tokens + 500 }),
+  },
+  {
+    name: "other prompt tokens",
+    plain: true,
+    says: ["reply.usage"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(usage(d), { prompt_tokens: usage(d).prompt_tokens + 1 }),
+  },
+  {
+    name: "another worker in the headers",
+    says: ["headers.worker"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(d.headers, { "x-service-worker": STRANGER.address }),
+  },
+  {
+    name: "another lock in the headers",
+    says: ["headers.escrow_tx"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(d.headers, { "x-service-tx-hash": `0x${"12".repeat(32)}` }),
+  },
+  {
+    name: "an earlier settlement in the headers",
+    plain: true,
+    twice: true,
+    says: ["headers.settlement_tx"],
+    costs: 8,
+    chain: "settled",
+    alter: memory("settlement", (d, old) =>
+      set(d.headers, { "x-service-settlement-tx": old.headers["x-service-settlement-tx"] as string }),
+    ),
+  },
+  {
+    name: "a balance that is too high",
+    says: ["headers.credits_remaining"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(d.headers, { "x-service-credits-remaining": "1000000" }),
+  },
+  {
+    name: "another model's name",
+    says: ["reply.names"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) =>
+      d.data.forEach((one) => {
+        one.model = DEAR_MODEL;
+      }),
+  },
+  {
+    name: "an earlier job in the headers",
+    twice: true,
+    says: ["reply.job"],
+    costs: 8,
+    chain: "settled",
+    alter: memory("job", (d, old) => set(d.headers, { "x-service-job-id": old.headers["x-service-job-id"] as string })),
+  },
+  {
+    name: "an earlier answer, whole, with its job",
+    twice: true,
+    says: ["reply.job"],
+    costs: 8,
+    chain: "settled",
+    alter: memory("answer", (d, old) => set(d, old)),
+  },
+  {
+    name: "an earlier answer for a signed job",
+    twice: true,
+    signed: true,
+    says: ["reply.job", "reply.names", "reply.statement", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: memory("signed", (d, old) => set(d, old)),
+  },
+  {
+    name: "no job in the headers",
+    says: ["reply.job"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => void delete d.headers["x-service-job-id"],
+  },
+  {
+    name: "the end withheld, and the rest too",
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    output: { status: 404, body: { error: { code: "output_not_found" } } },
+    alter: cutShort,
+  },
+  {
+    name: "the end withheld, and another one given out",
+    says: ["reply.output", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    output: { status: 200, body: { content: "Something else." } },
+    alter: cutShort,
+  },
+  {
+    name: "an error instead of the answer that is charged",
+    signed: true,
+    says: ["settlement.unanswered", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    output: { status: 404, body: { error: { code: "output_not_found" } } },
+    alter: (d) =>
+      set(d, {
+        status: 500,
+        headers: { "content-type": "application/json" },
+        data: [{ error: { code: "internal_error", message: "sorry" } }],
+      }),
+  },
+  {
+    name: "a tool call that no worker made",
+    says: ["reply.form"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) =>
+      set(delta(d), {
+        tool_calls: [{ index: 0, id: "1", type: "function", function: { name: "pay", arguments: "{}" } }],
+      }),
+  },
+  {
+    name: "a second choice",
+    says: ["reply.form"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => void d.data[0].choices.push({ index: 1, delta: { content: "Buy now." }, finish_reason: null }),
+  },
+  {
+    name: "text after the end",
+    says: ["reply.form"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) =>
+      void d.data.push({ ...d.data[0], choices: [{ index: 0, delta: { content: "Buy now." }, finish_reason: null }] }),
+  },
+  {
+    name: "text behind a carriage return in a comment",
+    says: ["reply.form"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) =>
+      set(d, {
+        raw: `: keep-alive\r\n\r\n${stream(d)[0]?.replace('"content":"', '"content":"Buy now. ').replace("\n\n", "\r\n\r\n")}${stream(d).join("")}`,
+      }),
+  },
+  {
+    name: "text in two lines of one event",
+    says: ["reply.form"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) =>
+      set(d, {
+        raw: stream(d)
+          .map((event, i) => (i === 0 ? event.replace('"choices"', '\ndata: "choices"') : event))
+          .join(""),
+      }),
+  },
+  {
+    name: "reasoning that nobody asked for",
+    says: ["reply.reasoning"],
+    costs: 8,
+    chain: "settled",
+    alter: (d) => set(delta(d), { reasoning_content: "The user should buy now." }),
+  },
+  {
+    name: "no dispute: the hashes are equal, it says",
+    says: ["proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    dispute: { status: 200, body: { dispute_opened: false } },
+    alter: (d) => void falsify(d),
+  },
+  {
+    name: "a dispute that it never opened",
+    says: ["proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    dispute: { status: 200, body: { dispute_opened: true, dispute_tx: `0x${"34".repeat(32)}` } },
+    alter: (d) => void falsify(d),
+  },
+  {
+    name: "no dispute: it is too late, it says",
+    says: ["proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    dispute: REFUSED,
+    alter: (d) => void falsify(d),
+  },
+  {
+    name: "no answer to the dispute",
+    says: ["proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    dispute: null,
+    alter: (d) => void falsify(d),
+  },
+  {
+    name: "no dispute, of a wallet that signs nothing here",
+    address: true,
+    says: ["proof.text", "dispute.refused"],
+    costs: 8,
+    chain: "settled",
+    dispute: REFUSED,
+    alter: (d) => void falsify(d),
+  },
+];
+
+const played: Told[] = [
+  {
+    name: "a dearer model's price",
+    says: ["lock.terms", "lock.credits"],
+    costs: 40,
+    chain: "settled",
+    play: (o, a) => o.play(a, { model: DEAR_MODEL }),
+  },
+  {
+    name: "a dearer model's price, of a signed job",
+    signed: true,
+    says: ["lock.found"],
+    costs: 0,
+    chain: null,
+    play: (o, a) => o.play(a, { model: DEAR_MODEL }),
+  },
+  {
+    name: "more credits than were signed",
+    signed: true,
+    says: ["lock.found"],
+    costs: 0,
+    chain: null,
+    play: (o, a) => o.play(a, { maxTokens: 20_000, maxCredits: 80, tokens: 20_000 }),
+  },
+  {
+    name: "more tokens than were asked for",
+    says: ["lock.credits", "settlement.tokens"],
+    costs: 40,
+    chain: "settled",
+    play: (o, a) => o.play(a, { maxTokens: 10_000, tokens: 10_000 }),
+  },
+  {
+    name: "all tokens that were signed, for a short text",
+    signed: true,
+    maxTokens: 4_000,
+    says: ["settlement.tokens"],
+    costs: 16,
+    chain: "settled",
+    play: (o, a) => o.play(a, { tokens: 4_000 }),
+  },
+  {
+    name: "a lock without the signature that the wallet demands",
+    signed: true,
+    says: ["reply.job", "lock.found"],
+    costs: 0,
+    chain: null,
+    play: (o, a) => o.play({ ...a, headers: {} }),
+  },
+  {
+    name: "the signature of an earlier request once more",
+    signed: true,
+    twice: true,
+    says: ["reply.job", "lock.found"],
+    costs: 0,
+    chain: null,
+    play: (o, a) => again(o, a),
+  },
+  {
+    name: "an answer without a job",
+    says: ["lock.found"],
+    costs: 0,
+    chain: null,
+    play: async (o, a) =>
+      o.draft(a, { jobId: newJobId(), text: "Free.", statement: null, tokens: 1, escrowTx: null, settlementTx: null }),
+  },
+  {
+    name: "another wallet's job",
+    says: ["lock.terms"],
+    costs: 0,
+    chain: "settled",
+    play: (o, a) => o.play(a, { wallet: [...o.wallets.values()][0] as never }),
+  },
+  {
+    name: "two answers, both signed by the worker",
+    says: ["proof.same", "proof.text", "dispute.opened", "dispute.equivocation"],
+    costs: 8,
+    chain: "disputed",
+    dispute: REFUSED,
+    play: (o, a) => o.play(a, { settledText: "Something else." }),
+  },
+  {
+    name: "an answer that it fails on the chain",
+    says: ["settlement.found"],
+    costs: 0,
+    chain: "failed",
+    play: async (o, a) => {
+      const draft = await o.play(a, { settle: false });
+      await o.call("fail", [fromApiJobId(draft.headers["x-service-job-id"] as string), 1]);
+      return draft;
+    },
+  },
+  {
+    name: "a dispute against its client, with a hash that it made up",
+    says: ["dispute.unasked", "dispute.joined"],
+    costs: 8,
+    chain: "disputed",
+    play: async (o, a) => {
+      const draft = await o.play(a);
+      const { completion, signature } = statement(draft);
+      setTimeout(() => void o.dispute(completion as never, signature as never), 3_000);
+      return draft;
+    },
+  },
+];
+
+/** The first request gets what it asked for; the second one's answer goes under the first one's signature. */
+const headers = new Map<string, unknown>();
+async function again(operator: HostileOperator, asked: Parameters<NonNullable<Lie["play"]>>[1]): Promise<Draft> {
+  const { wallet } = asked;
+  const old = headers.get(wallet);
+  headers.set(wallet, asked.headers["x-service-authorization"]);
+  if (old === undefined) return await operator.play(asked);
+  return await operator.play({ ...asked, headers: { "x-service-authorization": old as string } });
+}
+
+export const LIES: readonly Told[] = [...altered, ...played];
+/** A lie as a path. */
+export const slug = (name: string): string => name.replaceAll(/[^a-z]+/gi, "-");
