@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { pino } from "pino";
 import { createNonceManager, generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { jsonRpc } from "viem/nonce";
@@ -19,7 +20,7 @@ import type { Target } from "./load.ts";
 export const MODEL = "qwen3-8b";
 
 /** A program of the benchmark that is not part of the system: where it listens, and its end. */
-export type Peer = { url: string; stop: () => void };
+export type Peer = { url: string; pid: number; stop: () => void };
 
 /** The model server that answers at once. */
 export async function startUpstream(): Promise<Peer> {
@@ -58,7 +59,11 @@ export async function startPortkey(): Promise<Peer | null> {
   throw new Error("The peer gateway did not answer within 10 s.");
 }
 
-const peer = (child: ChildProcess, url: string): Peer => ({ url, stop: () => void child.kill() });
+const peer = (child: ChildProcess, url: string): Peer => ({
+  url,
+  pid: child.pid as number,
+  stop: () => void child.kill(),
+});
 
 type StackOptions = Parameters<typeof startStack>[0];
 
@@ -140,6 +145,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
 }
 
+/** Starts the system of another checkout, by that one's own programs. */
+export async function startSystemOf(folder: string, options: SystemOptions): Promise<System> {
+  const program = pathToFileURL(resolve(folder, "scripts/bench/system.ts")).href;
+  const other = (await import(program)) as { startSystem: typeof startSystem };
+  return other.startSystem(options);
+}
+
 /** Opens `count` funded accounts, as many clients as a batch has jobs, and returns their API keys. */
 async function openAccounts(stack: Stack, count: number, credits: number): Promise<string[]> {
   // One of its own: the library's would go on counting where the chain of an earlier system ended.
@@ -172,8 +184,8 @@ export function residentMegabytes(pid: number): number {
 /** Linux counts processor time in hundredths of a second. */
 const TICK_MS = 10;
 
-/** Processor time of a process and its children (a database has one for each connection), ms; NaN where /proc does not tell. */
-function processorMilliseconds(pid: number): number {
+/** Processor time of a process and its children (a database has one for each connection), ended ones too, ms; NaN where /proc does not tell. */
+export function processorMilliseconds(pid: number): number {
   try {
     const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
     return pids.reduce((sum, name) => sum + timeOf(name, pid), 0);
@@ -192,8 +204,9 @@ function timeOf(name: string, pid: number): number {
     // Ended since the folder was listed.
     return 0;
   }
-  // After the name, which is in parentheses and may hold anything: state, parent, …, user time (12th), system time (13th).
+  // After the name, which is in parentheses and may hold anything: state, parent, …, user and system time (12th, 13th), those of ended children.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (Number(name) !== pid && Number(fields[1]) !== pid) return 0;
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  const times = fields.slice(11, 15).map(Number) as [number, number, number, number];
+  if (Number(name) === pid) return times.reduce((sum, ticks) => sum + ticks) * TICK_MS;
+  return Number(fields[1]) === pid ? (times[0] + times[1]) * TICK_MS : 0;
 }
