@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -9,11 +9,12 @@ const TAG_BYTES = 16;
  * Other master keys, the one before or the one to come, decrypt too.
  */
 export class Cipher {
-  readonly #key: Buffer;
-  readonly #others: readonly Buffer[];
+  readonly #key: KeyObject;
+  readonly #others: readonly KeyObject[];
 
   constructor(masterKeyHex: string, purpose: string, others: readonly string[] = []) {
-    const derive = (hex: string) => Buffer.from(hkdfSync("sha256", Buffer.from(hex, "hex"), "", purpose, 32));
+    const derive = (hex: string) =>
+      createSecretKey(Buffer.from(hkdfSync("sha256", Buffer.from(hex, "hex"), "", purpose, 32)));
     this.#key = derive(masterKeyHex);
     this.#others = others.map(derive);
   }
@@ -37,7 +38,7 @@ export class Cipher {
     return key === this.#key ? null : this.encrypt(text, context);
   }
 
-  #open(data: Buffer, context: string): { key: Buffer; text: string } {
+  #open(data: Buffer, context: string): { key: KeyObject; text: string } {
     for (const key of [this.#key, ...this.#others]) {
       const text = openWith(key, data, context);
       if (text !== null) return { key, text };
@@ -49,7 +50,7 @@ export class Cipher {
 }
 
 /** The text; null if the tag does not fit: the key is another one, or the data or its context was altered. */
-function openWith(key: Buffer, data: Buffer, context: string): string | null {
+function openWith(key: KeyObject, data: Buffer, context: string): string | null {
   const nonce = data.subarray(0, NONCE_BYTES);
   const tag = data.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
   if (tag.length < TAG_BYTES) return null;

@@ -140,7 +140,8 @@ class Arrival {
     this.#request = request;
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     this.whole = promise;
-    const refuse = (fault: BodyFault) => reject(new BodyRefused(fault, limit));
+    let isWhole = false;
+    const refuse = (fault: BodyFault) => isWhole || reject(new BodyRefused(fault, limit));
     if (Number(request.headers["content-length"]) > limit) {
       refuse("too_large");
       return;
@@ -150,7 +151,10 @@ class Arrival {
       this.#add(piece, limit);
       onBytes(piece.length);
     });
-    request.on("end", () => resolve(this.#buffer.subarray(0, this.#size)));
+    request.on("end", () => {
+      isWhole = true;
+      resolve(this.#buffer.subarray(0, this.#size));
+    });
     for (const event of ["error", "close"]) request.on(event, () => refuse("broken_off"));
   }
 

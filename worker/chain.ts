@@ -22,6 +22,7 @@ import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../proto
 import { decodePayee } from "../protocol/words.ts";
 import { JsonRpc, twice } from "../shared/json-rpc.ts";
 import { nodeTransport } from "../shared/node-url.ts";
+import { ReadLane } from "../shared/read-lane.ts";
 import type { Logger } from "./console.ts";
 
 /** What a read of the contracts takes. */
@@ -145,6 +146,7 @@ const FRESH_MS = 2_000;
 const UNKNOWN_KEYS_PER_SECOND = 20;
 
 type Block = { number: Hex; timestamp: Hex };
+type Sought = { jobId: Hex; key: Address };
 
 /** Reads of the contracts. What never changes (windows, a key's operator, a model's number) is asked for once. */
 export class ChainReader {
@@ -156,6 +158,7 @@ export class ChainReader {
   #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
   #unknownKeys = { second: 0, asked: 0 };
   #windows: Windows | undefined;
+  readonly #sights = new ReadLane<Sought, Sighting & { signer: Signer }>((sought) => this.#sightTogether(sought));
 
   constructor(chain: Chain) {
     this.#chain = chain;
@@ -173,20 +176,31 @@ export class ChainReader {
     return this.#newest.timestamp;
   }
 
-  /** A job, the standing of the key that offers it, and the chain's time, in one round trip. */
-  async sight(jobId: Hex, key: Address): Promise<Sighting & { signer: Signer }> {
+  /** A job, the standing of the key that offers it, and the chain's time. Jobs of one moment share a round trip. */
+  sight(jobId: Hex, key: Address): Promise<Sighting & { signer: Signer }> {
+    return this.#sights.ask({ jobId, key });
+  }
+
+  async #sightTogether(sought: readonly Sought[]): Promise<(Sighting & { signer: Signer })[]> {
     const { abi, address: to } = this.#escrow;
     const call = (data: Hex) => ({ method: "eth_call", params: [{ to, data }, "latest"] });
+    const keys = [...new Set(sought.map(({ key }) => key))];
     const calls = [
-      call(encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] })),
-      call(encodeFunctionData({ abi, functionName: "signerOf", args: [key] })),
       { method: "eth_getBlockByNumber", params: ["latest", false] },
+      ...keys.map((key) => call(encodeFunctionData({ abi, functionName: "signerOf", args: [key] }))),
+      ...sought.map(({ jobId }) => call(encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] }))),
     ];
-    const [jobData, signerData, block] = await twice(() => this.#rpc.batch<[Hex, Hex, Block]>(calls, READ_MS));
-    const job = decodeFunctionResult({ abi, functionName: "jobOf", data: jobData });
-    const [operator, removedAt] = decodeFunctionResult({ abi, functionName: "signerOf", data: signerData });
+    const [block, ...data] = await twice(() => this.#rpc.batch<[Block, ...Hex[]]>(calls, READ_MS));
     const blockTime = this.#see(BigInt(block.number), Number(block.timestamp));
-    return { job, signer: { operator, removedAt }, blockTime, at: performance.now() };
+    const at = performance.now();
+    const signers = keys.map((_, index) => {
+      const found = decodeFunctionResult({ abi, functionName: "signerOf", data: data[index] as Hex });
+      return { operator: found[0], removedAt: found[1] };
+    });
+    return sought.map(({ key }, index) => {
+      const job = decodeFunctionResult({ abi, functionName: "jobOf", data: data[keys.length + index] as Hex });
+      return { job, signer: signers[keys.indexOf(key)] as Signer, blockTime, at };
+    });
   }
 
   /** Several jobs and the chain's time, in few round trips. */

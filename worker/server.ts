@@ -1,5 +1,6 @@
 /** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/dispatch.ts what `GET /healthz` answers. */
 import { createServer as createHttpServer, type Server } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import type { z } from "zod";
 import {
@@ -53,10 +54,15 @@ export function createServer({ runner, health, log }: Parts): Express {
     if (health().status === "draining")
       throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
     // Before the body: anyone can send one.
-    await runner.admit(ticketOf(req.get(ASSIGNMENT_HEADER)));
+    const ticket = ticketOf(req.get(ASSIGNMENT_HEADER));
+    const gateway = await runner.admit(ticket);
     const body = await read(req, res, DISPATCH_BYTES);
     checkMessages(body);
-    await runner.run(parse(dispatchSchema, body), new EventStream(res));
+    const { assignment, signature, ...job } = parse(dispatchSchema, body);
+    if (!isDeepStrictEqual({ assignment, signature }, ticket)) {
+      throw new Refusal(RefusalCode.BadRequest, `the body's assignment is not the one of ${ASSIGNMENT_HEADER}`);
+    }
+    await runner.run({ ...ticket, ...job }, gateway, new EventStream(res));
   });
 
   app.post("/jobs/output", async (req, res) => {

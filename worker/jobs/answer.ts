@@ -1,5 +1,4 @@
 /** From the pieces of a model server to an answer: hashed as it grows, and bounded by what was asked for. */
-import { setTimeout } from "node:timers/promises";
 import type { Hex } from "viem";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
@@ -117,12 +116,15 @@ export class Generation {
       ({ done }) => (done === true ? brokenOff() : null),
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
-    const timer = new AbortController();
-    const waited = setTimeout(ms, null, { signal: AbortSignal.any([signal, timer.signal]) }).catch(() => null);
+    const { promise: waited, resolve } = Promise.withResolvers<null>();
+    const stop = () => resolve(null);
+    const timer = setTimeout(stop, ms);
+    signal.addEventListener("abort", stop, { once: true });
     try {
-      return await Promise.race([begun, waited]);
+      return signal.aborted ? null : await Promise.race([begun, waited]);
     } finally {
-      timer.abort();
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
     }
   }
 

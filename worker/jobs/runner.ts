@@ -60,28 +60,28 @@ export class JobRunner {
     return { in_flight: this.#slots.used, queued: this.#slots.queued, capacity: this.#slots.limit };
   }
 
-  /** Throws a Refusal when a dispatch of this assignment would be refused, whatever its body says. */
-  async admit({ assignment, signature }: Ticket): Promise<void> {
+  /** Who signed an assignment. Throws a Refusal when its dispatch would be refused, whatever the body says. */
+  async admit({ assignment, signature }: Ticket): Promise<Gateway> {
     const { jobId, acknowledgeBy } = assignment;
-    await this.#checks.gatewayOf(assignment, signature);
+    const gateway = await this.#checks.gatewayOf(assignment, signature);
     // On the chain it can be read later; until then it is good for a few seconds.
     if (acknowledgeBy + CLOCK_SKEW < Date.now() / 1000) {
       throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
     }
     if (this.#running.has(jobId) || this.#parts.store.isTaken(jobId)) throw alreadyTaken();
+    return gateway;
   }
 
-  /** Runs one job. Throws a Refusal as long as nothing was signed; after that every end goes into the stream. */
-  async run(dispatch: Dispatch, stream: EventStream): Promise<void> {
+  /** Runs one job of a gateway that was admitted. Throws a Refusal as long as nothing was signed; after that every end goes into the stream. */
+  async run(dispatch: Dispatch, gateway: Gateway, stream: EventStream): Promise<void> {
     const { jobId, attempt, acknowledgeBy } = dispatch.assignment;
     const model = this.#checks.backendModel(dispatch.model);
-    const gateway = await this.#checks.gatewayOf(dispatch.assignment, dispatch.signature);
     if (this.#running.has(jobId)) throw alreadyTaken();
     const abort = new AbortController();
     this.#running.set(jobId, abort);
     try {
       if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
-      await this.#slots.enter(AbortSignal.any([stream.left, expiry(acknowledgeBy)]));
+      await this.#slots.enter(() => AbortSignal.any([stream.left, expiry(acknowledgeBy)]));
       try {
         const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
         await this.#work({ dispatch, gateway, stream, abort, log }, model);
@@ -128,7 +128,7 @@ export class JobRunner {
     this.#onTrial = true;
     const over = AbortSignal.timeout(TRIAL_MS);
     try {
-      await this.#slots.enter(over);
+      await this.#slots.enter(() => over);
       try {
         const question = { ...TRIAL, messages: [...TRIAL.messages] };
         const generation = new Generation(this.#parts.backend.generate(model, question, over), question);
@@ -299,11 +299,11 @@ class Slots {
     return this.#queue.length;
   }
 
-  /** Takes a slot, waiting for one if need be. `signal` leaves the queue. Throws a Refusal. */
-  async enter(signal: AbortSignal): Promise<void> {
+  /** Takes a slot, waiting for one if need be. A wait ends with the signal of `until`. Throws a Refusal. */
+  async enter(until: () => AbortSignal): Promise<void> {
     if (this.#closed) throw draining();
     if (this.#used < this.limit) this.#used++;
-    else await this.#wait(signal);
+    else await this.#wait(until());
   }
 
   /** Gives a slot back. It goes to the next in line without becoming free in between. */
