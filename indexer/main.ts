@@ -17,6 +17,7 @@ import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
+import { changePonder } from "./launch/ponder.ts";
 import {
   buildSchema,
   connect,
@@ -117,6 +118,7 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
   ];
   process.argv = [process.execPath, "ponder", "start", ...options];
   log(`indexing into schema ${schema}`);
+  changePonder();
   await import(new URL("bin/ponder.js", import.meta.resolve("ponder")).href);
 }
 

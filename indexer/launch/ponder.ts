@@ -1,0 +1,174 @@
+/**
+ * Ponder, changed where it makes PostgreSQL and itself work for nothing. Its sources are edited as they are loaded. The version is pinned, and an
+ * edit that does not find its text ends the start: a new version of Ponder has to be read before it is used.
+ *
+ * - Undo log. Ponder copies each changed row by a trigger a row, then sets the block in each copy by a statement a table. Here a trigger a
+ *   statement copies all its rows at once, with the block, which the transaction names.
+ * - Live queries. Ponder makes a temporary table in each block, and a trigger notes in it whose row changed. Nobody reads that: what listens here
+ *   asks only whether there is a new block (`INDEX_CHANNEL`).
+ * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
+ *   learns which rows an event needs only from blocks of the past.
+ * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
+ * - Bloom filters. Ponder hashes all event names of all contracts for each block, and all topics of each log for a line in its log.
+ */
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+import { LaunchError } from "./environment.ts";
+
+type Edit = { from: string; to: string };
+
+const NAMED_BLOCK = "indexer.checkpoint";
+/** Of each table, from block to block. */
+const KEPT_ROWS = 2_000;
+/** Of one statement; more are copied, as Ponder does with more than 20. */
+const MOST_ROWS = 1_000;
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text of Ponder
+const TRIGGER_TABLE = '"${schema}"."${chainId === undefined ? getTableName(table) : getPartitionName(table, chainId)}"';
+const copied = (row: "NEW" | "OLD", operation: number) =>
+  `VALUES (\${columnNames.map((name) => \`${row}.\${name}\`).join(",")}, ${operation}, '\${MAX_CHECKPOINT_STRING}');`;
+const INTO_LOG =
+  'INSERT INTO "${schema}"."${getReorgTableName(table)}" (${columnNames.join(",")}, operation, checkpoint)';
+const OPERATIONS = { insert: "NEW", update: "OLD", delete: "OLD" };
+const each = (statement: (operation: string, rows: string) => string) =>
+  Object.entries(OPERATIONS)
+    .map(([operation, rows]) => statement(operation, rows))
+    .join("\n  ");
+
+const EDITS: Record<string, readonly Edit[]> = {
+  "database/actions.js": [
+    {
+      from: `IF TG_OP = 'INSERT' THEN
+  ${INTO_LOG}
+  ${copied("NEW", 0)}
+  ELSIF TG_OP = 'UPDATE' THEN
+  ${INTO_LOG}
+  ${copied("OLD", 1)}
+  ELSIF TG_OP = 'DELETE' THEN
+  ${INTO_LOG}
+  ${copied("OLD", 2)}
+  END IF;`,
+      to: `${INTO_LOG}
+  SELECT \${columnNames.join(",")}, CASE TG_OP WHEN 'INSERT' THEN 0 WHEN 'UPDATE' THEN 1 ELSE 2 END, current_setting('${NAMED_BLOCK}')
+  FROM changed;`,
+    },
+    {
+      from: `CREATE OR REPLACE TRIGGER "\${getReorgTriggerName()}"
+  AFTER INSERT OR UPDATE OR DELETE ON ${TRIGGER_TABLE}
+  FOR EACH ROW EXECUTE PROCEDURE "\${schema}".\${getReorgProcedureName(table)};`,
+      to: each(
+        (operation, rows) => `CREATE OR REPLACE TRIGGER "\${getReorgTriggerName()}_${operation}"
+  AFTER ${operation} ON ${TRIGGER_TABLE} REFERENCING ${rows} TABLE AS changed
+  FOR EACH STATEMENT EXECUTE PROCEDURE "\${schema}".\${getReorgProcedureName(table)};`,
+      ),
+    },
+    {
+      from: `\`DROP TRIGGER IF EXISTS "\${getReorgTriggerName()}" ON ${TRIGGER_TABLE}\``,
+      to: `\`${each((operation) => `DROP TRIGGER IF EXISTS "\${getReorgTriggerName()}_${operation}" ON ${TRIGGER_TABLE};`)}\``,
+    },
+    {
+      from: 'for (const table of tables) {\n            const schema = getTableConfig(table).schema ?? "public";\n            // Note: Because',
+      to: 'for (const table of []) {\n            const schema = getTableConfig(table).schema ?? "public";\n            // Note: Because',
+    },
+  ],
+  "drizzle/onchain.js": [
+    {
+      from: `IF NOT EXISTS (
+      SELECT 1
+      FROM information_schema.tables
+      WHERE table_name = '\${tempTableName}'
+      AND table_type = 'LOCAL TEMPORARY'
+    ) THEN
+      RETURN NULL;`,
+      to: "IF true THEN PERFORM pg_notify('${channel}', '[]'); RETURN NULL;",
+    },
+  ],
+  "indexing/index.js": [
+    {
+      from: "client.event = event;\n                await executeEvent(event);\n                common.metrics.ponder_indexing_completed_events.inc({ event: event.eventCallback.name }, 1);",
+      to: "client.event = event;\n                indexingCache.event = event;\n                await executeEvent(event);\n                common.metrics.ponder_indexing_completed_events.inc({ event: event.eventCallback.name }, 1);",
+    },
+  ],
+  "indexing-store/cache.js": [
+    {
+      from: "const LOW_BATCH_THRESHOLD = 20;",
+      to: `const LOW_BATCH_THRESHOLD = 20;
+import { writeRows } from "${new URL("./rows.ts", import.meta.url)}";
+const write = (qb, kind, table, values) => writeRows(qb.$client, kind, {
+    name: \`"\${getTableConfig(table).schema}"."\${getTableName(table)}"\`,
+    columns: () => Object.entries(getTableColumns(table)).map(([name, column]) => [name, getColumnCasing(column, "snake_case")]),
+    keys: () => getPrimaryKeyColumns(table).map(({ sql }) => sql),
+}, values.map(({ row }) => row));`,
+    },
+    {
+      from: "if (insertValues.length > LOW_BATCH_THRESHOLD) {",
+      to: `if (insertValues.length <= ${MOST_ROWS}) await qb.wrap(() => write(qb, "insert", table, insertValues), context);
+                    else if (insertValues.length > LOW_BATCH_THRESHOLD) {`,
+    },
+    {
+      from: "if (updateValues.length > LOW_BATCH_THRESHOLD) {",
+      to: `if (updateValues.length <= ${MOST_ROWS}) await qb.wrap(() => write(qb, "replace", table, updateValues), context);
+                    else if (updateValues.length > LOW_BATCH_THRESHOLD) {`,
+    },
+    {
+      from: "else {\n                        tableCache.cache.delete(key);",
+      to: `else if (tableCache.cache.size > ${KEPT_ROWS}) {\n                        tableCache.cache.delete(key);`,
+    },
+  ],
+  "runtime/multichain.js": [
+    {
+      from: "`CREATE TEMP TABLE ${getLiveQueryTempTableName()} (table_name TEXT PRIMARY KEY) ON COMMIT DROP`",
+      to: `\`SET LOCAL ${NAMED_BLOCK} = '\${event.checkpoint}'\``,
+    },
+    {
+      from: "await Promise.all(tables.map((table) => commitBlock(tx, { table, checkpoint, preBuild }, context)));",
+      to: "",
+    },
+  ],
+  "sync-realtime/bloom.js": [
+    {
+      from: "    const bloom = hexToBytes(_bloom);\n    const hash = hexToBytes(keccak256(input));",
+      to: "    const bloom = Buffer.from(_bloom.slice(2), 'hex');\n    const hash = hashOf(input);",
+    },
+    {
+      from: "const BLOOM_SIZE_BYTES = 256;",
+      to: `const BLOOM_SIZE_BYTES = 256;
+const hashes = new Map();
+const hashOf = (input) => {
+    let hash = hashes.get(input);
+    if (hash === undefined) hashes.set(input, hash = hexToBytes(keccak256(input)));
+    return hash;
+};`,
+    },
+  ],
+  "sync-realtime/index.js": [
+    {
+      from: "let isInvalidLogsBloom = false;\n            for (const log of logs) {",
+      to: "let isInvalidLogsBloom = false;\n            for (const log of []) {",
+    },
+  ],
+};
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text of Ponder
+
+/** Makes this process load the changed Ponder. Throws a LaunchError if its sources are not those that the edits were made for. */
+export function changePonder(): void {
+  const root = new URL("./", import.meta.resolve("ponder")).href;
+  const changed = new Map(Object.entries(EDITS).map(([file, edits]) => [root + file, edit(root + file, edits)]));
+  registerHooks({
+    load: (url, context, next) => {
+      const source = changed.get(url);
+      return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };
+    },
+  });
+}
+
+function edit(url: string, edits: readonly Edit[]): string {
+  return edits.reduce(
+    (source, { from, to }) => {
+      const [before, after, ...more] = source.split(from);
+      if (after !== undefined && more.length === 0) return `${before}${to}${after}`;
+      throw new LaunchError(`${fileURLToPath(url)} is of another version of Ponder than launch/ponder.ts was made for`);
+    },
+    readFileSync(fileURLToPath(url), "utf8"),
+  );
+}
