@@ -261,6 +261,7 @@ export async function startGateway(
     phase.accepting = false;
     phase.stopping = true;
     const webhooksStopped = webhooks.stop(timeoutMs);
+    store.hurry();
     await runs.ended(timeoutMs);
     recovery.stop();
     desk.stop();

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import type pg from "pg";
+import { ReadLane } from "../../shared/read-lane.ts";
 import { transaction } from "../db/pool.ts";
 
 /** Key format: `svc_live_` and 32 alphanumeric characters (specification, "Authentication" 2). */
@@ -26,21 +27,32 @@ const hashOf = (key: string) => createHash("sha256").update(key).digest();
 /** API keys: one live key a wallet; only hashes are stored. */
 export class Keys {
   readonly #pool: pg.Pool;
+  readonly #owners = new ReadLane<Buffer, KeyOwner | null>((hashes) => this.#ownersOf(hashes));
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
   }
 
-  /** Owner of a key; null if it does not exist or was revoked. Asked for every request: a revocation holds at once. */
+  /**
+   * Owner of a key; null if it does not exist or was revoked. The database is asked after the request came, so a revocation holds at once, on
+   * every gateway. Requests of one moment share a query.
+   */
   async owner(key: string): Promise<KeyOwner | null> {
-    if (!FORMAT.test(key)) return null;
-    const result = await this.#pool.query({
-      name: "key-owner",
-      text: "SELECT wallet, created_at, suspended_at FROM api_key WHERE key_hash = $1 AND revoked_at IS NULL",
-      values: [hashOf(key)],
+    return FORMAT.test(key) ? this.#owners.ask(hashOf(key)) : null;
+  }
+
+  async #ownersOf(hashes: readonly Buffer[]): Promise<(KeyOwner | null)[]> {
+    const { rows } = await this.#pool.query({
+      name: "key-owners",
+      text: `SELECT key_hash, wallet, created_at, suspended_at FROM api_key
+             WHERE key_hash = ANY($1::bytea[]) AND revoked_at IS NULL`,
+      values: [hashes],
     });
-    const row = result.rows[0];
-    return row ? { wallet: row.wallet, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
+    const found = new Map<string, KeyOwner>();
+    for (const { key_hash, wallet, created_at: createdAt, suspended_at } of rows) {
+      found.set(key_hash.toString("hex"), { wallet, createdAt, suspended: suspended_at !== null });
+    }
+    return hashes.map((hash) => found.get(hash.toString("hex")) ?? null);
   }
 
   /** The wallet's live key; null if it has none. */

@@ -5,8 +5,10 @@
  *   step      state before                          state after
  *   insert    none                                  locking     in the statement that records the lock's transaction (outbox)
  *   locked    locking                               pending     the lock is mined; a later state stays
- *   taken     locking, pending                      processing  a worker acknowledged; a later attempt is noted before its offer leaves
- *   left      any                                   the same    the client's connection ended, and what it had been sent; the job is charged all the same
+ *   taken     locking, pending                      processing  a worker acknowledged, and does not answer at once; a later attempt is noted
+ *                                                               before its offer leaves
+ *   left      any                                   the same    the client's connection ended, and what it had been sent; the job is charged all the same.
+ *                                                               Written with the end of the job, if that comes soon
  *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
  *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
  *   ended     any                                   settled, failed, refunded, unlocked (never locked)
@@ -187,7 +189,7 @@ export type EndedStep = {
   creditsCharged?: number;
   refundTx?: Hex;
   failure?: string;
-};
+} & Partial<Omit<LeftStep, "jobId">>;
 
 /** One kind of step: its columns with their types, the values of a row in that order, and what it sets. */
 type Step<T> = { name: string; columns: Record<string, string>; values: (item: T) => unknown[]; set: string };
@@ -264,6 +266,7 @@ const ENDED: Step<EndedStep> = {
     credits_charged: "integer",
     refund_tx: "text",
     failure: "text",
+    ...LEFT.columns,
   },
   values: (job) => [
     job.state,
@@ -273,12 +276,16 @@ const ENDED: Step<EndedStep> = {
     job.creditsCharged,
     job.refundTx,
     job.failure,
+    job.sentHash,
+    job.sentComplete,
   ],
   set: `state = new.state, settlement_tx = COALESCE(new.settlement_tx, job.settlement_tx),
         settlement_block = COALESCE(new.settlement_block, job.settlement_block),
         settled_at = COALESCE(new.settled_at, job.settled_at),
         credits_charged = COALESCE(new.credits_charged, job.credits_charged),
-        refund_tx = COALESCE(new.refund_tx, job.refund_tx), failure = COALESCE(job.failure, new.failure)`,
+        refund_tx = COALESCE(new.refund_tx, job.refund_tx), failure = COALESCE(job.failure, new.failure),
+        client_left = job.client_left OR new.sent_hash IS NOT NULL, sent_hash = COALESCE(new.sent_hash, job.sent_hash),
+        sent_complete = COALESCE(new.sent_complete, job.sent_complete)`,
 };
 
 /** Another process claimed the job: this one must neither write its row nor charge it any more. */
@@ -291,6 +298,10 @@ export class JobLost extends Error {
 
 /** Pause before a write that failed is made again. */
 const RETRY_MS = 250;
+/** The leave of a client waits this long for the end of its job. Lost with this process, it costs us the charge, and the client nothing. */
+const LEAVE_MS = 500;
+
+type Leave = { step: LeftStep; write: () => void; written: PromiseWithResolvers<void> };
 
 /** Writes the rows of this process's jobs. */
 export class JobStore {
@@ -307,6 +318,8 @@ export class JobStore {
     answered: WriteLane<AnsweredStep>;
     ended: WriteLane<EndedStep>;
   };
+  readonly #leaves = new Map<Hex, Leave>();
+  #leaveMs = LEAVE_MS;
 
   /** `onState` is called whenever a job was written in a new state. */
   constructor(
@@ -343,8 +356,22 @@ export class JobStore {
     if (step.acknowledged) this.#onState("processing");
   }
 
-  async left(step: LeftStep): Promise<void> {
-    await this.#lanes.left.add(step);
+  left(step: LeftStep): Promise<void> {
+    const write = () => {
+      if (this.#leaves.get(step.jobId) !== leave) return;
+      this.#leaves.delete(step.jobId);
+      leave.written.resolve(this.#lanes.left.add(step));
+    };
+    const leave: Leave = { step, write, written: Promise.withResolvers<void>() };
+    this.#leaves.set(step.jobId, leave);
+    setTimeout(write, this.#leaveMs);
+    return leave.written.promise;
+  }
+
+  /** This process stops: what waits is written, and nothing waits any more. */
+  hurry(): void {
+    this.#leaveMs = 0;
+    for (const { write } of this.#leaves.values()) write();
   }
 
   async refused(jobId: Hex, why: string): Promise<void> {
@@ -357,7 +384,11 @@ export class JobStore {
   }
 
   async ended(step: EndedStep): Promise<void> {
-    await this.#lanes.ended.add(step);
+    const leave = this.#leaves.get(step.jobId);
+    this.#leaves.delete(step.jobId);
+    const written = this.#lanes.ended.add({ ...leave?.step, ...step });
+    leave?.written.resolve(written);
+    await written;
     this.#onState(step.state);
   }
 

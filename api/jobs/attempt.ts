@@ -9,6 +9,8 @@ import { type JobContext, signAssignment } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
 
+/** A job that is answered within this time is not noted as taken: its answer says so. */
+const NOTE_DELAY_MS = 250;
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
 /** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
@@ -176,6 +178,7 @@ class AcknowledgementRelay {
   readonly #minedBefore: number;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #noting: NodeJS.Timeout | undefined;
   /** What becomes of it on chain, once it is sent. */
   #mined: Promise<Outcome> | null = null;
   #over = false;
@@ -190,15 +193,23 @@ class AcknowledgementRelay {
   accepted(byWorker: Hex): void {
     if (this.#byWorker !== undefined) return;
     this.#byWorker = byWorker;
+    const { attempt, acknowledgeBy } = this.#assignment;
+    if (attempt > 1) {
+      this.#note();
+      return this.#send();
+    }
+    this.#noting = setTimeout(() => this.#note(), NOTE_DELAY_MS);
+    const left = acknowledgeBy * 1000 - Date.now();
+    this.#schedule(Math.max(0, left * RELAY_SHARE));
+  }
+
+  /** Notes in the job's row that the worker has it. Nobody waits for this write. */
+  #note(): void {
     const { store, logger } = this.#context;
-    const { jobId, worker, attempt, acknowledgeBy } = this.#assignment;
-    // Nobody waits for this write.
+    const { jobId, worker, attempt } = this.#assignment;
     store
       .taken({ jobId, worker, attempt, acknowledged: true })
       .catch((error) => logger.warn({ err: error, jobId: toApiJobId(jobId) }, "an acknowledgement was not noted"));
-    if (attempt > 1) return this.#send();
-    const left = acknowledgeBy * 1000 - Date.now();
-    this.#schedule(Math.max(0, left * RELAY_SHARE));
   }
 
   firstToken(): void {
@@ -218,6 +229,7 @@ class AcknowledgementRelay {
   cancel(): void {
     this.#over = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#noting);
   }
 
   #schedule(ms: number): void {

@@ -125,6 +125,21 @@ describe("the steps of a job", () => {
     expect(await store.find(jobId)).toMatchObject({ state: "processing", escrowTx: HASH, worker: WALLET });
   });
 
+  it("what a client was sent is written with the end of its job, or without it, and at once where the process stops", async () => {
+    const store = process(ONE);
+    const [settled, open, stopping] = (await add(store, 3)) as [Hex, Hex, Hex];
+    const sent = { sentHash: HASH, sentComplete: true };
+    const left = [store.left({ jobId: settled, ...sent }), store.left({ jobId: open, ...sent })];
+    await store.ended({ jobId: settled, ...settlement });
+    expect(await store.find(settled)).toMatchObject({ state: "settled", ...sent });
+    await Promise.all(left);
+    expect(await store.find(open)).toMatchObject({ state: "locking", ...sent });
+    const waiting = store.left({ jobId: stopping, ...sent });
+    store.hurry();
+    await waiting;
+    expect(await store.find(stopping)).toMatchObject(sent);
+  });
+
   it("the first reason why a client got an error stays", async () => {
     const store = process(ONE);
     const jobId = await one(store);
