@@ -1,30 +1,42 @@
 /**
- * `npm run bench [-- --sections overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
- *                 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
+ * `npm run bench [-- --sections cost,overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
- * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
+ * `--against` names other checkouts, installed and compiled: section \`cost\` runs them in turns with this one. Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
+import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { cost, type NamedSystem } from "./cost.ts";
 import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
 import { nextBlock, overhead, single } from "./requests.ts";
-import { MODEL, type System, startPortkey, startSystem, startUpstream } from "./system.ts";
+import {
+  MODEL,
+  type System,
+  type SystemOptions,
+  startPortkey,
+  startSystem,
+  startSystemOf,
+  startUpstream,
+} from "./system.ts";
 import { indexCaughtUp, memory, throughput } from "./throughput.ts";
 import { webhooks } from "./webhooks.ts";
 
 const number = z.coerce.number().positive();
 const names = z.string().transform((list) => list.split(","));
 const schema = z.object({
-  sections: names.default(["overhead", "single", "throughput", "lists", "webhooks", "memory"]),
+  sections: names.default(["cost", "overhead", "single", "throughput", "lists", "webhooks", "memory"]),
   /** A minute; 20 s for webhooks. */
   seconds: number.optional(),
   requests: number.default(400),
   clients: number.default(64),
   blocks: names.default(["instant", "0.25", "1"]),
   jobs: number.default(1_000_000),
+  against: names.default([]),
+  rounds: number.default(4),
   minutes: number.default(10),
   deliveries: number.default(20_000),
   webhooks: number.default(50),
@@ -55,13 +67,7 @@ async function withSystem(
   accounts = Math.min(clients, 64),
 ): Promise<void> {
   progress(`starting the system, ${named(blocks)}`);
-  const system = await startSystem({
-    upstream: upstream.url,
-    ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
-    accounts,
-    credits: 200_000,
-    profile: values.profile,
-  });
+  const system = await startSystem(optionsFor(blocks, accounts));
   try {
     await run(system);
   } finally {
@@ -69,23 +75,51 @@ async function withSystem(
   }
 }
 
+const optionsFor = (blocks: string, accounts: number): SystemOptions => ({
+  upstream: upstream.url,
+  ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
+  accounts,
+  credits: 200_000,
+  profile: values.profile,
+});
+
+/** All checkouts run at once: an idle one costs little, and whose turn it is meets the same moment of the machine. */
+async function compared(blocks: string, system: System): Promise<void> {
+  const concurrency = blocks === "instant" ? Math.min(16, clients) : clients;
+  const systems: NamedSystem[] = [{ name: "this checkout", system }];
+  try {
+    for (const folder of values.against) {
+      progress(`starting the system of ${folder}`);
+      const other = await startSystemOf(folder, optionsFor(blocks, concurrency));
+      systems.push({ name: basename(resolve(folder)), system: other });
+    }
+    const requests = blocks === "instant" ? values.requests : values.requests * 4;
+    const options = { concurrency, requests, rounds: values.rounds, blocks: named(blocks) };
+    done(await cost(systems, portkey && peer && { target: peer, process: portkey }, options));
+  } finally {
+    for (const { system: other } of systems.slice(1)) await other.stop();
+  }
+}
+
 const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
+
+const peer: Target | null = portkey && {
+  name: "peer gateway (forwards only)",
+  url: portkey.url,
+  model: MODEL,
+  headers: () => ({
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${upstream.url}/v1`,
+    authorization: "Bearer none",
+  }),
+};
 
 try {
   for (const blocks of values.blocks) {
-    if (!wanted.has("overhead") && !wanted.has("throughput")) break;
+    if (wanted.has("cost") && blocks !== "1") await withSystem(blocks, (system) => compared(blocks, system));
+    if (!wanted.has("overhead") && !wanted.has("throughput")) continue;
     await withSystem(blocks, async (system) => {
       const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
-      const peer: Target | null = portkey && {
-        name: "peer gateway (forwards only)",
-        url: portkey.url,
-        model: MODEL,
-        headers: () => ({
-          "x-portkey-provider": "openai",
-          "x-portkey-custom-host": `${upstream.url}/v1`,
-          authorization: "Bearer none",
-        }),
-      };
       // With one client a request takes a block: a minute of them is enough.
       const requests = blocks === "instant" ? values.requests : Math.min(values.requests, 40);
       if (wanted.has("overhead")) {
