@@ -20,7 +20,7 @@ import type { Hex } from "viem";
 import type { NewJob } from "../db/jobs.ts";
 import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, VOID } from "./outbox.ts";
-import { AT_ONCE, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending, SHORTEST_MS } from "./queue.ts";
 import { ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { Broadcaster, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
@@ -180,6 +180,8 @@ export class Pipeline {
     const age = this.#queue.age(Date.now());
     const gather = this.#gathering.ms;
     if (this.#inFlight.size >= AT_ONCE && age < gather) return this.#later(gather - age);
+    // On a chain of a block a transaction, what comes meanwhile shares the next one.
+    if (this.#inFlight.size > 0 && this.oldestMs < SHORTEST_MS) return this.#later(SHORTEST_MS - this.oldestMs);
     const wait = this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#signing = true;

@@ -72,8 +72,8 @@ export class OperationQueue<T extends Pending = Pending> {
 export const MAX_IN_FLIGHT = 8;
 /** With fewer transactions in flight a batch goes out at once. */
 export const AT_ONCE = 2;
-/** Shortest and longest time that operations gather once those are in flight, ms. */
-const SHORTEST_MS = 20;
+/** Shortest and longest time that operations gather once those are in flight, ms. A lone transaction gets the shortest to be mined before the next. */
+export const SHORTEST_MS = 20;
 const LONGEST_MS = 1_500;
 /** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
 const MEMORY = 0.9;
