@@ -1,8 +1,9 @@
 /** What a transaction asked the escrow to do, and who signed for it. Pure. */
 import {
+  type AbiFunction,
   type Address,
   type DecodeFunctionDataReturnType,
-  decodeFunctionData,
+  decodeAbiParameters,
   type Hex,
   hashStruct,
   hashTypedData,
@@ -10,6 +11,7 @@ import {
   recoverAddress,
   serializeSignature,
   slice,
+  toFunctionSelector,
 } from "viem";
 import { type Delivery, deliveryBehind, deliveryTypes } from "../protocol/delivery.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
@@ -47,12 +49,14 @@ export function jobCalls<N extends CallName>(evidence: CallEvidence, tx: Hex, na
   const caller = callerOf(evidence, tx);
   const outer = caller === null ? null : decode(evidence.transactions.get(tx)?.input ?? "0x");
   if (outer === null) return [];
+  // Most items of a batch are of other jobs: they need not be decoded.
+  const own = evidence.jobId.slice(2);
   const logs = evidence.events.filter((event) => event.tx === tx);
   const failed = new Set(eventsOf(logs, "escrow", "BatchItemFailed").map(({ args }) => Number(args.index)));
   const calls =
     outer.functionName !== "execute"
       ? [outer]
-      : outer.args[0].map((data, item) => (failed.has(item) ? null : decode(data)));
+      : outer.args[0].map((data, item) => (failed.has(item) || !data.includes(own) ? null : decode(data)));
   // A call names its job by the id, or in a message or an authorization.
   const isOwn = (arg: unknown) =>
     String(typeof arg === "object" ? (arg as { jobId?: Hex }).jobId : arg).toLowerCase() === evidence.jobId;
@@ -65,9 +69,17 @@ export function callerOf({ transactions, addresses }: CallEvidence, tx: Hex): Ad
   return transaction?.to && isAddressEqual(transaction.to, addresses.escrow) ? transaction.from : null;
 }
 
+// viem finds a function by hashing every one of the ABI on each call.
+const functions = new Map<Hex, AbiFunction>(
+  inferenceEscrowAbi.flatMap((item) => (item.type === "function" ? [[toFunctionSelector(item), item]] : [])),
+);
+
 function decode(data: Hex): EscrowCall | null {
   try {
-    return { ...decodeFunctionData({ abi: inferenceEscrowAbi, data }), data };
+    const item = functions.get(slice(data, 0, 4));
+    if (item === undefined) return null;
+    const args = item.inputs.length === 0 ? undefined : decodeAbiParameters(item.inputs, slice(data, 4));
+    return { functionName: item.name, args, data } as EscrowCall;
   } catch {
     // A selector that the escrow does not have, or arguments cut short: such an item reverted and did nothing.
     return null;
