@@ -21,6 +21,7 @@ export type Manifest = {
   bin?: Record<string, string>;
   files?: string[];
   dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
 };
 type Packed = { name: string; file: string; size: number; unpackedSize: number };
 
@@ -71,11 +72,9 @@ export async function pack(folder: string, out: string): Promise<Packed> {
 type Bundled = { sources: string[]; dist: string };
 
 /** Writes a script for each source, and shared chunks. Throws when it imports a package that the manifest does not name. */
-async function bundle(
-  folder: string,
-  { name, dependencies = {} }: Manifest,
-  { sources, dist }: Bundled,
-): Promise<void> {
+async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bundled): Promise<void> {
+  const { name } = manifest;
+  const dependencies = { ...manifest.dependencies, ...manifest.optionalDependencies };
   const root = readManifest("") as Required<Manifest>;
   for (const [dependency, version] of Object.entries(dependencies)) {
     if (root.dependencies[dependency] === version) continue;

@@ -10,29 +10,28 @@ const JOBS = Number(process.env["RANGE_JOBS"] ?? 300);
 
 let p: Protocol;
 let at: string[];
-let middle: bigint;
 beforeAll(async () => {
   p = await startProtocol();
   at = ["--rpc", p.chain.rpcUrl, "--escrow", p.escrow.address];
-  await manyJobs(p, JOBS / 2);
-  // A job that is open where the first half ends.
-  const jobId = await p.lock();
-  middle = await p.rpc.getBlockNumber();
-  await p.batch(people.gateway, [await p.completeCall(await p.completionOf(jobId))]);
-  await manyJobs(p, JOBS / 2);
-}, 1_800_000);
+});
 afterAll(() => p?.stop());
 
 describe("a long range", () => {
-  it("goes on where it was interrupted, and says what it would have said at once", async () => {
+  it("goes on where it was left, and says what it would have said at once", {
+    timeout: 120_000 + 20 * JOBS,
+  }, async () => {
     const file = join(p.chain.folder, "progress.json");
-    const whole = await verifyJson(["range", ...at]);
-    expect(failing(whole.report.checks)).toEqual([]);
-    expect(whole.report.jobs).toEqual({ touched: JOBS + 1, settled: JOBS + 1, returned: 0, open: 0 });
+    await manyJobs(p, JOBS / 2);
+    const jobId = await p.lock();
+    const half = await verifyJson(["range", "--progress", file, ...at]);
+    expect(half.report.jobs).toEqual({ touched: JOBS / 2 + 1, settled: JOBS / 2, returned: 0, open: 1 });
 
-    const half = await verifyJson(["range", "--to-block", String(middle), "--progress", file, ...at]);
-    expect(half.report.jobs).toMatchObject({ touched: JOBS / 2 + 1, open: 1 });
+    await p.batch(people.gateway, [await p.completeCall(await p.completionOf(jobId))]);
+    await manyJobs(p, JOBS / 2);
     const rest = await verifyJson(["range", "--progress", file, ...at]);
+    expect(failing(rest.report.checks)).toEqual([]);
+    expect(rest.report.jobs).toEqual({ touched: JOBS + 1, settled: JOBS + 1, returned: 0, open: 0 });
+    const whole = await verifyJson(["range", ...at]);
     expect(rest.report).toEqual(whole.report);
     // All is looked at: only the ledger is asked for again.
     expect((await verifyJson(["range", "--progress", file, ...at])).report).toEqual(whole.report);
