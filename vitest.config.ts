@@ -21,6 +21,9 @@ const SUITES = [
 /** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
 const RETRIED = ["e2e", "faults", "web"];
 
+/** Suites of many files: those that run one after another share a process, and load each module once. */
+const TOGETHER = ["unit", "api", "worker", "verify"];
+
 function project(name: string) {
   const setup = `test/${name}/global-setup.ts`;
   return {
@@ -30,6 +33,7 @@ function project(name: string) {
       include: [`test/${name}/**/*.test.ts`, ...(name === "unit" ? ["test/protocol/**/*.test.ts"] : [])],
       globalSetup: existsSync(fileURLToPath(new URL(setup, import.meta.url))) ? [setup] : [],
       retry: RETRIED.includes(name) ? 1 : 0,
+      isolate: !TOGETHER.includes(name),
     },
   };
 }
