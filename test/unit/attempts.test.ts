@@ -1,9 +1,7 @@
 /** How workers are asked one after the other, and what stays of it when the gateway itself fails. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { pino } from "pino";
 import type { Hex } from "viem";
-import { generatePrivateKey } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
@@ -11,10 +9,8 @@ import type { JobContext } from "../../api/jobs/context.ts";
 import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { fakeGateway, MODEL as model } from "../support/fake-gateway.ts";
 
-const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
 const request = { messages: [], max_tokens: 100 };
 const jobId = newJobId();
 
@@ -23,29 +19,8 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
   const asked: number[] = [];
   const reports: string[] = [];
   let outstanding = 0;
-  const now = Math.floor(Date.now() / 1000);
-  const lock = {
-    status: "mined",
-    hash: "0x10",
-    blockNumber: 1,
-    blockTime: now,
-    events: [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }],
-  };
-  const submit = ({ kind }: { kind: string }) => ({
-    sent: Promise.resolve("0x10"),
-    mined: Promise.resolve(kind === "lock" ? lock : { ...lock, events: [] }),
-  });
-  const context = {
-    account: signingAccount(generatePrivateKey()),
-    chainId: 1,
-    escrow: `0x${"e5".repeat(20)}`,
-    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    head: { time: now, refresh: async () => {} },
-    isOver: async () => false,
-    pipeline: { congested: false, submit },
-    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
+  const context = fakeGateway({
     workers: {
-      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) => ({
         signer: `0x${excluded.size.toString(16).padStart(40, "0")}`,
       }),
@@ -56,7 +31,6 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
         };
         return { firstToken: () => {}, end };
       },
-      doubt: () => {},
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
     },
     client: {
@@ -65,10 +39,7 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
         throw failure;
       },
     },
-    ...rowsInMemory(),
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  };
+  });
   return { context, asked, reports, outstanding: () => outstanding };
 }
 
@@ -99,8 +70,7 @@ async function slowly(events: ("acknowledged" | "begun")[], ms: number) {
     return { completion: { completionTokens: 1 } };
   };
   const store = { taken: async () => {} };
-  const workers = { ...context.workers, reportSpeed: () => {} };
-  const quick = { ...context, store, workers, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
+  const quick = { ...context, store, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
   const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
   const rest = { answer: new Answer(), signal: new AbortController().signal, onFirstToken() {} };
   const { ok } = await runAttempt(quick as unknown as JobContext, { ...input, ...rest } as unknown as AttemptInput);

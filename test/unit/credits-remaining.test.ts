@@ -1,6 +1,4 @@
 /** What a reply says of the credits that remain, where a reorganisation made the gateway forget the wallet's balance meanwhile. */
-import { pino } from "pino";
-import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
@@ -11,28 +9,19 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
 
-const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The answer.";
 const gateway = signingAccount(generatePrivateKey());
 const worker = signingAccount(generatePrivateKey());
 const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
-const model = { id: "m", number: 1, tier: "lite", contextWindow: 4_096, creditsPerRequest: 8, creditsPer1kTokens: 4 };
 const now = Math.floor(Date.now() / 1000);
 /** The account's word after the lock: 992 credits are free. */
 const account = 992n << 32n;
 
 const submit = ({ kind }: Operation) => {
-  const events = [{ name: "JobLocked", args: { credits: 8, account }, position: 1 }];
-  const mined = {
-    status: "mined",
-    hash: "0x10",
-    blockNumber: 1,
-    blockTime: now,
-    events: kind === "lock" ? events : [],
-  };
-  return { signed: Promise.resolve("0x10"), sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) };
+  const hash = Promise.resolve("0x10");
+  return { signed: hash, sent: hash, mined: Promise.resolve(minedAt(now, kind, account)) };
 };
 
 /** An honest worker's answer. */
@@ -56,13 +45,9 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
     setHeader: (name: string, value: string) => headers.set(name, value),
     json: () => {},
   };
-  const jobs = {
+  const jobs = fakeGateway({
+    time: now,
     account: gateway,
-    operator: { id: 1, mayNotLock: null },
-    chainId: 1,
-    escrow: ESCROW,
-    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    head: { time: now, silentMs: 0, refresh: async () => {} },
     pipeline: { congested: false, submit },
     balances: {
       current: async () => ({ free: 1_000 }),
@@ -71,28 +56,13 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
       known: () => balance,
       expectReturn: () => {},
     },
-    workers: {
-      candidates: () => [host],
-      reserve: () => () => {},
-      choose: () => host,
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
-      report: () => {},
-      reportSuccess: () => {},
-      reportSpeed: () => {},
-      charged: () => {},
-      mostTokens: () => null,
-    },
+    workers: { candidates: () => [host], choose: () => host, mostTokens: () => null },
     client: { dispatch },
-    ...rowsInMemory(),
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  };
+  });
   const phase = { stopping: false, takenUp: true };
   const dependencies = {
     jobs,
-    directory: { model: () => model },
+    directory: { model: () => MODEL },
     idempotency: {},
     docsUrl: "",
     runs: new Runs(),

@@ -1,18 +1,14 @@
 /** An answer that its worker ended with `length`, fetched after the worker proved it: as strict as an answer that was streamed. */
-import { pino } from "pino";
-import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { StoredJob } from "../../api/db/jobs.ts";
-import type { JobContext } from "../../api/jobs/context.ts";
 import { askWorker, type OpenJob } from "../../api/jobs/recovery.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { ESCROW, fakeGateway } from "../support/fake-gateway.ts";
 
-const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "A few words of a long answer";
 const TOKENS = 8;
 const gateway = signingAccount(generatePrivateKey());
@@ -38,24 +34,15 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     finish_reason: "length",
     acknowledgement: { attempt: 1, signature: `0x${"11".repeat(64)}1b` },
   };
-  const context = {
+  const context = fakeGateway({
     account: gateway,
-    chainId: 1,
-    escrow: ESCROW,
-    times: { completion: 120, inclusion: 30, finalization: 3_600, acknowledge: 10 },
     head: { time: lockedAt + 600, refresh: async () => {} },
     client: { fetchOutput: async () => output },
     workers: {
       declares: () => false,
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
     },
-    balances: { hold: async () => () => {}, expectReturn: () => {} },
-    pipeline: { submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve({ status: "mined" }) }) },
-    ...rowsInMemory(),
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    logger: pino({ level: "silent" }),
-  } as unknown as JobContext;
+  });
   const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
   const chain: OpenJob = {
     wallet: gateway.address,

@@ -3,7 +3,6 @@ import { pino } from "pino";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
-import type { JobContext } from "../../api/jobs/context.ts";
 import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
@@ -12,7 +11,7 @@ import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { ESCROW, fakeGateway, MODEL } from "../support/fake-gateway.ts";
 
 const account = signingAccount(generatePrivateKey());
 const worker = {
@@ -127,7 +126,6 @@ it("of a worker that knows no trials, or is full, count for nothing", async () =
 /** What the gateway notes of the worker after a job that it answered with this text. */
 async function notedAfter(text: string): Promise<string[]> {
   vi.useRealTimers();
-  const escrow = `0x${"e5".repeat(20)}` as const;
   const time = Math.floor(Date.now() / 1000);
   const noted: string[] = [];
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
@@ -139,38 +137,21 @@ async function notedAfter(text: string): Promise<string[]> {
       completionTokens: text.length,
       completedAt: time,
     };
-    const signature = await account.sign({ hash: jobDigests(1, escrow).completion(completion) });
+    const signature = await account.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
     return { completion, signature, finish_reason: "stop" };
   };
-  const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
-  const mined = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: time, events };
-  const context = {
+  const context = fakeGateway({
+    time,
     account,
-    chainId: 1,
-    escrow,
-    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    head: { time, refresh: async () => {} },
-    pipeline: { submit: () => ({ sent: Promise.resolve("0x10"), mined: Promise.resolve(mined) }) },
-    balances: { hold: async () => () => {}, expectReturn: () => {} },
     workers: {
-      reserve: () => () => {},
       choose: () => worker,
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
-      charged: () => {},
-      reportSpeed: () => {},
       reportSuccess: () => void noted.push("success"),
       answeredEmpty: () => void noted.push("empty"),
     },
     client: { dispatch },
-    ...rowsInMemory(),
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  } as unknown as JobContext;
-  const priced = { ...model, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 4_096 };
+  });
   const request = { messages: [], max_tokens: 100 };
-  const job = { jobId: newJobId(), wallet: account.address, model: priced, request, credits: 8 };
+  const job = { jobId: newJobId(), wallet: account.address, model: MODEL, request, credits: 8 };
   await new JobRun(context, { ...job, authorization: null, repeatable: false, stages: new Stages() } as never)
     .completed;
   return noted;

@@ -5,7 +5,7 @@ import { expect, it, vi } from "vitest";
 import type { MinedBatch } from "../../api/chain/operations.ts";
 import { JobRecord } from "../../api/jobs/job-record.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { rowsInMemory } from "../support/fake-gateway.ts";
 
 const [locked, settled, failed, refunded] = [newJobId(), newJobId(), newJobId(), newJobId()];
 const hash: Hex = `0x${"ee".repeat(32)}`;

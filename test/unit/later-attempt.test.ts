@@ -2,7 +2,6 @@
  * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
  * be paid: so the acknowledgement of a later attempt is mined first.
  */
-import { pino } from "pino";
 import { type Address, decodeFunctionData, type Hex, zeroAddress } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -17,9 +16,8 @@ import type { Dispatch } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
 
-const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The answer.";
 const digests = jobDigests(1, ESCROW);
 const gateway = signingAccount(generatePrivateKey());
@@ -43,39 +41,21 @@ const mined: Outcome = { status: "mined", hash: "0x10", blockNumber: 1, blockTim
 function context(): JobContext {
   const submit = (operation: Operation) => {
     sent.push(operation);
-    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
-    if (operation.kind === "lock")
-      return { sent: Promise.resolve("0x10"), mined: Promise.resolve({ ...mined, events }) };
+    const { kind } = operation;
+    if (kind === "lock") return { sent: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(lockedAt, kind)) };
     const { promise, resolve } = Promise.withResolvers<Outcome>();
-    mine.set(operation.kind, resolve);
+    mine.set(kind, resolve);
     return { sent: Promise.resolve("0x11"), mined: promise };
   };
-  return {
+  return fakeGateway({
+    time: lockedAt,
     account: gateway,
-    operator: { id: 1 },
-    chainId: 1,
-    escrow: ESCROW,
-    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    head: { time: lockedAt, refresh: async () => {} },
-    isOver: async () => false,
     pipeline: { congested: false, submit },
-    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {
-      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         [silent, honest].find(({ signer }) => !excluded.has(signer)),
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
-      report: () => {},
-      reportSuccess: () => {},
-      reportSpeed: () => {},
-      charged: () => {},
     },
-    ...rowsInMemory(),
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  } as unknown as JobContext;
+  });
 }
 
 /** Answers as an honest worker does, with whatever signature of the attempt. */
@@ -95,10 +75,9 @@ async function answer({ account }: Host, { assignment }: Dispatch, events: Dispa
 
 type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) => Promise<unknown>;
 function run(dispatch: Dispatching): JobRun {
-  const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
   const request = { messages: [], max_tokens: 100 };
   const wallet = gateway.address;
-  const input = { jobId, wallet, model, request, credits: 8, authorization: null, stages: new Stages() };
+  const input = { jobId, wallet, model: MODEL, request, credits: 8, authorization: null, stages: new Stages() };
   return new JobRun({ ...context(), client: { dispatch } } as unknown as JobContext, input as never);
 }
 const firstRefuses: Dispatching = async (endpoint, body, events) => {

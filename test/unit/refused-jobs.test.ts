@@ -17,7 +17,7 @@ import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { rowsInMemory } from "../support/fake-gateway.ts";
 
 const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The whole answer.";

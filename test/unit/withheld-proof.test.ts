@@ -1,5 +1,4 @@
 /** A proof on chain of an answer that the gateway does not have: who is said to withhold it, and what becomes of its charge. */
-import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -13,15 +12,13 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/job-rows.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt, TIMES } from "../support/fake-gateway.ts";
 
-const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const gateway = signingAccount(generatePrivateKey());
 const hosts = [1, 2].map((id) => {
   const { address } = signingAccount(generatePrivateKey());
   return { id, signer: address, endpoint: `https://${id}.example`, models: new Set([1]) };
 });
-const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 4_096 };
 const now = Math.floor(Date.now() / 1000);
 
 let jobId: Hex;
@@ -34,31 +31,21 @@ beforeEach(() => {
 /** A gateway whose chain mines the lock, and refuses everything else because the job is in that state. */
 function context(status: number, workers: typeof hosts): JobContext {
   const submit = ({ kind }: Operation) => {
-    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
-    const lock = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: now, events };
     const revert = { name: "Job_WrongState", args: [jobId, status] };
     return {
       sent: Promise.resolve("0x10"),
-      mined: Promise.resolve(kind === "lock" ? lock : { status: "reverted", revert }),
+      mined: Promise.resolve(kind === "lock" ? minedAt(now, kind) : { status: "reverted", revert }),
     };
   };
-  return {
+  return fakeGateway({
+    time: now,
     account: gateway,
-    operator: { id: 1 },
-    chainId: 1,
-    escrow: ESCROW,
-    times: { completion: 120, inclusion: 30, finalization: 100, acknowledge: 10, firstToken: 60, lock: 20 },
-    head: { time: now, block: { timestamp: now }, refresh: async () => {} },
-    isOver: async () => false,
+    times: { ...TIMES, finalization: 100 },
     pipeline: { congested: false, submit },
-    balances: { hold: async () => () => {}, expectReturn: () => {} },
     workers: {
-      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         workers.find(({ signer }) => !excluded.has(signer)),
       registered: () => [],
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
-      report: () => {},
       withholds: (worker: string) => void withheld.push(worker),
       released: () => {},
     },
@@ -67,17 +54,12 @@ function context(status: number, workers: typeof hosts): JobContext {
         throw new WorkerFailure("broken_stream", "gone", false);
       },
     },
-    ...rowsInMemory(),
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  } as unknown as JobContext;
+  });
 }
 
 function told(jobs: JobContext): Promise<unknown> {
   const request = { messages: [], max_tokens: 100 };
-  const input = { jobId, wallet: gateway.address, model, request, credits: 8, stages: new Stages() };
+  const input = { jobId, wallet: gateway.address, model: MODEL, request, credits: 8, stages: new Stages() };
   const run = new JobRun(jobs, { ...input, authorization: null, repeatable: false } as never);
   return run.completed.catch((error) => error);
 }
@@ -129,7 +111,7 @@ it("beside another answer that is stored: the settlement is refused, and the pro
   const chain: Record<string, unknown> = {
     // Half of the time to its finalization is over.
     jobOf: {
-      ...model,
+      ...MODEL,
       status: ChainStatus.Proven,
       model: 1,
       lockedAt: now - 50,

@@ -1,0 +1,80 @@
+/** A gateway without chain, database and network, for tests of how it runs a job. */
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import type { Operation } from "../../api/chain/operations.ts";
+import type { JobStore } from "../../api/db/jobs.ts";
+import type { JobContext } from "../../api/jobs/context.ts";
+import type { JobRecord } from "../../api/jobs/job-record.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+
+export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
+export const TIMES = { completion: 120, inclusion: 30, finalization: 3_600, acknowledge: 10, firstToken: 60, lock: 20 };
+export const MODEL = {
+  number: 1,
+  id: "m",
+  tier: "lite",
+  contextWindow: 4_096,
+  creditsPerRequest: 8,
+  creditsPer1kTokens: 4,
+} as const;
+
+/** How an operation was mined at this time, seconds; a lock holds 8 credits and leaves this account. */
+export function minedAt(blockTime: number, kind: Operation["kind"], account = 0n) {
+  const lock = { name: "JobLocked", args: { credits: 8, account }, position: 1 };
+  return { status: "mined", hash: "0x10", blockNumber: 1, blockTime, events: kind === "lock" ? [lock] : [] };
+}
+
+/** Parts that replace or add to those of `fakeGateway`; `time` is that of its chain, now by default. */
+type Parts = { time?: number; workers?: object; [part: string]: unknown };
+
+/** Mines everything at once. It hears all and does nothing with it; a test names the parts that matter to it. */
+export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...parts }: Parts): JobContext {
+  const submit = ({ kind }: Operation) => {
+    const hash = Promise.resolve("0x10");
+    return { signed: hash, sent: hash, mined: Promise.resolve(minedAt(time, kind)) };
+  };
+  return {
+    account: signingAccount(generatePrivateKey()),
+    operator: { id: 1, mayNotLock: null },
+    chainId: 1,
+    escrow: ESCROW,
+    times: TIMES,
+    head: { time, block: { timestamp: time }, silentMs: 0, refresh: async () => {} },
+    isOver: async () => false,
+    pipeline: { congested: false, submit },
+    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
+    workers: {
+      reserve: () => () => {},
+      begin: () => ({ firstToken: () => {}, end: () => {} }),
+      doubt: () => {},
+      report: () => {},
+      reportSuccess: () => {},
+      reportSpeed: () => {},
+      charged: () => {},
+      ...workers,
+    },
+    ...rowsInMemory(),
+    cipher: { encrypt: () => Buffer.alloc(0) },
+    outputRetentionHours: 24,
+    refused: new Map(),
+    logger: pino({ level: "silent" }),
+    ...parts,
+  } as unknown as JobContext;
+}
+
+/** What a running job asks of `store` and `record`; `write` is told every step by its name. */
+export function rowsInMemory(write: (step: string, change: object) => Promise<void> = async () => {}) {
+  const step = (name: string) => (change: object) => write(name, change);
+  const store = {
+    newJob: (job: object) => job,
+    insist: (_until: number, work: () => Promise<void>) => work(),
+    locked: step("locked"),
+    taken: step("taken"),
+    answered: step("answered"),
+    ended: step("ended"),
+    refused: (_jobId: string, failure: string) => write("refused", { failure }),
+  } as unknown as JobStore;
+  const record = { written: async () => {} } as unknown as JobRecord;
+  return { store, record };
+}
