@@ -45,9 +45,9 @@ export default defineConfig({
     maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? 3),
     reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
     // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     // The first start of a stack deploys the contracts and fills the index.
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
   },
 });
