@@ -9,7 +9,7 @@ import {
   type Address,
   type ContractEventName,
   type DecodeEventLogReturnType,
-  decodeEventLog,
+  decodeAbiParameters,
   erc20Abi,
   type Hex,
   toEventSelector,
@@ -66,12 +66,19 @@ export type AnyEvent = Omit<EscrowEvent<"JobLocked">, "contract" | "name" | "arg
   args: unknown;
 };
 
-const tables = new Map<ContractName, Map<Hex, AbiEvent>>(
+/** An event of an ABI, and where its arguments stand. viem's decoder hashes the event's signature for each log: half of its time. */
+type Layout = { name: string; indexed: AbiEvent["inputs"][number][]; data: AbiEvent["inputs"][number][] };
+
+const tables = new Map<ContractName, Map<Hex, Layout>>(
   (Object.entries(EVENT_ABIS) as [ContractName, Abi][]).map(([contract, abi]) => [
     contract,
-    new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), item])),
+    new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), layoutOf(item)])),
   ]),
 );
+
+function layoutOf({ name, inputs }: AbiEvent): Layout {
+  return { name, indexed: inputs.filter(({ indexed }) => indexed), data: inputs.filter(({ indexed }) => !indexed) };
+}
 
 /** First topic of an event. */
 export function eventTopic<C extends ContractName>(contract: C, name: ContractEventName<Abis[C]>): Hex {
@@ -91,7 +98,9 @@ export function decodeLog(log: ChainLog, addresses: AuditAddresses): AnyEvent | 
   if (contract === null || selector === undefined) return null;
   const item = tables.get(contract)?.get(selector);
   if (item === undefined) return null;
-  const { args } = decodeEventLog({ abi: [item], topics: log.topics as [Hex, ...Hex[]], data: log.data });
+  const fromTopics = item.indexed.map((input, i) => decodeAbiParameters([input], log.topics[i + 1] as Hex)[0]);
+  const values = [...fromTopics, ...decodeAbiParameters(item.data, log.data)];
+  const args = Object.fromEntries([...item.indexed, ...item.data].map(({ name }, i) => [name, values[i]]));
   const { blockNumber: block, logIndex, transactionHash: tx } = log;
   return { contract, name: item.name, args, block, logIndex, tx };
 }
