@@ -5,7 +5,15 @@ import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../proto
 import type { Prices } from "../protocol/pricing.ts";
 import { nodeTransport } from "../shared/node-url.ts";
 import { chainLog } from "../verify/chain.ts";
-import { type AnyEvent, decodeLogs, jobOfEvent, jobTopic } from "../verify/events.ts";
+import {
+  type AnyEvent,
+  decodeLogs,
+  type EscrowEvent,
+  eventsOf,
+  eventTopic,
+  jobOfEvent,
+  jobTopic,
+} from "../verify/events.ts";
 import { type JobStory, jobStory } from "../verify/story.ts";
 
 /** A model of the catalog, by its public id. */
@@ -38,6 +46,23 @@ const FRESH = 60_000;
 /** Blocks that a node may be ahead of the one that answers next. */
 const MARGIN = 8n;
 
+/** Only the escrow's events are read. */
+const NOWHERE = {
+  catalog: zeroAddress,
+  registry: zeroAddress,
+  panel: zeroAddress,
+  stablecoin: zeroAddress,
+  serviceToken: zeroAddress,
+  treasury: [],
+};
+
+type Undisputed = {
+  jobId: Hex;
+  from: bigint;
+  end: number;
+  done: (dispute: EscrowEvent<"JobDisputed"> | null) => void;
+};
+
 export class ChainView {
   readonly client: PublicClient;
   readonly escrow: Address;
@@ -47,6 +72,7 @@ export class ChainView {
   readonly #operators = new Map<Address, { at: number; operator: Promise<number> }>();
   readonly #workers = new Map<string, Promise<boolean>>();
   readonly #watched = new Set<Watched>();
+  readonly #undisputed = new Set<Undisputed>();
   #looking = false;
   #wait = SOON;
   #wake: (() => void) | undefined;
@@ -145,6 +171,30 @@ export class ChainView {
     });
   }
 
+  /** The dispute of a job that somebody opens until `end` (milliseconds); null for none. The process need not stay for it. */
+  async watchDispute(job: { jobId: Hex; from: bigint; end: number }): Promise<EscrowEvent<"JobDisputed"> | null> {
+    return await new Promise((done) => {
+      this.#undisputed.add({ ...job, done });
+      if (this.#undisputed.size === 1) void this.#lookForDisputes();
+    });
+  }
+
+  async #lookForDisputes(): Promise<void> {
+    const { windows } = await this.deployment();
+    while (this.#undisputed.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, ((windows.dispute + windows.inclusion) * 1000) / 4).unref());
+      const jobs = [...this.#undisputed];
+      // A look that fails is made again; the last one of a job is its window's end.
+      const opened = await this.#events(jobs, [eventTopic("escrow", "JobDisputed")]).catch(() => []);
+      for (const job of jobs) {
+        const dispute = eventsOf(opened, "escrow", "JobDisputed").find(({ args }) => args.jobId === job.jobId) ?? null;
+        if (dispute === null && Date.now() < job.end) continue;
+        this.#undisputed.delete(job);
+        job.done(dispute);
+      }
+    }
+  }
+
   /** Why the node gave no answer to the last question; null when it did. */
   #unread: Error | null = null;
 
@@ -178,15 +228,17 @@ export class ChainView {
   }
 
   async #stories(watched: readonly Watched[]): Promise<ReadonlyMap<Hex, JobStory | null>> {
-    const [from = 0n] = watched.map((job) => job.from).sort((a, b) => Number(a - b));
-    const jobs = [...new Set(watched.map(({ jobId }) => jobId))];
-    const params = { address: this.escrow, topics: [null, jobs.map(jobTopic)], fromBlock: numberToHex(from) };
-    const logs = await this.client.request({ method: "eth_getLogs", params: [{ ...params, toBlock: "latest" }] });
-    const nowhere = zeroAddress;
-    const others = { catalog: nowhere, registry: nowhere, panel: nowhere, stablecoin: nowhere, serviceToken: nowhere };
-    const addresses = { escrow: this.escrow, treasury: [], ...others };
-    const events = Map.groupBy<Hex | null, AnyEvent>(decodeLogs(logs.map(chainLog), addresses), jobOfEvent);
-    return new Map(jobs.map((id) => [id, jobStory(id, events.get(id) ?? [])]));
+    const events = Map.groupBy(await this.#events(watched, null), jobOfEvent);
+    return new Map(watched.map(({ jobId }) => [jobId, jobStory(jobId, events.get(jobId) ?? [])]));
+  }
+
+  /** Events of these jobs, of all names or of some, in one question. */
+  async #events(jobs: readonly { jobId: Hex; from: bigint }[], names: Hex[] | null): Promise<AnyEvent[]> {
+    const [from = 0n] = jobs.map((job) => job.from).sort((a, b) => Number(a - b));
+    const topics = [names, [...new Set(jobs.map(({ jobId }) => jobTopic(jobId)))]];
+    const params = { address: this.escrow, topics, fromBlock: numberToHex(from), toBlock: "latest" as const };
+    const logs = await this.client.request({ method: "eth_getLogs", params: [params] });
+    return decodeLogs(logs.map(chainLog), { ...NOWHERE, escrow: this.escrow });
   }
 
   async #readDeployment(): Promise<Deployment> {

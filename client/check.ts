@@ -1,5 +1,5 @@
 /** Whether a reply, and what the chain says of its job, hold against each other and against what was asked for. Pure. */
-import { type Address, getAddress, type Hex, isAddressEqual } from "viem";
+import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../protocol/job-id.ts";
 import { quote } from "../protocol/pricing.ts";
 import { decodeAccountWord, decodeUsageWord } from "../protocol/words.ts";
@@ -34,15 +34,15 @@ export function signedStatement(
   try {
     const { worker_address, completion, signature } = statement;
     const signer = recoverSigner(digests.completion(completion), signature);
-    return signer !== null && isAddressEqual(signer, getAddress(worker_address)) ? statement : null;
+    return signer?.toLowerCase() === worker_address.toLowerCase() ? statement : null;
   } catch {
     // No address, or a field that the message cannot hold.
     return null;
   }
 }
 
-/** What a whole reply says, held against the request and against itself. */
-export function checkReply(checks: Checks, deployment: Deployment, asked: Asked, received: Received): void {
+/** What a whole reply says, held against the request and against itself. `isSigned`: its statement is signed as it says. */
+export function checkReply(checks: Checks, asked: Asked, received: Received, isSigned: boolean): void {
   const { reply, headers, jobId } = received;
   const id = toApiJobId(jobId);
   const names = [...reply.ids].map((name) => wrongFields("reply", { id: name }, { id: `chatcmpl-${id}` }));
@@ -73,10 +73,9 @@ export function checkReply(checks: Checks, deployment: Deployment, asked: Asked,
     `the text is not the one that the worker signed: its SHA-256 is ${reply.hash.slice(2)}, signed is ${String(completion.proofHash).slice(2)}`,
   );
   const { worker_address: worker } = statement;
-  const signed = signedStatement(deployment, statement) !== null;
   checks.add(
     "proof.signature",
-    signed,
+    isSigned,
     `worker ${worker} signed it`,
     `the statement is not signed by ${worker}, which it names`,
   );
@@ -103,7 +102,7 @@ function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["complet
 }
 
 /** What the request allows the chain to show. */
-export type Allowed = { model: Model | null; operator: number | null; deployment: Deployment };
+export type Allowed = { model: Model | null; operator: number | null };
 
 /** The lock: for this wallet, model and price, now, and for no more than was asked for or signed. */
 export function checkLocked(checks: Checks, story: JobStory, asked: Asked, { model, operator }: Allowed): void {

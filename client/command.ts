@@ -11,7 +11,7 @@ import { authorize } from "./authorize.ts";
 import { type Finding, findingLine } from "./findings.ts";
 import { startProxy } from "./proxy.ts";
 
-const USAGE = `verified-inference proxy --base-url URL --rpc URL --escrow ADDRESS [options]
+const USAGE = `cmi-client proxy --base-url URL --rpc URL --escrow ADDRESS [options]
   A local OpenAI endpoint that checks each reply, and each charge for it, on the chain.
   --port N            default 4141; 0 for a free one
   --wallet ADDRESS    whose credits are spent; WALLET_PRIVATE_KEY instead lets it dispute by itself
@@ -20,7 +20,7 @@ const USAGE = `verified-inference proxy --base-url URL --rpc URL --escrow ADDRES
   --json              findings as JSON, a line each
   SERVICE_API_KEY     the API key of requests that bring none
 
-verified-inference authorize --rpc URL --escrow ADDRESS --key-file FILE [--daily-limit N]
+cmi-client authorize --rpc URL --escrow ADDRESS --key-file FILE [--daily-limit N]
   Makes an authorization key, writes it to FILE, and registers it on the chain with the wallet of WALLET_PRIVATE_KEY.
   --daily-limit N     credits that may be locked on a UTC day
 
@@ -114,6 +114,6 @@ function count(text: string | undefined, name: string): number | undefined {
 
 run(process.argv.slice(2), process.env).catch((error: unknown) => {
   const isUsage = error instanceof UsageError || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
-  console.error(`verified-inference: ${firstLine(error)}${isUsage ? `\n\n${USAGE}` : ""}`);
+  console.error(`cmi-client: ${firstLine(error)}${isUsage ? `\n\n${USAGE}` : ""}`);
   process.exitCode = isUsage ? 2 : 1;
 });

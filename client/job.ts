@@ -1,5 +1,5 @@
 /** One job of the program, from the end of its reply until nothing more can happen to its charge. */
-import type { Address, Hex, LocalAccount } from "viem";
+import type { Hex, LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { AnswerHash } from "../shared/answer-hash.ts";
 import { firstLine } from "../verify/chain.ts";
@@ -9,6 +9,7 @@ import type { ChainView } from "./chain.ts";
 import { checkHeaders, checkLocked, checkReply, checkSettled, type Received, signedStatement } from "./check.ts";
 import { type Ask, type DisputeContext, joinDispute, openDispute, proveEquivocation } from "./dispute.ts";
 import type { Finding, FindingId, JobReport } from "./findings.ts";
+import type { Statement } from "./reply.ts";
 import type { Asked } from "./request.ts";
 
 /** Who is told, and what disputes are opened with. */
@@ -34,6 +35,8 @@ export class JobCheck {
   readonly #received: Received;
   readonly #ask: Ask;
   readonly #checks = new Checks();
+  /** The reply's statement, where it is signed as it says. */
+  #signed: Statement | null = null;
   #told = 0;
   #unchecked = false;
   #disputeTx: Hex | null = null;
@@ -66,13 +69,14 @@ export class JobCheck {
     const deployment = await chain.deployment();
     const whole = reply.complete;
     if (whole) {
-      checkReply(this.#checks, deployment, this.#asked, this.#received);
+      this.#signed = signedStatement(deployment, reply.statement);
+      checkReply(this.#checks, this.#asked, this.#received, this.#signed !== null);
       this.#tellNew();
     }
     const story = await this.#found(jobId);
     if (story === null) return null;
     const model = await this.#modelOf(story);
-    checkLocked(this.#checks, story, this.#asked, { model, deployment, operator: await this.#operatorOf(story) });
+    checkLocked(this.#checks, story, this.#asked, { model, operator: await this.#operatorOf(story) });
     await this.#checkWorker(model?.number ?? 0);
     this.#tellNew();
 
@@ -159,10 +163,8 @@ export class JobCheck {
 
   async #checkWorker(model: number): Promise<void> {
     const { chain } = this.#context;
-    const { statement } = this.#received.reply;
-    const signed = signedStatement(await chain.deployment(), statement);
-    if (signed === null) return;
-    const worker = signed.worker_address as Address;
+    if (this.#signed === null) return;
+    const worker = this.#signed.worker_address;
     const known = await chain.isWorker(worker, model);
     this.#checks.add(
       "proof.worker",
@@ -202,8 +204,7 @@ export class JobCheck {
     if (this.#checks.list.some(({ id, holds }) => id === "lock.time" && !holds)) return;
     if (paid !== hash && !left) this.#disputeTx = await openDispute(context, story, hash);
     else this.#watchDisputes(context, story, jobId);
-    const { statement } = reply;
-    const said = signedStatement(await this.#context.chain.deployment(), statement);
+    const said = this.#signed;
     const same = said?.worker_address.toLowerCase() === story.worker?.toLowerCase();
     if (said !== null && same && said.completion.proofHash !== paid && said.completion.jobId === jobId) {
       await proveEquivocation(context, story, said);
@@ -216,9 +217,7 @@ export class JobCheck {
     void (async () => {
       const { windows } = await chain.deployment();
       const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
-      const disputed = ({ disputes }: JobStory) => disputes.length > 0;
-      const seen = await chain.watch({ ...this.#place(story), isOver: disputed, end, background: true });
-      const opened = seen?.disputes.at(-1)?.opened.args;
+      const opened = (await chain.watchDispute({ ...this.#place(story), end }))?.args;
       if (opened?.byOperator) await joinDispute(context, jobId, this.#hash, opened.receivedHash);
     })().catch(() => {});
   }
