@@ -17,7 +17,7 @@ export type Received = {
   jobId: Hex;
   reply: Reply;
   headers: Headers;
-  status: number;
+  ok: boolean;
   left: boolean;
   answered: () => boolean;
 };
@@ -119,12 +119,12 @@ export function checkLocked(checks: Checks, story: JobStory, asked: Asked, { mod
     wrong.push(...wrongFields("JobLocked.job", word, { model: number, creditsPerRequest, creditsPer1kTokens }));
   }
   checks.note("lock.terms", wrong, "wallet, operator, model and prices are those of the request");
-  const late = asked.askedAt / 1000 - word.lockedAt;
+  const early = asked.askedAt / 1000 - word.lockedAt;
   checks.add(
     "lock.time",
-    asked.again || Math.abs(late) < CLOCKS,
+    asked.again || early < CLOCKS,
     "it was locked for this request",
-    `it was locked at ${word.lockedAt}, ${Math.round(late)} s before this request: it is another request's job`,
+    `it was locked at ${word.lockedAt}, ${Math.round(early)} s before this request: it is another request's job`,
   );
   const most = authorization?.maxCredits ?? (model === null ? 0 : quote(maxTokens, model));
   checks.add(

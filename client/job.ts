@@ -60,7 +60,7 @@ export class JobCheck {
 
   /** The reply did nothing but refuse, so no job is expected. */
   get #isRefusal(): boolean {
-    return this.#received.status !== 200;
+    return !this.#received.ok;
   }
 
   async #follow(): Promise<JobStory | null> {
@@ -119,7 +119,7 @@ export class JobCheck {
   async #found(jobId: Hex): Promise<JobStory | null> {
     const { chain } = this.#context;
     const { authorization, again } = this.#asked;
-    const from = again ? await this.#earlierBlock() : await chain.startBlock();
+    const from = again ? await this.#earlierBlock() : await this.#asked.from;
     // What was signed can be used until it expires, whatever the reply says.
     const expires = this.#isRefusal && authorization !== null ? authorization.expiresAt * 1000 : 0;
     const end = Math.max(expires, Date.now() + LOCK_SEEN);
@@ -139,7 +139,7 @@ export class JobCheck {
     const { chain } = this.#context;
     const hash = this.#received.headers.get("x-service-tx-hash") as Hex | null;
     const receipt = hash === null ? null : await chain.client.getTransactionReceipt({ hash }).catch(() => null);
-    return receipt?.blockNumber ?? (await chain.startBlock());
+    return receipt?.blockNumber ?? (await this.#asked.from);
   }
 
   #place = ({ jobId, locked }: JobStory) => ({ jobId, from: locked.block });
@@ -196,7 +196,7 @@ export class JobCheck {
 
   /** Disputes a charge for another text, and what else the contract punishes. */
   async #act(story: JobStory): Promise<void> {
-    const { reply, left, jobId } = this.#received;
+    const { left, jobId } = this.#received;
     const context: DisputeContext = { ...this.#context, ask: this.#ask, tell: (...what) => this.#tell(...what) };
     const hash = this.#hash;
     const paid = (story.settled ?? story.proven)?.args.proofHash;

@@ -72,14 +72,16 @@ export class Reply {
 
   /** Reads an event of a stream. Returns its text, null where it has none. Throws a ReplyFormError. */
   readEvent(payload: string): string | null {
-    if (this.complete) throw new ReplyFormError("it goes on after its end");
+    if (this.complete || this.failed) throw new ReplyFormError("it goes on after its end");
     if (payload === "[DONE]") {
       this.complete = this.finished;
       if (!this.finished) throw new ReplyFormError("it ends before its answer does");
       return null;
     }
     const value = parse(payload);
-    if (value["error"] !== undefined) {
+    if (value["error"] != null) {
+      // Some SDKs would show the text beside it.
+      if (value["choices"] !== undefined) throw new ReplyFormError("an error has choices");
       this.failed = true;
       return null;
     }
@@ -115,7 +117,7 @@ export class Reply {
 
   #end({ service, usage }: Json): void {
     // The first statement counts: a second one would be a second answer.
-    if (isObject(service)) this.statement ??= service as unknown as Statement;
+    if (isObject(service) && isObject(service["completion"])) this.statement ??= service as unknown as Statement;
     if (isObject(usage)) this.usage = usage as unknown as Usage;
   }
 }

@@ -15,7 +15,10 @@ export class MaxCreditsError extends Error {
   override name = "MaxCreditsError";
 }
 
-/** What a request asks for. `again`: its answer can be that of an earlier request. */
+/**
+ * What a request asks for. `again`: the program names it (Idempotency-Key), so its answer can be an earlier one's. `from`: no event of its job
+ * is before this block, unless it is an earlier one's.
+ */
 export type Asked = {
   model: string;
   maxTokens: number;
@@ -24,6 +27,7 @@ export type Asked = {
   /** Milliseconds. */
   askedAt: number;
   again: boolean;
+  from: Promise<bigint>;
   wallet: Address | null;
   /** What was signed for it; null without an authorization key. */
   authorization: (Authorization & { key: Address }) | null;

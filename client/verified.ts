@@ -97,16 +97,17 @@ class VerifiedClient {
     const headers = new Headers(given?.headers ?? init?.headers);
     const signal = given?.signal ?? init?.signal ?? null;
     const again = headers.has("idempotency-key") || headers.has("x-service-authorization");
-    const asked: Asked = { ...read, askedAt: Date.now(), again, wallet: this.#wallet, authorization: null };
+    const from = this.#context.chain.startBlock();
+    // Whoever checks the job waits for it; until then nobody does.
+    from.catch(() => {});
+    const asked: Asked = { ...read, askedAt: Date.now(), again, from, wallet: this.#wallet, authorization: null };
     const earlier = again ? undefined : this.#unanswered.get(body);
     if (earlier !== undefined) {
       for (const [name, value] of earlier.names) headers.set(name, value);
-      Object.assign(asked, earlier.asked, { again: true });
+      Object.assign(asked, earlier.asked);
     } else if (!headers.has("x-service-authorization")) {
       asked.authorization = await nameJob(this.#context.chain, headers, { ...read, body }, this.#signing);
     }
-    // Asked for before the request leaves: no event of its job is in an earlier block.
-    void this.#context.chain.startBlock().catch(() => {});
     const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked };
     return asked.stream ? await this.#stream(sending) : await this.#plain(sending);
   };
@@ -208,7 +209,6 @@ class VerifiedClient {
           this.#ended(sending, new Response(null, { status: 503 }), new Reply());
           throw error;
         }
-        asked.again = true;
         await pause(PAUSE << repeats);
       }
     }
@@ -228,7 +228,7 @@ class VerifiedClient {
   }
 
   /** The program has what it gets of a reply: now it is checked. */
-  #ended({ url, init, asked }: Sending, { headers, status }: Response, reply: Reply, left = false): void {
+  #ended({ url, init, asked }: Sending, { headers, ok }: Response, reply: Reply, left = false): void {
     if (reply.complete) this.#unanswered.delete(init.body);
     const named = jobOf(headers, reply);
     const signed = asked.authorization?.jobId ?? null;
@@ -238,7 +238,7 @@ class VerifiedClient {
     };
     if (named !== null && signed !== null && named !== signed)
       wrong(`the reply names another job than the one that was signed, ${toApiJobId(signed)}`);
-    else if (status === 200 && jobOf(headers) === null) wrong("the reply's headers name no job");
+    else if (ok && jobOf(headers) === null) wrong("the reply's headers name no job");
     else if (signed === null && named !== null && this.#answered.has(named) && !asked.again) {
       // Nothing to dispute: that job's own answer was checked, and a wrong dispute would cost the wallet its bond.
       return wrong("the job is another request's, whose answer the program has");
@@ -249,7 +249,7 @@ class VerifiedClient {
     if (reply.complete) this.#note(jobId);
     const ask = this.#asker(url.replace(/\/chat\/completions.*$/, ""), init);
     const answered = () => this.#answered.has(jobId);
-    this.#check(asked, { jobId, reply, headers, status, left, answered }, ask);
+    this.#check(asked, { jobId, reply, headers, ok, left, answered }, ask);
   }
 
   #note(jobId: Hex): void {
@@ -262,8 +262,7 @@ class VerifiedClient {
     // The program goes first.
     const later = new Promise((resolve) => setImmediate(resolve));
     const run = later.then(() => new JobCheck(this.#context, asked, received, ask).run());
-    const isAwaited = received.status === 200;
-    if (isAwaited) this.#running.add(run);
+    if (received.ok) this.#running.add(run);
     void run.finally(() => this.#running.delete(run));
   }
 

@@ -147,6 +147,24 @@ describe("a broken connection", () => {
     },
   );
 
+  it("is no way to pass an earlier answer off for a new one", async () => {
+    let first: Response | undefined;
+    let broken = false;
+    const fetch = open(trusting, {
+      fetch: async (input, init) => {
+        if (first !== undefined && !broken) {
+          broken = true;
+          throw new TypeError("fetch failed");
+        }
+        first ??= await globalThis.fetch(input, init);
+        return first.clone();
+      },
+    });
+    for (const prompt of ["One.", "Two."]) await openai(trusting, fetch).chat.completions.create(asked(MODEL, prompt));
+    await fetch.checked();
+    expect(findings).toMatchObject([{ kind: "wrong", id: "reply.job" }]);
+  });
+
   it("by the program itself: the rest of the answer is checked all the same", async () => {
     const fetch = open(signed);
     const stop = new AbortController();

@@ -81,6 +81,8 @@ describe("a stream", () => {
     ["data without a space", event(chunk({ content: "x" })).replace("data: ", "data:")],
     ["two lines of data", 'data: {"choices":\ndata: []}\n\n'],
     ["a comment with data behind it", `: x\n${event(chunk({ content: "x" }))}`],
+    ["an error with text beside it", event({ ...chunk({ content: "x" }), error: { message: "y" } })],
+    ["text after an error", event({ error: { message: "y" } }) + event(chunk({ content: "x" }))],
     ["no JSON", "data: {\n\n"],
     ["a list", "data: []\n\n"],
     ["a byte order mark", `\ufeff${streamOf("a")}`],

@@ -129,6 +129,36 @@ const altered: Told[] = [
     },
   },
   {
+    name: "another text, and a statement without a completion",
+    says: ["reply.statement", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => {
+      falsify(d);
+      set(statement(d), { completion: null });
+    },
+  },
+  {
+    name: "another text in events with an empty error",
+    says: ["reply.text", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => {
+      falsify(d);
+      for (const one of d.data) one.error = null;
+    },
+  },
+  {
+    name: "another text with another good status",
+    says: ["reply.text", "proof.text", "dispute.opened"],
+    costs: 8,
+    chain: "disputed",
+    alter: (d) => {
+      falsify(d);
+      d.status = 203;
+    },
+  },
+  {
     name: "another worker in the statement",
     says: ["proof.signature"],
     costs: 8,
