@@ -1,4 +1,5 @@
 /** What goes wrong between a person, a wallet, a chain and the service: each time the page says what, and how to go on. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect } from "vitest";
@@ -206,6 +207,16 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.page.unroute("**/app/api/**");
       await visitor.press("Try again");
       await visitor.sees("No jobs yet");
+    });
+
+    it("sends a page's code late, and the page stays alive meanwhile", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.page.route("**/assets/fund-*.js", async (route) => {
+        await sleep(1_000);
+        await route.continue();
+      });
+      await visitor.go("/fund");
+      await visitor.page.getByLabel("Credits to withdraw").waitFor();
     });
 
     it("has no such page, transaction or job", async ({ visitor, stack }) => {

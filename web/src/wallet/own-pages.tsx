@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, Suspense } from "react";
 import { Outlet, useLocation } from "react-router";
 import { useSwitchChain, WagmiProvider } from "wagmi";
 import { PATHS } from "../../../shared/web-paths.ts";
@@ -26,30 +26,34 @@ const REASONS: Record<string, readonly [title: string, reason: string]> = {
 const WEBHOOKS = ["Webhooks", "Have events sent to your server."] as const;
 
 /** Pages of the signed-in wallet; the sign-in panel stands in their place until somebody is signed in. */
-export function OwnPages() {
+export const OwnPages = () => (
+  <WithWallet>
+    <SignedInOnly />
+  </WithWallet>
+);
+
+function SignedInOnly() {
   const [title, reason] = REASONS[useLocation().pathname.replace(/(.)\/$/, "$1")] ?? WEBHOOKS;
   const { data, error, isPending } = useQuery(sessionQuery);
+  if (data?.session) return <Outlet />;
   return (
-    <WithWallet>
-      {data?.session ? (
-        <Outlet />
-      ) : (
-        <Page key={title} title={title}>
-          {isPending ? <Skeleton rows={4} height={48} /> : null}
-          {error && !isOutage(error) ? <Failure told={tellFailure(error)} /> : null}
-          {data ? <SignInPanel reason={reason} /> : null}
-        </Page>
-      )}
-    </WithWallet>
+    <Page key={title} title={title}>
+      {isPending ? <Skeleton rows={4} height={48} /> : null}
+      {error && !isOutage(error) ? <Failure told={tellFailure(error)} /> : null}
+      {data ? <SignInPanel reason={reason} /> : null}
+    </Page>
   );
 }
 
-/** What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. */
+/**
+ * What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. Wagmi looks for the
+ * wallet each time its provider is rendered, so nothing that waits for code may make React render the provider again: that had no end.
+ */
 export function WithWallet({ children }: { children: ReactNode }) {
   return (
     <WagmiProvider config={walletConfig}>
       <WalletNotices />
-      {children}
+      <Suspense fallback={<Skeleton rows={4} height={48} />}>{children}</Suspense>
     </WagmiProvider>
   );
 }
