@@ -39,19 +39,12 @@ export function createApp(gateway: Gateway): Express {
   app.use("/v1", v1);
   app.use(["/docs", "/openapi.json"], burstLimit(config.BURST_PER_SECOND));
   app.use(docsRoutes(config, gateway.operator.id));
-  app.use("/app", webApp(gateway));
-  app.get("/", toApp);
+  app.use(webApp(gateway));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));
   return app;
 }
-
-/** A person with a browser is led to the application; a program learns that there is nothing here. */
-const toApp: RequestHandler = (request, response, next) => {
-  if (request.accepts(["json", "html"]) === "html") response.redirect("/app");
-  else next();
-};
 
 const requestId: RequestHandler = (request, response, next) => {
   request.requestId = randomUUID();

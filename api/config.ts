@@ -91,6 +91,13 @@ export const configSchema = z.object({
     ),
   CHAIN_NAME: z.string().optional().describe("what wallets call the chain; without it `Chain <id>`"),
   CHAIN_CURRENCY: z.string().default("ETH").describe("what wallets call the currency of its gas"),
+  DEMO_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "local stack only (chain 31337): its `stack.json`, with whose demo key the front page's playground works at once",
+    ),
   METRICS_TOKEN: z
     .string()
     .min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`")
@@ -249,6 +256,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   if (values.ALLOW_LOCAL_ENDPOINTS && deployment.chainId !== DEV_CHAIN_ID) {
     throw new Error(
       `ALLOW_LOCAL_ENDPOINTS is for development: on chain ${deployment.chainId} webhooks could ask services of this machine. Unset it.`,
+    );
+  }
+  if (values.DEMO_FILE !== undefined && deployment.chainId !== DEV_CHAIN_ID) {
+    throw new Error(
+      `DEMO_FILE is for development: on chain ${deployment.chainId} everybody could spend its account. Unset it.`,
     );
   }
   const BASE_URL = values.BASE_URL ?? `http://${values.API_HOST}:${values.API_PORT}`;

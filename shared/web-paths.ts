@@ -1,14 +1,16 @@
-/** Every page of the web application, below /app. The server answers any other path with 404. */
+/** Every page of the web application. The server answers any other path below /app with 404. */
 export const PATHS = {
-  overview: "/",
-  fund: "/fund",
-  jobs: "/jobs",
-  job: "/jobs/:id",
-  webhooks: "/webhooks",
-  webhook: "/webhooks/:id",
-  settings: "/settings",
-  models: "/models",
-  workers: "/workers",
-  explorer: "/explorer",
-  transaction: "/tx/:hash",
+  /** What the service is, for whoever comes; API clients find nothing here. */
+  front: "/",
+  overview: "/app",
+  fund: "/app/fund",
+  jobs: "/app/jobs",
+  job: "/app/jobs/:id",
+  webhooks: "/app/webhooks",
+  webhook: "/app/webhooks/:id",
+  settings: "/app/settings",
+  models: "/app/models",
+  workers: "/app/workers",
+  explorer: "/app/explorer",
+  transaction: "/app/tx/:hash",
 } as const;

@@ -1,10 +1,12 @@
 /** What everyone may see without signing in. Below /app/api. */
+import { existsSync, readFileSync } from "node:fs";
 import { type RequestHandler, Router } from "express";
+import { JOB_STATES } from "../../protocol/job-status.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
 import type { Config } from "../config.ts";
 import { listWorkerIncidents } from "../db/incidents.ts";
-import { listModels, listSlashes, listWorkers, type Reader } from "../db/index-reads.ts";
+import { listModels, listSlashes, listWorkers, type Reader, read, view } from "../db/index-reads.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
 import { showAddress } from "./request.ts";
@@ -37,6 +39,17 @@ export function publicConfig(config: Config, operator: number, { dispute, inclus
     dispute_seconds: dispute,
     wallet_dispute_seconds: dispute + inclusion,
     development,
+  };
+}
+
+/**
+ * `GET /demo`: on a local stack the key of its demo account, so that the playground works at once. `DEMO_FILE` names the stack's file;
+ * the gateway refuses to start with it on any other chain. Read anew each time: the account is made after the gateway's start.
+ */
+export function demoRoute({ DEMO_FILE }: Config): RequestHandler {
+  return (_request, response) => {
+    const stack = DEMO_FILE === undefined || !existsSync(DEMO_FILE) ? {} : JSON.parse(readFileSync(DEMO_FILE, "utf8"));
+    response.json({ api_key: stack.demo?.api_key ?? null });
   };
 }
 
@@ -126,4 +139,63 @@ export function directoryRoutes(reader: Reader, pool: WorkerPool): Router {
   };
 
   return Router().get("/models", models).get("/workers", workers);
+}
+
+/** How long the numbers of the network are shown before they are read again: the route is open to everybody. */
+const NUMBERS_MS = 3_000;
+const LATEST = 8;
+const DAY_SECONDS = 86_400;
+
+/**
+ * `GET /network`: what the network does now, of public data. `workers` answer this gateway, `models` have one of them. The jobs are those
+ * that this operator locked in the last 24 hours, and the newest settled ones of them; `credits_total` is what all wallets ever paid.
+ */
+export function networkRoute(reader: Reader, pool: WorkerPool, operator: number): RequestHandler {
+  let last: { until: number; found: Promise<object> } | undefined;
+  return async (_request, response) => {
+    if (last === undefined || Date.now() > last.until) {
+      const current = { until: Number.POSITIVE_INFINITY, found: networkNumbers(reader, pool, operator) };
+      last = current;
+      const over = () => {
+        current.until = Date.now() + NUMBERS_MS;
+      };
+      void current.found.then(over, over);
+    }
+    response.json(await last.found);
+  };
+}
+
+async function networkNumbers(reader: Reader, pool: WorkerPool, operator: number): Promise<object> {
+  const since = Math.floor(Date.now() / 1_000) - DAY_SECONDS;
+  const [[day], [total], latest, catalog] = await Promise.all([
+    read<{ jobs: number; credits: number }>(
+      reader,
+      "network_day",
+      `SELECT count(*) AS jobs, COALESCE(sum(credits_charged), 0)::bigint AS credits
+       FROM ${view("job")} WHERE operator = $1 AND status = ANY($2) AND created_at >= $3`,
+      [operator, JOB_STATES, since],
+    ),
+    read<{ credits: number }>(
+      reader,
+      "network_total",
+      `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`,
+      [],
+    ),
+    read<{ id: string; model: string; credits: number; created_at: number }>(
+      reader,
+      "network_latest",
+      `SELECT 'job_' || substr(id, 3) AS id, model, credits_charged AS credits, created_at
+       FROM ${view("job")} WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`,
+      [operator, LATEST],
+    ),
+    listModels(reader),
+  ]);
+  return {
+    workers: pool.states().filter(({ healthy }) => healthy).length,
+    models: catalog.filter((model) => !model.retired && pool.hosts(model.number).length > 0).length,
+    jobs_24h: day?.jobs ?? 0,
+    credits_24h: day?.credits ?? 0,
+    credits_total: total?.credits ?? 0,
+    latest: latest.map((job) => ({ ...job, created_at: isoTime(job.created_at) })),
+  };
 }

@@ -1,4 +1,4 @@
-/** The web application below /app: its files, and below /app/api the routes that only it uses (docs/web.md). */
+/** The web application: its front door at /, its pages and files below /app, and below /app/api the routes that only it uses (docs/web.md). */
 import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { burstLimit } from "./limits.ts";
 import { readJson } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
-import { deploymentRoute, directoryRoutes, publicConfig } from "./web-public.ts";
+import { demoRoute, deploymentRoute, directoryRoutes, networkRoute, publicConfig } from "./web-public.ts";
 import { sessionRoutes } from "./web-session.ts";
 import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -26,15 +26,20 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
-/** Everything below `/app`. */
+/** The front door, for browsers, and everything below `/app`. */
 export function webApp(gateway: Gateway): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
+  const page = showPage(JSON.stringify(shown));
   return Router()
-    .use(securityHeaders)
-    .use("/api", webApi(gateway, shown))
-    .use(staticFiles(JSON.stringify(shown)))
-    .use(webErrorHandler);
+    .get(PATHS.front, browsersOnly, securityHeaders, page(200), webErrorHandler)
+    .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
 }
+
+/** A program that asks for `/` learns that there is nothing here. */
+const browsersOnly: RequestHandler = (request, response, next) => {
+  response.vary("accept");
+  next(request.accepts(["json", "html"]) === "html" ? undefined : "route");
+};
 
 function webApi(gateway: Gateway, shown: object): Router {
   const { config, pool, rpc, keys, jobReader } = gateway;
@@ -56,12 +61,14 @@ function webApi(gateway: Gateway, shown: object): Router {
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
-  api.use(["/workers", "/models"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
+  api.use(["/workers", "/models", "/network"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
   api.get("/config", (_request, response) => void response.json(shown));
   api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
   api.use(directoryRoutes(pool, gateway.workers));
+  api.get("/network", networkRoute(pool, gateway.workers, gateway.operator.id));
+  api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(account, session));
@@ -108,7 +115,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of everything below /app. */
+/** Headers of the application. */
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.setHeader("content-security-policy", POLICY);
   response.setHeader("x-content-type-options", "nosniff");
@@ -149,26 +156,29 @@ function sameOriginOnly(origin: string): RequestHandler {
 /** Where `scripts/build/web.ts` puts the application. */
 const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
+/** The one page, which holds what `GET /config` answers, so that it begins without a request. */
+const showPage =
+  (config: string) =>
+  (status: number): RequestHandler =>
+  (_request, response) => {
+    const page = join(WEB_DIST, "index.html");
+    if (!existsSync(page)) {
+      throw new WebError(
+        "not_built",
+        "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
+      );
+    }
+    // No setting can end the element: in JSON a "<" can always be written as an escape.
+    const begin = `id="config">`;
+    const text = readFileSync(page, "utf8").replace(begin, () => begin + config.replaceAll("<", "\\u003c"));
+    response.status(status).setHeader("cache-control", "no-cache").type("html").send(text);
+  };
+
 /**
- * The built application: its files under names with a hash of their content, and the page for every other path. The page holds what `GET
- * /config` answers, so that it begins without a request. A path that is no page of the application gets it with 404.
+ * The built application: its files under names with a hash of their content, and the page for every other path. A path that is no page of
+ * the application gets it with 404.
  */
-function staticFiles(config: string): Router {
-  const page = join(WEB_DIST, "index.html");
-  const showPage =
-    (status: number): RequestHandler =>
-    (_request, response) => {
-      if (!existsSync(page)) {
-        throw new WebError(
-          "not_built",
-          "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
-        );
-      }
-      // No setting can end the element: in JSON a "<" can always be written as an escape.
-      const begin = `id="config">`;
-      const text = readFileSync(page, "utf8").replace(begin, () => begin + config.replaceAll("<", "\\u003c"));
-      response.status(status).setHeader("cache-control", "no-cache").type("html").send(text);
-    };
+function staticFiles(page: ReturnType<typeof showPage>): Router {
   const files = join(WEB_DIST, "assets");
   const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
   const missing: RequestHandler = (request) => {
@@ -176,9 +186,14 @@ function staticFiles(config: string): Router {
   };
   return Router()
     .use("/assets", precompressed(files), assets, missing)
-    .get(Object.values(PATHS), showPage(200))
-    .get("/{*path}", showPage(404));
+    .get(PAGES, page(200))
+    .get("/{*path}", page(404));
 }
+
+/** Paths of the pages, as they are below /app. */
+const PAGES = Object.values(PATHS)
+  .filter((path) => path.startsWith("/app"))
+  .map((path) => path.slice("/app".length) || "/");
 
 const ENCODINGS = [
   ["br", ".br"],

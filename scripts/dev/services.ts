@@ -140,6 +140,7 @@ export const apiSpec = (context: Context, databaseUrl: string): PartSpec => ({
     OWN_WORKERS: context.workers.map(({ privateKey }) => privateKeyToAddress(privateKey)).join(","),
     // Workers and receivers of webhooks run on this machine too.
     ALLOW_LOCAL_ENDPOINTS: "true",
+    DEMO_FILE: join(context.options.dataDir, "stack.json"),
     // An idle chain that mines on demand never adds confirmations.
     WEBHOOK_CONFIRMATIONS: "0",
     ...context.options.env.api,

@@ -33,6 +33,12 @@ describe("the gateway's settings", () => {
     expect(readConfig(environment(1)).ALLOW_LOCAL_ENDPOINTS).toBe(false);
   });
 
+  it("refuses to give away a demo account's key on every chain but the development chain", () => {
+    const demo = { DEMO_FILE: "stack.json" };
+    expect(readConfig(environment(31_337, demo)).DEMO_FILE).toBe("stack.json");
+    expect(() => readConfig(environment(1, demo))).toThrow(/DEMO_FILE is for development: on chain 1 /);
+  });
+
   it("takes private networks for endpoints, and says which one is none", () => {
     const read = (list: string) => readConfig(environment(1, { ALLOW_ENDPOINT_NETWORKS: list }));
     const { allowLocal, allowNetworks } = endpointPolicy(read("10.1.0.0/16,fd12:3456::/48"));

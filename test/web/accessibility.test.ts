@@ -6,7 +6,7 @@ import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 import type { Look } from "./support/visitor.ts";
 
-const PAGES = ["/", "/fund", "/jobs", "/webhooks", "/settings", "/models", "/workers", "/explorer"];
+const PAGES = ["/..", "/", "/fund", "/jobs", "/webhooks", "/settings", "/models", "/workers", "/explorer"];
 
 describeInBrowser.each<Look>([
   { colorScheme: "light", width: 1280 },

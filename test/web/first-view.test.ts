@@ -11,7 +11,7 @@ const weightOf = (name: string): number =>
   readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
 
 describeInBrowser("the first view", () => {
-  it.for(["/models", "/workers", "/explorer"])("of %s weighs 120 kB at most", async (path, { open }) => {
+  it.for(["/..", "/models", "/workers", "/explorer"])("of /app%s weighs 120 kB at most", async (path, { open }) => {
     const visitor = await open(privateKeyToAccount(generatePrivateKey()));
     const names: string[] = [];
     visitor.page.on("response", (response) => {
@@ -24,7 +24,7 @@ describeInBrowser("the first view", () => {
     expect(names).not.toEqual([]);
     const weights = Object.fromEntries(names.map((name) => [name, weightOf(name)]));
     const total = Object.values(weights).reduce((sum, one) => sum + one, 0);
-    console.log(`First view of ${path}: ${total} bytes, gzip`);
+    console.log(`First view of /app${path}: ${total} bytes, gzip`);
     expect(total, JSON.stringify(weights)).toBeLessThan(MOST);
     await visitor.close();
   });

@@ -223,8 +223,8 @@ describeInBrowser("what goes wrong with", () => {
       const nowhere = await visitor.page.goto(`${stack.info.app_url}/nowhere`);
       expect(nowhere?.status()).toBe(404);
       await visitor.sees("No such page");
-      await visitor.page.goto(stack.info.base_url);
-      expect(new URL(visitor.page.url()).pathname).toBe("/app");
+      await visitor.page.getByRole("link", { name: "Go to the front page" }).click();
+      await visitor.sees("The charge, live");
       await visitor.go(`/tx/0x${"0".repeat(64)}`);
       await visitor.sees(/does not know a transaction/);
       await visitor.go(`/jobs/job_${"0".repeat(32)}`);

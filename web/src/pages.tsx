@@ -9,6 +9,7 @@ const loaded = (file: () => Promise<ComponentType>) => lazy(async () => ({ defau
 
 // One line a page: who comes to one does not wait for the others, nor for the code of wallets.
 const OwnPages = loaded(() => import("./wallet/own-pages.tsx").then((file) => file.OwnPages));
+const Front = loaded(() => import("./pages/front.tsx").then((file) => file.Front));
 const Overview = loaded(() => import("./pages/overview.tsx").then((file) => file.Overview));
 const Fund = loaded(() => import("./pages/fund.tsx").then((file) => file.Fund));
 const Jobs = loaded(() => import("./pages/jobs.tsx").then((file) => file.Jobs));
@@ -22,10 +23,11 @@ const Models = loaded(() => import("./pages/models.tsx").then((file) => file.Mod
 const Workers = loaded(() => import("./pages/workers.tsx").then((file) => file.Workers));
 
 export const Pages = () => (
-  <BrowserRouter basename="/app">
+  <BrowserRouter>
     <Unbroken>
       <Routes>
         <Route element={<Shell />}>
+          <Route path={PATHS.front} element={<Front />} />
           <Route element={<OwnPages />}>
             <Route path={PATHS.overview} element={<Overview />} />
             <Route path={PATHS.fund} element={<Fund />} />
@@ -50,7 +52,7 @@ function NotFound() {
   return (
     <Page title="No such page">
       <p>
-        There is nothing at this address. <Link to="/">Go to the overview</Link>.
+        There is nothing at this address. <Link to={PATHS.front}>Go to the front page</Link>.
       </p>
     </Page>
   );

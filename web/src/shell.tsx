@@ -1,6 +1,7 @@
 import { notifyManager, type QueryCache, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense, useCallback, useEffect, useState, useSyncExternalStore } from "react";
-import { NavLink, Outlet, useLocation } from "react-router";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { PATHS } from "../../shared/web-paths.ts";
 import { app } from "./data/app.ts";
 import { call, isOutage } from "./data/client.ts";
 import { sessionQuery } from "./data/queries.ts";
@@ -10,50 +11,70 @@ import { Skeleton } from "./ui/loaded.tsx";
 import { Failure, Notice } from "./ui/page.tsx";
 
 const OWN = [
-  ["/", "Overview"],
-  ["/fund", "Fund"],
-  ["/jobs", "Jobs"],
-  ["/webhooks", "Webhooks"],
-  ["/settings", "Settings"],
+  [PATHS.overview, "Overview"],
+  [PATHS.fund, "Fund"],
+  [PATHS.jobs, "Jobs"],
+  [PATHS.webhooks, "Webhooks"],
+  [PATHS.settings, "Settings"],
 ] as const;
 const PUBLIC = [
-  ["/models", "Models"],
-  ["/workers", "Workers"],
-  ["/explorer", "Explorer"],
+  [PATHS.models, "Models"],
+  [PATHS.workers, "Workers"],
+  [PATHS.explorer, "Explorer"],
 ] as const;
 
 /** What stands around every page: where one can go, who is signed in, and whether the service answers. */
 export function Shell() {
   const [open, setOpen] = useState(false);
-  const { pathname } = useLocation();
+  const pathname = useLocation().pathname.replace(/(.)\/$/, "$1");
+  const session = useQuery(sessionQuery).data?.session ?? null;
+  // A job's page is below "Jobs", but everybody's.
+  const isOwn = OWN.some(([path]) => path === pathname || (session && path !== "/app" && pathname.startsWith(path)));
   // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
   useEffect(() => setOpen(false), [pathname]);
   return (
-    <div className="shell">
+    <>
       <a className="skip" href="#content">
         Skip to content
       </a>
       <header className="top">
-        <NavLink to="/" className="brand">
-          <Mark /> Inference credits
-        </NavLink>
-        <Button
-          kind="quiet"
-          className="menu"
-          aria-expanded={open}
-          aria-controls="navigation"
-          onClick={() => setOpen(!open)}
-        >
-          {open ? "Close" : "Menu"}
-        </Button>
-        <div id="navigation" className={open ? "side open" : "side"}>
-          <nav aria-label="Pages">
-            <Links links={OWN} />
-            <p className="nav-title">Open to everyone</p>
-            <Links links={PUBLIC} />
-          </nav>
-          <Account />
+        <div className="bar">
+          <Link to={PATHS.front} className="brand">
+            <Mark /> Credit-metered inference
+          </Link>
+          <Button
+            kind="quiet"
+            className="menu"
+            aria-expanded={open}
+            aria-controls="navigation"
+            onClick={() => setOpen(!open)}
+          >
+            {open ? "Close" : "Menu"}
+          </Button>
+          <div id="navigation" className={open ? "places open" : "places"}>
+            <nav aria-label="Pages">
+              <ul>
+                <Links links={PUBLIC} />
+                <li>
+                  <a href={app.docs_url}>Guide</a>
+                </li>
+              </ul>
+            </nav>
+            <Link className="button" to={PATHS.overview}>
+              {session === null ? "Sign in" : "Your account"}
+            </Link>
+          </div>
         </div>
+        {isOwn ? (
+          <div className="bar own">
+            <nav aria-label="Your account">
+              <ul>
+                <Links links={OWN} />
+              </ul>
+            </nav>
+            {session === null ? null : <SignedIn wallet={session.wallet} />}
+          </div>
+        ) : null}
       </header>
       <div className="body">
         <Outage />
@@ -62,21 +83,19 @@ export function Shell() {
           <Outlet />
         </Suspense>
       </div>
-    </div>
+      <Foot />
+    </>
   );
 }
 
-const Links = ({ links }: { links: readonly (readonly [string, string])[] }) => (
-  <ul>
-    {links.map(([to, label]) => (
-      <li key={to}>
-        <NavLink to={to} end={to === "/"}>
-          {label}
-        </NavLink>
-      </li>
-    ))}
-  </ul>
-);
+const Links = ({ links }: { links: readonly (readonly [string, string])[] }) =>
+  links.map(([to, label]) => (
+    <li key={to}>
+      <NavLink to={to} end={to === PATHS.overview}>
+        {label}
+      </NavLink>
+    </li>
+  ));
 
 const Mark = () => (
   <svg viewBox="0 0 32 32" className="mark" aria-hidden="true">
@@ -85,8 +104,7 @@ const Mark = () => (
   </svg>
 );
 
-function Account() {
-  const session = useQuery(sessionQuery).data?.session ?? null;
+function SignedIn({ wallet }: { wallet: string }) {
   const cache = useQueryClient();
   const signOut = useMutation({
     mutationFn: () => call("DELETE", "/session"),
@@ -95,14 +113,40 @@ function Account() {
       cache.setQueryData(sessionQuery.queryKey, { session: null, ended: false });
     },
   });
-  if (session === null) return <p className="who hint">Not signed in</p>;
   return (
     <div className="who">
-      <code title={session.wallet}>{short(session.wallet)}</code>
+      <code title={wallet}>{short(wallet)}</code>
       <Button kind="quiet" busy={signOut.isPending} onClick={() => signOut.mutate()}>
         Sign out
       </Button>
     </div>
+  );
+}
+
+function Foot() {
+  const { docs_url, base_url, chain_name, chain_id } = app;
+  return (
+    <footer className="foot">
+      <p>
+        Settled on {chain_name} (chain {chain_id})
+      </p>
+      <nav aria-label="Documentation">
+        <ul>
+          <li>
+            <a href={docs_url}>Guide</a>
+          </li>
+          <li>
+            <a href={`${docs_url}/reference`}>API reference</a>
+          </li>
+          <li>
+            <a href={`${docs_url}/errors`}>Errors</a>
+          </li>
+          <li>
+            <a href={`${base_url}/openapi.json`}>OpenAPI</a>
+          </li>
+        </ul>
+      </nav>
+    </footer>
   );
 }
 

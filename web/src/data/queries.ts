@@ -11,6 +11,7 @@ import type {
   JobPage,
   KeyInfo,
   Model,
+  Network,
   SessionState,
   UsageDay,
   Webhook,
@@ -76,6 +77,19 @@ export const modelsQuery = queryOptions({
   queryKey: ["models"],
   queryFn: () => call<{ data: Model[] }>("GET", "/models"),
   refetchInterval: 30_000,
+});
+
+export const networkQuery = queryOptions({
+  queryKey: ["network"],
+  queryFn: () => call<Network>("GET", "/network"),
+  refetchInterval: LIVE_MS,
+});
+
+/** The demo account's key, which only a local stack has. */
+export const demoQuery = queryOptions({
+  queryKey: ["demo"],
+  queryFn: () => call<{ api_key: string | null }>("GET", "/demo"),
+  staleTime: Number.POSITIVE_INFINITY,
 });
 
 export const workersQuery = queryOptions({

@@ -91,6 +91,18 @@ export type Model = {
   active_workers: number;
 };
 
+/** What the network does now. */
+export type Network = {
+  /** Those that answer the service, and the models that one of them hosts. */
+  workers: number;
+  models: number;
+  jobs_24h: number;
+  credits_24h: number;
+  credits_total: number;
+  /** Settled ones, newest first. */
+  latest: { id: string; model: string; credits: number; created_at: string }[];
+};
+
 export type Worker = {
   number: number;
   address: Address;

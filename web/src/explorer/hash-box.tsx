@@ -57,7 +57,7 @@ export function HashBox({ proofs }: { proofs: readonly Proof[] }) {
                 <p className="row-start">
                   Its SHA-256 equals the proof on the chain of{" "}
                   {matches.map((jobId) => (
-                    <Hash key={jobId} value={jobId} what="job id" to={`/jobs/${jobId}`} />
+                    <Hash key={jobId} value={jobId} what="job id" to={`/app/jobs/${jobId}`} />
                   ))}
                 </p>
               </Notice>

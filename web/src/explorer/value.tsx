@@ -23,7 +23,7 @@ export function Value({ field, names }: { field: Field; names: Names }) {
     case "job": {
       if (isNoJob(value as Hex)) return "none";
       const id = toApiJobId(value as Hex);
-      return <Hash value={id} what="job id" to={`/jobs/${id}`} />;
+      return <Hash value={id} what="job id" to={`/app/jobs/${id}`} />;
     }
     case "hash":
       return <Hash value={/Hash$/.test(name) ? toProofHash(value as Hex) : String(value)} what={name} />;

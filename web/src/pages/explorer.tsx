@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { app } from "../data/app.ts";
+import { pathOf } from "../explorer/find.ts";
 import { Button, Field } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
@@ -12,10 +13,9 @@ export function Explorer() {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState(false);
   const go = () => {
-    const wanted = text.trim();
-    if (/^0x[0-9a-fA-F]{64}$/.test(wanted)) void navigate(`/tx/${wanted.toLowerCase()}`);
-    else if (/^(chatcmpl-)?job_[0-9a-f]{32}$/.test(wanted)) void navigate(`/jobs/${wanted.replace("chatcmpl-", "")}`);
-    else setWrong(true);
+    const path = pathOf(text);
+    if (path === null) setWrong(true);
+    else void navigate(path);
   };
   return (
     <Page title="Explorer" about={`Transactions and jobs on ${chain_name} (chain ${chain_id}), open to everyone.`}>

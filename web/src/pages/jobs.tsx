@@ -65,7 +65,8 @@ export function Jobs() {
             ) : (
               <Empty title="No jobs yet">
                 <p>
-                  Every request with your API key shows up here. <Link to="/settings">Create a key</Link> to send one.
+                  Every request with your API key shows up here. <Link to="/app/settings">Create a key</Link> to send
+                  one.
                 </p>
               </Empty>
             )

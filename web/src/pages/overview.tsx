@@ -28,7 +28,7 @@ export function Overview() {
           </Loaded>
         </div>
       </Card>
-      <Card title="Latest jobs" aside={<Link to="/jobs">All jobs</Link>}>
+      <Card title="Latest jobs" aside={<Link to="/app/jobs">All jobs</Link>}>
         <Loaded query={jobs} rows={LATEST} height={28}>
           {({ data }) => (data.length === 0 ? <NoJobs /> : <JobTable jobs={data} />)}
         </Loaded>
@@ -43,7 +43,7 @@ function Balance({ account }: { account: AccountInfo }) {
       <Card>
         <Empty title="No credits yet">
           <p>Credits pay for requests; the smallest deposit is worth 1 USDG.</p>
-          <Link className="button primary" to="/fund">
+          <Link className="button primary" to="/app/fund">
             Fund your account
           </Link>
         </Empty>
@@ -54,7 +54,7 @@ function Balance({ account }: { account: AccountInfo }) {
     <>
       <OperatorNotice account={account} />
       {account.frozen ? (
-        <Notice tone="warn" title="Spending is frozen" actions={<Link to="/settings">Change it</Link>}>
+        <Notice tone="warn" title="Spending is frozen" actions={<Link to="/app/settings">Change it</Link>}>
           <p>New requests are refused until you lift the freeze.</p>
         </Notice>
       ) : null}
@@ -104,7 +104,7 @@ function NoJobs() {
     <Empty title="No jobs yet">
       {key.data.key === null ? (
         <p>
-          <Link to="/settings">Create an API key</Link> and send a first request.
+          <Link to="/app/settings">Create an API key</Link> and send a first request.
         </p>
       ) : (
         <p>Every request with your key shows up here with its charge, a job of {credits(2)} or more.</p>

@@ -19,7 +19,7 @@ export function WebhookPage() {
   const { id = "" } = useParams();
   const webhooks = useQuery(webhooksQuery);
   return (
-    <Page title="Webhook" about={<Link to="/webhooks">All webhooks</Link>}>
+    <Page title="Webhook" about={<Link to="/app/webhooks">All webhooks</Link>}>
       <Loaded query={webhooks} rows={3} height={80}>
         {({ data }) => {
           const webhook = data.find((candidate) => candidate.id === id);
@@ -45,7 +45,7 @@ function Contents({ webhook }: { webhook: Webhook }) {
     mutationFn: () => call("DELETE", `/webhooks/${webhook.id}`),
     onSuccess: async () => {
       await refresh();
-      await navigate("/webhooks");
+      await navigate("/app/webhooks");
     },
   });
   const error = enable.error ?? replay.error ?? remove.error;

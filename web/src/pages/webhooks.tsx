@@ -71,7 +71,7 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
     <Card>
       <div className="row">
         <p className="breaks">
-          <Link to={`/webhooks/${webhook.id}`}>{webhook.url}</Link>
+          <Link to={`/app/webhooks/${webhook.id}`}>{webhook.url}</Link>
           <br />
           <span className="hint">created {moment(webhook.created_at)}</span>
         </p>

@@ -55,7 +55,7 @@ function WorkerCard({ worker }: { worker: Worker }) {
           {worker.slashes.map((slash) => (
             <li key={slash.job_id}>
               Lost {svc(BigInt(slash.amount))} on {moment(slash.slashed_at)} ({slash.reason}) for{" "}
-              <Hash value={slash.job_id} what="job id" to={`/jobs/${slash.job_id}`} />
+              <Hash value={slash.job_id} what="job id" to={`/app/jobs/${slash.job_id}`} />
             </li>
           ))}
         </ul>
@@ -82,7 +82,7 @@ function IncidentLine({ incident }: { incident: Incident }) {
       {job_id === null ? null : (
         <>
           {" "}
-          with <Hash value={job_id} what="job id" to={`/jobs/${job_id}`} />
+          with <Hash value={job_id} what="job id" to={`/app/jobs/${job_id}`} />
         </>
       )}
     </li>

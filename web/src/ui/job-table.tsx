@@ -3,7 +3,7 @@ import type { Job } from "../data/types.ts";
 import { count, short, shortMoment } from "./format.ts";
 import { JobBadge, TierBadge } from "./status.tsx";
 
-/** Jobs, newest first; on a phone each row becomes a block with the names of its values. */
+/** Jobs, newest first; on a phone one line each. */
 export function JobTable({ jobs }: { jobs: readonly Job[] }) {
   return (
     <table className="table">
@@ -12,14 +12,16 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
         <tr>
           <th scope="col">Job</th>
           <th scope="col">Status</th>
-          <th scope="col">Model</th>
-          <th scope="col" className="end">
+          <th scope="col" className="more">
+            Model
+          </th>
+          <th scope="col" className="end more">
             Tokens
           </th>
           <th scope="col" className="end">
             Credits
           </th>
-          <th scope="col" className="end">
+          <th scope="col" className="end more">
             Created
           </th>
         </tr>
@@ -27,26 +29,22 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
       <tbody>
         {jobs.map((job) => (
           <tr key={job.id}>
-            <td data-label="Job">
-              <Link to={`/jobs/${job.id}`}>
+            <td>
+              <Link to={`/app/jobs/${job.id}`}>
                 <code title={job.id}>{short(job.id, 10, 6)}</code>
               </Link>
             </td>
-            <td data-label="Status">
+            <td>
               <JobBadge status={job.status} />
             </td>
-            <td data-label="Model">
+            <td className="more">
               <span>
                 {job.model} <TierBadge tier={job.tier} />
               </span>
             </td>
-            <td data-label="Tokens" className="end">
-              {job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}
-            </td>
-            <td data-label="Credits" className="end">
-              {count(job.credits_charged)}
-            </td>
-            <td data-label="Created" className="end">
+            <td className="end more">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
+            <td className="end">{count(job.credits_charged)}</td>
+            <td className="end more">
               <time dateTime={job.created_at}>{shortMoment(job.created_at)}</time>
             </td>
           </tr>

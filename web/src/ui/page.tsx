@@ -1,6 +1,13 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Told } from "../data/told.ts";
 
+/** Says in the browser's tab where one is. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Credit-metered inference`;
+  }, [title]);
+}
+
 /** One page: its heading gets the focus when one comes to it, so that screen readers say where one is. */
 export function Page({
   title,
@@ -14,9 +21,7 @@ export function Page({
   children: ReactNode;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    document.title = `${title} · Inference credits`;
-  }, [title]);
+  useTitle(title);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <main id="content">

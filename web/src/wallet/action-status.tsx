@@ -8,7 +8,7 @@ import type { ActionState } from "./use-wallet.ts";
 export function TxHash({ hash, full = false }: { hash: Hex; full?: boolean }) {
   const { explorer_url } = app;
   const place =
-    explorer_url === null ? { to: `/tx/${hash}` } : { href: `${explorer_url.replace(/\/$/, "")}/tx/${hash}` };
+    explorer_url === null ? { to: `/app/tx/${hash}` } : { href: `${explorer_url.replace(/\/$/, "")}/tx/${hash}` };
   return <Hash value={hash} what="transaction hash" full={full} {...place} />;
 }
 

@@ -1,0 +1,121 @@
+/** The front door: what a newcomer sees and tries at /. */
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { describe, expect } from "vitest";
+import { chat } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { MODEL } from "./global-setup.ts";
+import { it as base, describeInBrowser } from "./support/browser.ts";
+
+/** A stranger at the front door, in a new window for each test. */
+const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
+  const visitor = await open(privateKeyToAccount(generatePrivateKey()));
+  onCleanup(() => visitor.close());
+  await visitor.go("/..");
+  return visitor;
+});
+
+describeInBrowser("the front door", () => {
+  it("answers a question with the local stack's demo key, and shows lock, signature, settlement and price", async ({
+    visitor,
+  }) => {
+    await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
+    await visitor.page.getByLabel("Your message").fill("Say hello.");
+    await visitor.page.keyboard.press("Enter");
+    const steps = visitor.page.getByRole("list", { name: "The charge, step by step" });
+    await steps.getByText("2 credits at most").waitFor();
+    await steps.getByText(/^sha256:/).waitFor();
+    await steps.getByText("2 credits", { exact: true }).waitFor();
+    expect(await steps.locator("a[href*='/app/tx/']").count()).toBe(2);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.page.getByRole("link", { name: "See the verdict on this job" }).click();
+    await visitor.sees(/Charge correct: 2 credits/);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("goes on with the conversation, by keyboard alone", async ({ visitor }) => {
+    const question = visitor.page.getByLabel("Your message");
+    await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
+    for (const text of ["Say hello.", "And again."]) {
+      await question.focus();
+      await visitor.page.keyboard.type(text);
+      await visitor.page.keyboard.press("Enter");
+      await visitor.page.locator(".step.done", { hasText: "Settled" }).waitFor();
+    }
+    expect(await visitor.page.getByRole("log").locator(".message").count()).toBe(4);
+  });
+
+  it("tells in the API's words why there is no answer", async ({ visitor }) => {
+    await visitor.press("Use your own key");
+    await visitor.page.getByLabel("Your API key").fill("svc_live_00000000000000000000000000000000");
+    await visitor.press("Say hello.");
+    await visitor.page.getByRole("alert").getByText(/key/).waitFor();
+    expect(await visitor.page.locator(".step.bad", { hasText: "Locked" }).count()).toBe(1);
+  });
+
+  it("estimates what an answer costs, and never less than the least charge", async ({ visitor }) => {
+    const price = visitor.page.getByRole("row", { name: /llama-3\.3-70b-instruct/ }).locator("strong");
+    const tokens = visitor.page.getByLabel("An answer of");
+    for (const [length, cost] of [
+      ["900", "40"],
+      ["2001", "41"],
+      ["", "40"],
+    ] as const) {
+      await tokens.fill(length);
+      await price.getByText(cost, { exact: true }).waitFor();
+    }
+  });
+
+  it("shows a first call with the service's own address in three languages", async ({ visitor, stack }) => {
+    for (const language of ["curl", "Python", "JavaScript"]) {
+      await visitor.page.getByText(language, { exact: true }).click();
+      await visitor.page.locator("pre", { hasText: `${stack.info.base_url}/v1` }).waitFor();
+      await visitor.page.getByRole("button", { name: `Copy ${language} code` }).waitFor();
+    }
+  });
+
+  describe("leads whoever looks for a job to its verdict", () => {
+    let jobId = "";
+    it.beforeAll(async ({ stack }) => {
+      const database = openStore(stack);
+      const client = await Client.funded(stack, database, 100);
+      await database.end();
+      const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+      jobId = headers.get("x-service-job-id") as string;
+    });
+
+    it.for([
+      ["as the API writes it", (id: string) => id],
+      ["as a completion's id", (id: string) => ` chatcmpl-${id} `],
+      ["in capitals, as the chain has it", (id: string) => id.replace("job_", "").toUpperCase()],
+      ["with 0x", (id: string) => id.replace("job_", "0x")],
+    ] as const)("%s", async ([, written], { visitor }) => {
+      await visitor.page.getByLabel("Verify a job").fill(written(jobId));
+      await visitor.press("Verify a job");
+      await visitor.sees(/Charge correct: 2 credits/);
+      expect(new URL(visitor.page.url()).pathname).toBe(`/app/jobs/${jobId}`);
+    });
+
+    it("and counts it among the live numbers", async ({ visitor }) => {
+      await visitor.page.locator(`.latest code[title="${jobId}"]`).waitFor();
+      expect(Number(await visitor.figure("Jobs in 24 hours"))).toBeGreaterThan(0);
+    });
+
+    it("and says when it is neither job nor transaction", async ({ visitor }) => {
+      await visitor.page.getByLabel("Verify a job").fill("hello");
+      await visitor.press("Verify a job");
+      await visitor.sees("This is neither a job's id nor a transaction hash.");
+    });
+  });
+});
+
+describe("an API client at /", () => {
+  it.for([undefined, "*/*", "application/json"])(
+    "that accepts %s is told that there is nothing",
+    async (accept, { stack }) => {
+      const headers: Record<string, string> = accept === undefined ? {} : { accept };
+      const response = await fetch(stack.info.base_url, { headers });
+      expect([response.status, response.headers.get("vary")]).toEqual([404, "accept"]);
+      expect(((await response.json()) as { error: { code: string } }).error.code).toBe("route_not_found");
+    },
+  );
+});

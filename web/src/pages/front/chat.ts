@@ -1,0 +1,115 @@
+/** A chat request as any client makes it, with its key against the public API, and what becomes of its charge. */
+
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import type { Hex } from "viem";
+import { app } from "../../data/app.ts";
+import type { Job } from "../../data/types.ts";
+
+export type Message = { role: "user" | "assistant"; content: string };
+
+/** What the worker signed, as the last chunk of a stream holds it. */
+export type Statement = { worker_address: string; completion: { proofHash: Hex } };
+
+/** What is told while a request runs, in this order. */
+export type Step =
+  | { step: "locked"; jobId: string; tx: string | null }
+  | { step: "text"; text: string }
+  | { step: "signed"; statement: Statement; isSame: boolean | null }
+  | { step: "tokens"; tokens: number }
+  | { step: "settled"; job: Job; remaining: number | null };
+
+/** The API refused, or broke off. */
+export class ChatFailure extends Error {
+  override name = "ChatFailure";
+}
+
+type Asked = { apiKey: string; model: string; messages: readonly Message[]; maxTokens: number };
+
+/** Sends a chat request and tells each step, from the lock to the settlement. Throws a `ChatFailure` in words of the API. */
+export async function chat(asked: Asked, told: (step: Step) => void, signal: AbortSignal): Promise<void> {
+  const response = await api("/v1/chat/completions", asked.apiKey, signal, {
+    model: asked.model,
+    messages: asked.messages,
+    max_tokens: asked.maxTokens,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const jobId = response.headers.get("x-service-job-id") ?? "";
+  told({ step: "locked", jobId, tx: response.headers.get("x-service-tx-hash") });
+  await readAnswer(response, told);
+  await awaitSettlement(jobId, asked.apiKey, told, signal);
+}
+
+/** Sends a body, if there is one, with the key; throws what the API says against it. */
+async function api(path: string, apiKey: string, signal: AbortSignal, body?: object): Promise<Response> {
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const response = await fetch(`${app.base_url}${path}`, { ...init, headers, signal }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw new ChatFailure("The service cannot be reached. Check your connection and try again.");
+  });
+  if (response.ok) return response;
+  const answer = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
+  throw new ChatFailure(answer?.error?.message ?? `The service answered with status ${response.status}.`);
+}
+
+type Chunk = {
+  choices?: { delta?: { content?: string } }[];
+  service?: Statement;
+  usage?: { completion_tokens: number } | null;
+  error?: { message: string };
+};
+
+async function readAnswer(response: Response, told: (step: Step) => void): Promise<void> {
+  const events = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>)
+    .pipeThrough(new EventSourceParserStream())
+    .getReader();
+  let answer = "";
+  for (let next = await events.read(); !next.done; next = await events.read()) {
+    if (next.value.data === "[DONE]") return;
+    const chunk = JSON.parse(next.value.data) as Chunk;
+    if (chunk.error !== undefined) throw new ChatFailure(chunk.error.message);
+    const text = chunk.choices?.[0]?.delta?.content ?? "";
+    if (text !== "") {
+      answer += text;
+      told({ step: "text", text });
+    }
+    const { service } = chunk;
+    if (service !== undefined) {
+      const own = await sha256(answer);
+      const isSame = own === null ? null : own === service.completion.proofHash;
+      told({ step: "signed", statement: service, isSame });
+    }
+    if (chunk.usage) told({ step: "tokens", tokens: chunk.usage.completion_tokens });
+  }
+  throw new ChatFailure("The connection broke before the answer was complete. Nothing is charged without an answer.");
+}
+
+/** SHA-256 of the text's UTF-8 bytes, 0x-prefixed; null where the browser has none (pages without HTTPS). */
+async function sha256(text: string): Promise<string | null> {
+  if (crypto.subtle === undefined) return null;
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+const LOOK_MS = 400;
+/** A job is settled within two minutes of its lock, or not at all. */
+const LOOKS = 300;
+
+async function awaitSettlement(
+  jobId: string,
+  apiKey: string,
+  told: (step: Step) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let look = 0; look < LOOKS; look++) {
+    const response = await api(`/v1/jobs/${jobId}`, apiKey, signal);
+    const job = (await response.json()) as Job;
+    const remaining = response.headers.get("x-service-credits-remaining");
+    const isOver = !["pending", "processing", "settling"].includes(job.status);
+    if (isOver) return told({ step: "settled", job, remaining: remaining === null ? null : Number(remaining) });
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  throw new ChatFailure("The settlement takes long. The job's page shows when it is there.");
+}

@@ -1,0 +1,57 @@
+import { useState } from "react";
+import { app } from "../../data/app.ts";
+import { CopyButton } from "../../ui/copy.tsx";
+
+const MODEL = "qwen3-8b";
+
+/** A first call in three languages, as one pastes it; the service's own address is in it. */
+function samples(): Record<string, string> {
+  const { base_url } = app;
+  return {
+    curl: `curl ${base_url}/v1/chat/completions \\
+  -H "Authorization: Bearer $SERVICE_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "${MODEL}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
+    Python: `import os
+from openai import OpenAI
+
+client = OpenAI(base_url="${base_url}/v1", api_key=os.environ["SERVICE_API_KEY"])
+reply = client.chat.completions.create(
+    model="${MODEL}",
+    messages=[{"role": "user", "content": "Say hello."}],
+)
+print(reply.choices[0].message.content)`,
+    JavaScript: `import OpenAI from "openai";
+
+const openai = new OpenAI({ baseURL: "${base_url}/v1", apiKey: process.env.SERVICE_API_KEY });
+const reply = await openai.chat.completions.create({
+  model: "${MODEL}",
+  messages: [{ role: "user", content: "Say hello." }],
+});
+console.log(reply.choices[0].message.content);`,
+  };
+}
+
+export function FirstCall() {
+  const all = samples();
+  const [language, setLanguage] = useState("curl");
+  const text = all[language] ?? "";
+  return (
+    <>
+      <fieldset className="segments">
+        <legend className="visually-hidden">Language</legend>
+        {Object.keys(all).map((name) => (
+          <label key={name}>
+            <input type="radio" name="language" checked={name === language} onChange={() => setLanguage(name)} />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      <div className="code sunken">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <pre tabIndex={0}>{text}</pre>
+        <CopyButton text={text} what={`${language} code`} />
+      </div>
+    </>
+  );
+}

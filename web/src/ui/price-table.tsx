@@ -1,0 +1,124 @@
+import { useState } from "react";
+import { FLAT_TOKENS, type Prices, quote } from "../../../protocol/pricing.ts";
+import type { Model } from "../data/types.ts";
+import { Field } from "./controls.tsx";
+import { CopyButton } from "./copy.tsx";
+import { count, moment, usdg } from "./format.ts";
+import { Badge, TierBadge } from "./status.tsx";
+
+const EXAMPLE_TOKENS = 900;
+const MOST_TOKENS = 1_000_000;
+
+export const pricesOf = (model: Model): Prices => ({
+  creditsPerRequest: model.credits_per_request,
+  creditsPer1kTokens: model.credits_per_1k_tokens,
+});
+
+/** What each model costs: its least charge, what a token adds, and the price of an answer as long as the visitor says. */
+export function PriceTable({ models }: { models: readonly Model[] }) {
+  const [typed, setTyped] = useState(String(EXAMPLE_TOKENS));
+  const tokens = /^\d+$/.test(typed) ? Math.min(Number(typed), MOST_TOKENS) : 0;
+  return (
+    <>
+      <div className="estimator">
+        <Field
+          label="An answer of"
+          inputMode="numeric"
+          suffix="output tokens"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value.replace(/\D/g, ""))}
+        />
+        <p className="hint">
+          Up to {FLAT_TOKENS} tokens an answer costs the least charge. A longer one costs the price per 1,000 tokens,
+          rounded up, but never less than the least charge. Prompts cost nothing.
+        </p>
+      </div>
+      <table className="table prices">
+        <caption className="visually-hidden">Models and prices in credits; a credit is 0.01 USDG</caption>
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            <th scope="col" className="more">
+              Tier
+            </th>
+            <th scope="col" className="end more">
+              Context
+            </th>
+            <th scope="col" className="end">
+              Least<span className="more"> charge</span>
+            </th>
+            <th scope="col" className="end">
+              Per 1,000<span className="more"> tokens</span>
+            </th>
+            <th scope="col" className="end">
+              {count(tokens)} tokens
+            </th>
+            <th scope="col" className="end more">
+              Workers
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {models.map((model) => (
+            <Row key={model.number} model={model} tokens={tokens} />
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Row({ model, tokens }: { model: Model; tokens: number }) {
+  const price = quote(tokens, pricesOf(model));
+  return (
+    <tr className={model.retired ? "over" : ""}>
+      <td>
+        <span className="hash">
+          <code>{model.id}</code>
+          <CopyButton text={model.id} what="model id" />
+        </span>
+        <Announced model={model} />
+      </td>
+      <td className="more">
+        <TierBadge tier={model.tier} />
+      </td>
+      <td className="end more">{count(model.context_window)}</td>
+      <td className="end">{count(model.credits_per_request)}</td>
+      <td className="end">{count(model.credits_per_1k_tokens)}</td>
+      <td
+        className="end"
+        title={tokens > FLAT_TOKENS ? formula(model, tokens) : `the least charge, up to ${FLAT_TOKENS} tokens`}
+      >
+        <strong>{count(price)}</strong> <span className="hint more">{usdg(price)}</span>
+      </td>
+      <td className="end more">
+        {model.retired ? (
+          <Badge tone="bad">retired</Badge>
+        ) : model.active_workers > 0 ? (
+          <Badge tone="good">{`${model.active_workers} active`}</Badge>
+        ) : (
+          <Badge tone="mild">none now</Badge>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */
+export const formula = ({ credits_per_request, credits_per_1k_tokens }: Model, tokens: number): string =>
+  `max(${credits_per_request}, ⌈${count(tokens)} × ${credits_per_1k_tokens} ÷ 1,000⌉)`;
+
+/** Changes that governance has announced and that are not in force yet. */
+function Announced({ model }: { model: Model }) {
+  return (
+    <>
+      {model.prices_change_at && model.next_credits_per_request !== null ? (
+        <p className="hint">
+          {model.next_credits_per_request} / {model.next_credits_per_1k_tokens} credits from{" "}
+          {moment(model.prices_change_at)}
+        </p>
+      ) : null}
+      {model.retires_at && !model.retired ? <p className="hint">retires {moment(model.retires_at)}</p> : null}
+    </>
+  );
+}
