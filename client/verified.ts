@@ -198,7 +198,7 @@ class VerifiedClient {
 
   /** Sends until there is an answer: each time under the same name, so that the job is paid for once. */
   async #sendOften<T>(sending: Sending, send: () => Promise<T>): Promise<T> {
-    const { init, asked } = sending;
+    const { init } = sending;
     for (let repeats = 0; ; repeats += 1) {
       try {
         return await send();
