@@ -49,7 +49,7 @@ export async function install(folder: string) {
       const compilerOptions = { strict: true, module: "nodenext", target: "es2024", noEmit: true, types, typeRoots };
       writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const compiler = { ...options, preferLocal: true, localDir: ROOT, reject: false };
-      return (await execa("tsgo", ["-p", empty], compiler)).stdout;
+      return (await execa("tsc", ["-p", empty], compiler)).stdout;
     },
     remove: () => place.remove(),
   };

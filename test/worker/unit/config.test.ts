@@ -151,7 +151,9 @@ describe("beside a local stack", () => {
 
   it("says what to set where there is none, or a damaged one", () => {
     const none = { ...unnamed, DATA_DIR: join(folder, "none") };
-    expect(() => readConfig([], none)).toThrow(/WORKER_SERVICE.* is needed.*none\/stack\.json.*DEPLOYMENT_FILE.*RPC_URL.*DATA_DIR/s);
+    expect(() => readConfig([], none)).toThrow(
+      /WORKER_SERVICE.* is needed.*none\/stack\.json.*DEPLOYMENT_FILE.*RPC_URL.*DATA_DIR/s,
+    );
     expect(readConfig([], { ...none, DEPLOYMENT_FILE })).toMatchObject({ rpcUrl: "http://127.0.0.1:8545" });
     writeFileSync(file, "{");
     expect(() => readConfig([], unnamed)).toThrow(ConfigError);
