@@ -70,11 +70,11 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
 }
 
 it("asks the database as often for three workers as for one, and gives each what is its own", async () => {
-  const one = await ask("/api/workers", { index_workers: [worker(1)] });
+  const one = await ask("/app/api/workers", { index_workers: [worker(1)] });
   expect(one.reply.status).toBe(200);
   server?.close();
   const rows = { index_workers: [1, 2, 3].map(worker), index_slashes: [slash(3), slash(1)] };
-  const three = await ask("/api/workers", rows);
+  const three = await ask("/app/api/workers", rows);
   expect(three.asked).toEqual(one.asked);
   const { data } = (await three.reply.json()) as { data: { number: number; slashes: { amount: string }[] }[] };
   expect(data.map(({ number, slashes }) => [number, slashes.map(({ amount }) => amount)])).toEqual([
@@ -85,6 +85,6 @@ it("asks the database as often for three workers as for one, and gives each what
 });
 
 it.each(["workers", "models"])("allows one address 50 readings of /%s a second", async (path) => {
-  const { reply } = await ask(`/api/${path}`, {});
+  const { reply } = await ask(`/app/api/${path}`, {});
   expect(reply.headers.get("ratelimit-policy")).toContain("q=50; w=1");
 });
