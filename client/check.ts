@@ -179,7 +179,7 @@ export function checkSettled(checks: Checks, story: JobStory, asked: Asked, rece
   checks.note("settlement.tokens", wrong, `${billedTokens} output tokens were billed, as the reply says`);
 }
 
-/** The transactions and the balance that the headers name. `known`: whether the chain has another transaction that a header names. */
+/** The transactions and the balance that the headers name. `isMined`: whether a transaction is in a block. `total`: a wallet's free and escrowed credits. */
 export async function checkHeaders(
   checks: Checks,
   story: JobStory,

@@ -34,6 +34,18 @@ function demandOnly(value: Json, where: string, ...fields: string[]): void {
   }
 }
 
+/** Fields of the service's completion objects. A reader that matches names in any case finds no second one. */
+const FIELDS = ["id", "object", "created", "model", "choices", "usage", "service"];
+
+/**
+ * JSON as every reader reads it alike: no name twice, and no character that some readers take for the end of a line.
+ */
+const writeJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
 /** A reply as far as it was read. */
 export class Reply {
   text = "";
@@ -56,9 +68,10 @@ export class Reply {
     return this.#hash;
   }
 
-  /** Reads a plain reply. Throws a ReplyFormError. */
-  readPlain(body: string): void {
+  /** Reads a plain reply; returns it as it is passed on. Throws a ReplyFormError. */
+  readPlain(body: string): string {
     const value = parse(body);
+    demandOnly(value, "it", ...FIELDS);
     const { choices } = value;
     const [choice] = Array.isArray(choices) ? (choices as unknown[]) : [];
     if (!isObject(choice) || (choices as unknown[]).length !== 1) throw new ReplyFormError("it has not one choice");
@@ -68,23 +81,24 @@ export class Reply {
     this.#piece(choice["message"], "its message");
     this.#end(value);
     this.finished = this.complete = true;
+    return writeJson(value);
+  }
+
+  /** Reads the end of a stream. Throws a ReplyFormError. */
+  readDone(): void {
+    this.complete = this.finished;
+    if (!this.finished) throw new ReplyFormError("it ends before its answer does");
   }
 
   /** Reads an event of a stream. Returns its text, null where it has none. Throws a ReplyFormError. */
-  readEvent(payload: string): string | null {
-    if (this.complete || this.failed) throw new ReplyFormError("it goes on after its end");
-    if (payload === "[DONE]") {
-      this.complete = this.finished;
-      if (!this.finished) throw new ReplyFormError("it ends before its answer does");
-      return null;
-    }
-    const value = parse(payload);
+  readEvent(value: Json): string | null {
     if (value["error"] != null) {
       // Some SDKs would show the text beside it.
-      if (value["choices"] !== undefined) throw new ReplyFormError("an error has choices");
+      demandOnly(value, "an error", "error");
       this.failed = true;
       return null;
     }
+    demandOnly(value, "an event", ...FIELDS);
     const { choices } = value;
     if (!Array.isArray(choices) || choices.length > 1) throw new ReplyFormError("an event has more than one choice");
     this.#names(value);
@@ -175,21 +189,29 @@ export class EventStream {
     // Comments keep the connection open.
     if (event.startsWith(":")) {
       if (event.includes("\n")) throw new ReplyFormError("a comment is followed by something else");
-      return event;
+      // Not its text: some readers end a line at other characters, too.
+      return ":";
     }
     if (!event.startsWith("data: ") || event.includes("\n"))
       throw new ReplyFormError("an event is not one line of data");
     const { reply } = this;
+    const payload = event.slice(6);
+    if (reply.complete || reply.failed) throw new ReplyFormError("it goes on after its end");
+    if (payload === "[DONE]") {
+      reply.readDone();
+      return event;
+    }
+    const value = parse(payload);
     const before = reply.text.length;
-    const text = reply.readEvent(event.slice(6));
-    if (before >= this.#had.length || text === null || text === "") return event;
-    const again = this.#had.slice(before, before + text.length);
-    if (!text.startsWith(again)) throw new ReplyFormError("repeated, it is another answer");
-    const rest = text.slice(again.length);
-    if (rest === "") return null;
-    const value = JSON.parse(event.slice(6)) as { choices: { delta: Json }[] };
-    for (const { delta } of value.choices) delta["content"] = rest;
-    return `data: ${JSON.stringify(value)}`;
+    const text = reply.readEvent(value);
+    if (before < this.#had.length && text !== null && text !== "") {
+      const again = this.#had.slice(before, before + text.length);
+      if (!text.startsWith(again)) throw new ReplyFormError("repeated, it is another answer");
+      const rest = text.slice(again.length);
+      if (rest === "") return null;
+      for (const { delta } of value["choices"] as { delta: Json }[]) delta["content"] = rest;
+    }
+    return `data: ${writeJson(value)}`;
   }
 
   #decode(chunk: Uint8Array): string {

@@ -118,15 +118,16 @@ class VerifiedClient {
       return { response, text: await response.text() };
     });
     const reply = new Reply();
+    let shown = text;
     try {
-      if (response.ok) reply.readPlain(text);
+      if (response.ok) shown = reply.readPlain(text);
     } catch (error) {
       this.#refused(response, error);
       throw error;
     } finally {
       this.#ended(sending, response, reply);
     }
-    return answerOf(response, text);
+    return answerOf(response, shown);
   }
 
   async #stream(sending: Sending): Promise<Response> {
@@ -290,6 +291,9 @@ function answerOf(
   const headers = new Headers(given);
   headers.delete("content-encoding");
   headers.delete("content-length");
+  // What was read as UTF-8 is read so again.
+  const type = headers.get("content-type")?.split(";")[0];
+  if (type !== undefined) headers.set("content-type", `${type}; charset=utf-8`);
   const empty = [101, 204, 205, 304].includes(status);
   return new Response(empty ? null : body, { status, statusText, headers });
 }

@@ -140,6 +140,8 @@ export class ChainClock {
 
 /** A node that takes longer is no help to a job that waits for its first token. */
 const READ_MS = 5_000;
+/** Jobs of one batch: public nodes limit how many calls a batch may have. */
+const SIGHTS = 15;
 /** A block seen within this time is new enough to date an answer. */
 const FRESH_MS = 2_000;
 /** Unknown keys can be made up by anyone: so many of them are looked up a second. */
@@ -158,7 +160,10 @@ export class ChainReader {
   #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
   #unknownKeys = { second: 0, asked: 0 };
   #windows: Windows | undefined;
-  readonly #sights = new ReadLane<Sought, Sighting & { signer: Signer }>((sought) => this.#sightTogether(sought));
+  readonly #sights = new ReadLane<Sought, Sighting & { signer: Signer }>(
+    (sought) => this.#sightTogether(sought),
+    SIGHTS,
+  );
 
   constructor(chain: Chain) {
     this.#chain = chain;

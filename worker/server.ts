@@ -1,4 +1,4 @@
-/** The worker's HTTP interface; protocol/dispatch.ts describes it, and protocol/dispatch.ts what `GET /healthz` answers. */
+/** The worker's HTTP interface, which protocol/dispatch.ts describes, `GET /healthz` included. */
 import { createServer as createHttpServer, type Server } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";

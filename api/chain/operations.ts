@@ -1,5 +1,5 @@
 /** The calls of the escrow, one for each step of a job, and the outcome of each in a mined batch. */
-import { type Address, encodeFunctionData, type Hex, hexToNumber, zeroHash } from "viem";
+import { type Address, encodeFunctionData, type Hex, hexToNumber, isHex, zeroHash } from "viem";
 import { type SignedDelivery, withDelivery } from "../../protocol/delivery.ts";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -177,8 +177,14 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   }
   const success = receipt.status === "0x1";
   const { transactionHash: hash, blockHash } = receipt;
-  const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(receipt.l1Fee ?? 0);
+  const fee = feeOf(receipt);
   return { hash, blockNumber, blockHash, blockTime, fee, success, eventsByJob, failures };
+}
+
+/** What a transaction cost, wei. Nothing depends on it but a metric: what a node leaves out counts as nothing. */
+function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint {
+  const number = (hex: unknown): bigint => (isHex(hex) && hex !== "0x" ? BigInt(hex) : 0n);
+  return number(gasUsed) * number(effectiveGasPrice) + number(l1Fee);
 }
 
 /** The event of that name in a mined outcome. */

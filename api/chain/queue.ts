@@ -70,9 +70,9 @@ export class OperationQueue<T extends Pending = Pending> {
 
 /** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
 export const MAX_IN_FLIGHT = 8;
-/** With fewer transactions in flight a batch goes out at once. */
+/** With fewer in flight operations do not gather; a batch waits only until the oldest is `SHORTEST_MS` old. */
 export const AT_ONCE = 2;
-/** Shortest and longest time that operations gather once those are in flight, ms. A lone transaction gets the shortest to be mined before the next. */
+/** Shortest and longest time that operations gather once those are in flight, ms. */
 export const SHORTEST_MS = 20;
 const LONGEST_MS = 1_500;
 /** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */

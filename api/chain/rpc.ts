@@ -27,8 +27,7 @@ export function connectRpc(url: string): Rpc {
   };
 }
 
-/** A receipt as nodes send it; `blockTimestamp` on logs where the node has it. */
-/** `l1Fee`: what rollups of the OP stack take for the data, wei. */
+/** A receipt as nodes send it. Some add `blockTimestamp` to logs. `l1Fee`: what rollups of the OP stack take for the data, wei. */
 export type RawReceipt = RpcTransactionReceipt & { l1Fee?: Hex; logs: { blockTimestamp?: Hex }[] };
 
 type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };

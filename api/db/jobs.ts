@@ -298,7 +298,7 @@ export class JobLost extends Error {
 
 /** Pause before a write that failed is made again. */
 const RETRY_MS = 250;
-/** The leave of a client waits this long for the end of its job. Lost with this process, it costs us the charge, and the client nothing. */
+/** A client's leave waits this long for the end of its job. If this process dies first, the operator loses the charge. */
 const LEAVE_MS = 500;
 
 type Leave = { step: LeftStep; write: () => void; written: PromiseWithResolvers<void> };

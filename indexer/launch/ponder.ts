@@ -9,7 +9,7 @@
  * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
  *   learns which rows an event needs only from blocks of the past.
  * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
- * - Bloom filters. Ponder hashes all event names of all contracts for each block, and all topics of each log for a line in its log.
+ * - Bloom filters. For each block Ponder hashes the names of all events. It also hashes all topics of each log, only to write a log line.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

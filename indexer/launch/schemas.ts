@@ -14,7 +14,7 @@ import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 // What decides about the contents of the tables. Comments count: a re-index too many costs seconds, one too few is wrong data.
-const SOURCES = ["indexer/ponder.*.ts", "indexer/src/**/*.ts", "indexer/launch/ponder.ts", "protocol/**/*.ts"];
+const SOURCES = ["indexer/ponder.*.ts", "indexer/src/**/*.ts", "indexer/launch/{ponder,rows}.ts", "protocol/**/*.ts"];
 
 const digest = (parts: string[]): string => createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 10);
 

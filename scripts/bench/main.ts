@@ -3,7 +3,8 @@
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
- * `--against` names other checkouts, installed and compiled: section \`cost\` runs them in turns with this one. Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
+ * `--against` names other checkouts, installed and compiled: section `cost` runs them in turns with this one.
+ * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";

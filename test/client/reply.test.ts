@@ -28,17 +28,20 @@ function pass(events: EventStream, bytes: Uint8Array, sizes: readonly number[] =
   }
   return text;
 }
+/** As it is passed on: no character is left that some readers take for the end of a line. */
+const escaped = (text: string) =>
+  text.replace(/[\u007f-\u009f\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("a stream", () => {
-  it("is passed on as it is, however it is cut, and its text is hashed", () => {
+  it("is passed on as it was read, however it is cut, and its text is hashed", () => {
     const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 6 });
     const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 60 });
     fc.assert(
       fc.property(texts, cuts, (texts, sizes) => {
         const events = new EventStream(new Reply());
         const text = `: keep-alive\n\n${streamOf(...texts)}`;
-        expect(pass(events, bytes(text), sizes)).toBe(text);
+        expect(pass(events, bytes(text), sizes)).toBe(`:\n\n${escaped(streamOf(...texts))}`);
         expect(events.reply).toMatchObject({ text: texts.join(""), complete: true, hash: answerHash(texts.join("")) });
       }),
     );
@@ -59,7 +62,19 @@ describe("a stream", () => {
     );
   });
 
+  it("leaves one reading only: the last of two names, and nothing of a comment", () => {
+    const twice =
+      'data: {"choices":[{"index":0,"delta":{"content":"evil"}}],"choices":[{"index":0,"delta":{"content":"good"}}]}\n\n';
+    expect(pass(new EventStream(new Reply()), bytes(twice))).toBe(
+      event({ choices: [{ index: 0, delta: { content: "good" } }] }),
+    );
+    const hidden = `: x\u2028${event(chunk({ content: "evil" })).trimEnd()}\n\n`;
+    expect(pass(new EventStream(new Reply()), bytes(hidden))).toBe(":\n\n");
+  });
+
   it.each<[string, string]>([
+    ["choices in other letters", event({ ...chunk({ content: "x" }), Choices: [] })],
+    ["a field of its own", event({ ...chunk({ content: "x" }), output_text: "y" })],
     [
       "two choices",
       event({
@@ -105,7 +120,8 @@ describe("a plain reply", () => {
 
   it("is read to its text", () => {
     const reply = new Reply();
-    reply.readPlain(plain({ role: "assistant", content: "Hello 東京" }));
+    const shown = reply.readPlain(plain({ role: "assistant", content: "Hello 東京" }));
+    expect(shown).toBe(plain({ role: "assistant", content: "Hello 東京" }));
     expect(reply).toMatchObject({ complete: true, text: "Hello 東京", hash: answerHash("Hello 東京") });
   });
 
@@ -113,6 +129,7 @@ describe("a plain reply", () => {
     ["no choice", '{"choices":[]}'],
     ["a tool call", plain({ content: "x", tool_calls: [] })],
     ["a text beside its message", plain({ content: "x" }, { text: "y" })],
+    ["choices in other letters", '{"choices":[{"index":0,"message":{"content":"x"}}],"Choices":[]}'],
     ["no JSON", "<html>"],
   ])("with %s is refused", (_what, body) => {
     expect(() => new Reply().readPlain(body)).toThrow(ReplyFormError);

@@ -7,7 +7,7 @@ import { Failure, Page } from "./ui/page.tsx";
 /** A component whose code is loaded when it is shown first. */
 const loaded = (file: () => Promise<ComponentType>) => lazy(async () => ({ default: await file() }));
 
-// One line a page: who comes to one does not wait for the others, nor for the code of wallets.
+// Each page's code is loaded alone, without the code for wallets.
 const OwnPages = loaded(() => import("./wallet/own-pages.tsx").then((file) => file.OwnPages));
 const Front = loaded(() => import("./pages/front.tsx").then((file) => file.Front));
 const Overview = loaded(() => import("./pages/overview.tsx").then((file) => file.Overview));

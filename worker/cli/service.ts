@@ -15,9 +15,8 @@ export async function withService(values: Record<string, string>, terminal: Term
   const { WORKER_SERVICE: service, WORKER_DATA_DIR: folder = ".worker" } = values;
   if (service === undefined) return values;
   if (!URL.canParse(service)) throw new ConfigError(`--service ${service} is not a URL`);
-  const { protocol, hostname } = new URL(service);
   // Whoever can change the answer of the service could name a registry of its own.
-  if (protocol !== "https:" && !["127.0.0.1", "localhost", "[::1]"].includes(hostname)) {
+  if (!isSafe(service)) {
     throw new ConfigError(`--service ${service} must be https: the contracts that get your stake come from it`);
   }
   const added: Record<string, string> = {};
@@ -38,10 +37,19 @@ export async function withService(values: Record<string, string>, terminal: Term
   if (values["RPC_URL"] === undefined) {
     const { rpc_url: node } = JSON.parse(await ask(service, "config")) as { rpc_url: string | null };
     if (node === null) throw new ConfigError(`--rpc-url (RPC_URL) is needed: ${service} names no public node`);
+    if (!isSafe(node)) {
+      throw new ConfigError(`--rpc-url (RPC_URL) is needed: the node that ${service} names is not https`);
+    }
     terminal.say(`Asking the node that the service names, ${new URL(node).host}. Name your own with --rpc-url.`);
     added["RPC_URL"] = node;
   }
   return { ...values, ...added };
+}
+
+/** Whether nobody on the way can change what the address answers. */
+function isSafe(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || ["127.0.0.1", "localhost", "[::1]"].includes(hostname);
 }
 
 async function ask(service: string, what: string): Promise<string> {

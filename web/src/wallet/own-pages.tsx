@@ -47,7 +47,7 @@ function SignedInOnly() {
 
 /**
  * What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. Wagmi looks for the
- * wallet each time its provider is rendered, so nothing that waits for code may make React render the provider again: that had no end.
+ * wallet at each render of its provider. So code is awaited inside the provider: outside, the renders never ended.
  */
 export function WithWallet({ children }: { children: ReactNode }) {
   return (

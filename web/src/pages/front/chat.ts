@@ -83,7 +83,9 @@ async function readAnswer(response: Response, told: (step: Step) => void): Promi
     }
     if (chunk.usage) told({ step: "tokens", tokens: chunk.usage.completion_tokens });
   }
-  throw new ChatFailure("The connection broke before the answer was complete. Nothing is charged without an answer.");
+  throw new ChatFailure(
+    "The connection broke before the answer was complete. The job runs to its end; its page shows the answer and the charge.",
+  );
 }
 
 /** SHA-256 of the text's UTF-8 bytes, 0x-prefixed; null where the browser has none (pages without HTTPS). */
@@ -94,8 +96,8 @@ async function sha256(text: string): Promise<string | null> {
 }
 
 const LOOK_MS = 400;
-/** A job is settled within two minutes of its lock, or not at all. */
-const LOOKS = 300;
+/** A settlement comes at most 150 s after the lock. A proven job is paid later. */
+const LOOKS = 400;
 
 async function awaitSettlement(
   jobId: string,
