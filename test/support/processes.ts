@@ -9,6 +9,8 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The end of a process can be told before its last words are. */
 const LAST_WORDS_MS = 5_000;
+/** A look that takes longer is made anew. */
+const LOOK_MS = 10_000;
 
 /** A process of a test with all it has said. */
 export class Part {
@@ -49,7 +51,8 @@ export class Part {
         await this.#exit;
         throw new Error(`${this.#name} ended with ${this.child.exitCode ?? this.child.signalCode}:\n${this.output}`);
       }
-      if (await look().catch(() => false)) return;
+      // A port that was free can have another owner for a moment, who never answers.
+      if (await Promise.race([look().catch(() => false), sleep(LOOK_MS, false)])) return;
       if (Date.now() > end) throw new Error(`${this.#name} is not ready after ${timeoutMs} ms:\n${this.output}`);
       await sleep(20);
     }
