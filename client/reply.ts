@@ -98,6 +98,7 @@ export class Reply {
       this.failed = true;
       return null;
     }
+    delete value["error"];
     demandOnly(value, "an event", ...FIELDS);
     const { choices } = value;
     if (!Array.isArray(choices) || choices.length > 1) throw new ReplyFormError("an event has more than one choice");

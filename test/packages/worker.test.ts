@@ -39,10 +39,17 @@ describe("the package worker, installed in an empty folder", () => {
     expect(stderr).toContain("must be https: the contracts that get your stake come from it");
   });
 
+  /** Without settings of the stack that may run beside the tests: CI names ports. */
+  const ENV = Object.fromEntries(
+    Object.entries({ ...plainEnv(), WORKER_PASSPHRASE: "a passphrase of the test" }).filter(
+      ([name]) => !/^(WORKER_PORT|DATA_DIR)$/.test(name),
+    ),
+  );
+
   it("joins a service, answers a job and settles it", async () => {
     const port = String(await freePort());
     const args = ["--backend", "builtin", "--models", MODEL, "--service", stack.info.base_url, "--port", port, "--yes"];
-    const options = { cwd: worker.folder, env: { ...plainEnv(), WORKER_PASSPHRASE: "a passphrase of the test" } };
+    const options = { cwd: worker.folder, env: ENV };
     const part = new Part("the worker", join(worker.folder, "node_modules", ".bin", "cmi-worker"), args, options);
     parts.push(part);
     await part.until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok);
