@@ -223,7 +223,8 @@ describe("/metrics", () => {
     };
     const { delivered: before } = await shown();
     for (let i = 0; i < 3; i += 1) await client.deposit(100);
+    // Deliveries of the wallets above may count as well: these three are waited for by themselves.
+    await got("/counted", 3);
     await eventually(shown, ({ delivered, due, lag }) => delivered >= before + 3 && due === 0 && lag === 0);
-    expect(receiver.to("/counted")).toHaveLength(3);
   });
 });
