@@ -8,6 +8,8 @@
  *   asks only whether there is a new block (`INDEX_CHANNEL`).
  * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
  *   learns which rows an event needs only from blocks of the past.
+ * - Repeated blocks. If a COMMIT fails, Ponder runs the block again on the rows in memory, which hold its changes already: sums would count twice.
+ *   Here a repetition begins without them.
  * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
  * - Bloom filters. For each block Ponder hashes the names of all events. It also hashes all topics of each log, only to write a log line.
  */
@@ -119,6 +121,10 @@ const write = (qb, kind, table, values) => writeRows(qb.$client, kind, {
     {
       from: "`CREATE TEMP TABLE ${getLiveQueryTempTableName()} (table_name TEXT PRIMARY KEY) ON COMMIT DROP`",
       to: `\`SET LOCAL ${NAMED_BLOCK} = '\${event.checkpoint}'\``,
+    },
+    {
+      from: "await database.userQB.transaction(async (tx) => {\n                    if (database.userQB.$dialect",
+      to: "let runs = 0;\n                await database.userQB.transaction(async (tx) => {\n                    if (runs++ > 0) {\n                        indexingCache.invalidate();\n                        indexingCache.clear();\n                    }\n                    if (database.userQB.$dialect",
     },
     {
       from: "await Promise.all(tables.map((table) => commitBlock(tx, { table, checkpoint, preBuild }, context)));",

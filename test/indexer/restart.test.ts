@@ -52,6 +52,23 @@ test("after Ctrl-C it resumes where it was, and its head never promises rows tha
   expect(indexer.log).not.toContain("anew");
 });
 
+test("a block that PostgreSQL refuses at its COMMIT is counted once", async () => {
+  const { address } = stage.world.client;
+  const before = await getAccount(stage.pool, address);
+  const [build] = await builds();
+  await stage.sql("CREATE SEQUENCE commits");
+  await stage.sql(`CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN IF nextval('commits') = 1 THEN RAISE 'the first commit is refused'; END IF; RETURN NULL; END $$`);
+  await stage.sql(`CREATE CONSTRAINT TRIGGER refuse_one AFTER UPDATE ON "${build?.["nspname"]}".account
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_one()`);
+  await stage.world.deposit(100);
+  await stage.caughtUp();
+  await stage.sql("DROP FUNCTION refuse_one CASCADE");
+  expect(await stage.sql("SELECT last_value::int FROM commits")).toEqual([{ last_value: 2 }]);
+  const after = await getAccount(stage.pool, address);
+  expect(after).toMatchObject({ free: (before?.free ?? 0) + 100, deposited: (before?.deposited ?? 0) + 100 });
+});
+
 test("without its database it ends with a status that says: start me again", async () => {
   await finalize();
   await stage.sql(
