@@ -8,7 +8,7 @@
  *   asks only whether there is a new block (`INDEX_CHANNEL`).
  * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
  *   learns which rows an event needs only from blocks of the past.
- * - Repeated blocks. If a COMMIT fails, Ponder runs the block again on the rows in memory, which hold its changes already: sums would count twice.
+ * - Repeated blocks. If a COMMIT fails, Ponder runs its blocks again on the rows in memory, which hold their changes already: sums would count twice.
  *   Here a repetition begins without them.
  * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
  * - Bloom filters. For each block Ponder hashes the names of all events. It also hashes all topics of each log, only to write a log line.
@@ -31,6 +31,12 @@ const copied = (row: "NEW" | "OLD", operation: number) =>
   `VALUES (\${columnNames.map((name) => \`${row}.\${name}\`).join(",")}, ${operation}, '\${MAX_CHECKPOINT_STRING}');`;
 const INTO_LOG =
   'INSERT INTO "${schema}"."${getReorgTableName(table)}" (${columnNames.join(",")}, operation, checkpoint)';
+const REPEATED = `let runs = 0;
+await database.userQB.transaction(async (tx) => {
+    if (runs++ > 0) {
+        indexingCache.invalidate();
+        indexingCache.clear();
+    }`;
 const OPERATIONS = { insert: "NEW", update: "OLD", delete: "OLD" };
 const each = (statement: (operation: string, rows: string) => string) =>
   Object.entries(OPERATIONS)
@@ -124,7 +130,11 @@ const write = (qb, kind, table, values) => writeRows(qb.$client, kind, {
     },
     {
       from: "await database.userQB.transaction(async (tx) => {\n                    if (database.userQB.$dialect",
-      to: "let runs = 0;\n                await database.userQB.transaction(async (tx) => {\n                    if (runs++ > 0) {\n                        indexingCache.invalidate();\n                        indexingCache.clear();\n                    }\n                    if (database.userQB.$dialect",
+      to: `${REPEATED} if (database.userQB.$dialect`,
+    },
+    {
+      from: "await database.userQB.transaction(async (tx) => {\n            const initialCompletedEvents",
+      to: `${REPEATED} const initialCompletedEvents`,
     },
     {
       from: "await Promise.all(tables.map((table) => commitBlock(tx, { table, checkpoint, preBuild }, context)));",
