@@ -60,7 +60,14 @@ export type Settling = {
 
 /** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. Rejects with JobLost. */
 export async function settle(context: JobContext, job: Finished): Promise<Settling> {
-  const { store, cipher, balances, logger, times, outputRetentionHours } = context;
+  const credits = await keepAnswer(context, job);
+  context.balances.expectReturn(job.wallet, job.jobId, job.creditsLocked - credits, job.settleBefore);
+  return submitSettlement(context, job, credits);
+}
+
+/** Stores the answer and its charge, and returns that. Rejects with JobLost. */
+export async function keepAnswer(context: JobContext, job: Finished): Promise<number> {
+  const { store, cipher, logger, times, outputRetentionHours } = context;
   const { jobId, worker, attempt, acknowledgement, signed, countedTokens } = job;
   const credits = charge(Math.min(countedTokens, signed.completion.completionTokens), job.model, job.creditsLocked);
   const row = {
@@ -82,8 +89,7 @@ export async function settle(context: JobContext, job: Finished): Promise<Settli
     () => store.answered(row),
     (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again"),
   );
-  balances.expectReturn(job.wallet, jobId, job.creditsLocked - credits, job.settleBefore);
-  return submitSettlement(context, job, credits);
+  return credits;
 }
 
 /** Sends the settlement of a stored answer. */

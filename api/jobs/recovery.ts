@@ -12,10 +12,10 @@ import type { RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { signerLockKey } from "../chain/signer-lock.ts";
-import { listOverdueJobs, type Reader } from "../db/index-reads.ts";
+import { getJob, listOverdueJobs, type Reader } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
-import { fail, JOB_TIMEOUT, refund, settle, submitSettlement } from "./ending.ts";
+import { type Finished, fail, JOB_TIMEOUT, keepAnswer, refund, settle, submitSettlement } from "./ending.ts";
 import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 
 const SWEEP_MS = 10_000;
@@ -120,6 +120,7 @@ export class Recovery {
         return;
       case ChainStatus.Settled:
         refused.delete(jobId);
+        if (!(await this.#keepSettled(job, chain))) return;
         return store.ended({ jobId, state: "settled", creditsCharged: chain.credits });
       case ChainStatus.Failed:
       case ChainStatus.Refunded:
@@ -157,6 +158,27 @@ export class Recovery {
     if (head.time < chain.settleBefore - Math.min(DISPUTE_MARGIN, times.finalization / 2)) return;
     const disputed = await this.#parts.dispute(jobId, job.wallet);
     logger.warn({ jobId: toApiJobId(jobId), worker: chain.worker, disputed }, "a withheld answer is disputed");
+  }
+
+  /**
+   * A job that its worker proved and finalized while no gateway ran: its client paid, so the answer is fetched and kept. False while the worker
+   * is out of reach: it is asked again until the time of a dispute is over.
+   */
+  async #keepSettled(job: StoredJob, settled: ChainJob): Promise<boolean> {
+    const { head, workers, outputRetentionHours } = this.#context;
+    if (job.completion !== null || outputRetentionHours === 0) return true;
+    const chain = await this.#openJob(settled);
+    if (!isAddressEqual(chain.wallet, job.wallet)) return true;
+    const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
+    const answer = host === undefined ? "none" : await deliveredAnswer(this.#context, job, chain, host);
+    if (answer === "none") return true;
+    const proven = (await getJob(this.#parts.index, toApiJobId(job.jobId)).catch(() => null))?.proofHash;
+    if (answer === "later" || proven === undefined || proven === null) {
+      return head.time >= settled.lockedAt + settled.deadline;
+    }
+    // Another text than the one that was paid is nobody's answer.
+    if (answer.signed.completion.proofHash === proven) await keepAnswer(this.#context, answer);
+    return true;
   }
 
   /** A job that holds credits: settle it, or give them back. */
@@ -274,8 +296,22 @@ export async function askWorker(
   context: JobContext,
   job: StoredJob,
   chain: OpenJob,
-  { signer: worker, endpoint }: RegisteredWorker,
+  host: RegisteredWorker,
 ): Promise<Asked> {
+  const answer = await deliveredAnswer(context, job, chain, host);
+  if (answer === "none" || answer === "later") return answer;
+  const settling = await settle(context, answer);
+  await settling.done;
+  return "settled";
+}
+
+/** The finished answer that this worker delivers, if it is the job's. */
+async function deliveredAnswer(
+  context: JobContext,
+  job: StoredJob,
+  chain: OpenJob,
+  { signer: worker, endpoint }: RegisteredWorker,
+): Promise<Finished | "none" | "later"> {
   const { jobId, wallet } = job;
   let output: WorkerOutput | null;
   try {
@@ -312,9 +348,7 @@ export async function askWorker(
   const { countedTokens } = verdict;
   const signed = { completion, signature, finish_reason };
   const answer = { text, signed, countedTokens, model: chain };
-  const settling = await settle(context, { ...papers, ...answer, acknowledged, wallet, settleBefore, creditsLocked });
-  await settling.done;
-  return "settled";
+  return { ...papers, ...answer, acknowledged, wallet, settleBefore, creditsLocked };
 }
 
 /** Who answered, in which attempt, and its signature that it took that attempt. */

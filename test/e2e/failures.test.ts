@@ -35,7 +35,7 @@ beforeAll(async () => {
     windows: { completion: COMPLETION_SECONDS, inclusion: 10, finalization: 3 },
     env: {
       api: { ACKNOWLEDGE_SECONDS: "10" },
-      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
+      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200", WORKER_KEEP_SETTLED_SECONDS: "60" },
     },
     workers: [
       { models: [HEALTHY, SHARED] },
@@ -295,6 +295,7 @@ describe("a gateway that is killed while a worker answers", () => {
   it.each([
     ["", async (_jobId: string) => {}],
     [", although it was killed before it had noted which worker that is", forgetOffer],
+    [", also where the worker has settled it by itself meanwhile", isSettled],
   ])("fetches the answer after its restart for a request that can be repeated%s", async (_name, before) => {
     await isListed(SLOW);
     const key = { "idempotency-key": randomUUID() };
@@ -337,6 +338,16 @@ describe("a gateway that is killed while a worker answers", () => {
     expect((await api.get(`/v1/jobs/${jobId}/output`)).status).toBe(200);
   });
 });
+
+/** Waits until the worker has been paid for the job, without any gateway. */
+async function isSettled(jobId: string): Promise<void> {
+  // It pays for its transactions.
+  await giveGas(stack, privateKeyToAccount(stack.workers[2]?.privateKey as Hex).address);
+  await eventually(
+    () => chain.job(jobId),
+    ({ status }) => status === ChainStatus.Settled,
+  );
+}
 
 /** The job as a database that was restored from an older backup knows it: not at all. */
 async function loseJob(jobId: string): Promise<void> {
