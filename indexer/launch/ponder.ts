@@ -1,9 +1,11 @@
 /**
- * Ponder, changed where it makes PostgreSQL and itself work for nothing. Its sources are edited as they are loaded. The version is pinned, and an
- * edit that does not find its text ends the start: a new version of Ponder has to be read before it is used.
+ * Ponder, changed where it makes PostgreSQL and itself work for nothing, counts twice or waits in vain. Its sources are edited as they are loaded.
+ * The version is pinned, and an edit that does not find its text ends the start: a new version of Ponder has to be read before it is used.
  *
  * - Undo log. Ponder copies each changed row by a trigger a row, then sets the block in each copy by a statement a table. Here a trigger a
  *   statement copies all its rows at once, with the block, which the transaction names.
+ * - Replaced blocks. If a block was replaced before its logs were read, Ponder asks for them for 64 s, and every later block waits. Here it goes
+ *   on at once, and reads the block again if its header is told again (head-feed.ts).
  * - Live queries. Ponder makes a temporary table in each block, and a trigger notes in it whose row changed. Nobody reads that: what listens here
  *   asks only whether there is a new block (`INDEX_CHANNEL`).
  * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
@@ -123,6 +125,12 @@ const write = (qb, kind, table, values) => writeRows(qb.$client, kind, {
       to: `else if (tableCache.cache.size > ${KEPT_ROWS}) {\n                        tableCache.cache.delete(key);`,
     },
   ],
+  "rpc/index.js": [
+    {
+      from: "function shouldRetry(error) {",
+      to: "function shouldRetry(error) {\n    if (/unknown block|block not found/i.test(error.message)) return false;",
+    },
+  ],
   "runtime/multichain.js": [
     {
       from: "`CREATE TEMP TABLE ${getLiveQueryTempTableName()} (table_name TEXT PRIMARY KEY) ON COMMIT DROP`",
@@ -158,6 +166,10 @@ const hashOf = (input) => {
     },
   ],
   "sync-realtime/index.js": [
+    {
+      from: "catch (_error) {\n                blockCallback?.(false);",
+      to: "catch (_error) {\n                latestFetchedBlock = undefined;\n                blockCallback?.(false);",
+    },
     {
       from: "let isInvalidLogsBloom = false;\n            for (const log of logs) {",
       to: "let isInvalidLogsBloom = false;\n            for (const log of []) {",

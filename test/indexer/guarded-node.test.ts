@@ -1,14 +1,19 @@
-/** An indexer whose node is behind a user, a password and a key: it indexes, and its log has none of them. */
+/** An indexer whose node is behind a user, a password and a key, and answers when the test lets it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
 let node: GuardedNode;
+/** What happens before the next answer with a block's logs. */
+let beforeLogs: () => Promise<void> = async () => {};
 
 beforeAll(async () => {
   stage = await Stage.open();
-  node = await startGuardedNode(passTo(stage.chain.url));
+  node = await startGuardedNode(async (body) => {
+    if (body.includes('"blockHash"') && body.includes("eth_getLogs")) await beforeLogs();
+    return passTo(stage.chain.url)(body);
+  });
 }, 180_000);
 afterAll(async () => {
   await stage?.close();
@@ -24,6 +29,20 @@ test("indexes, and says nothing of the secrets when the node turns it away", asy
   await stage.world.deposit(1_000);
   await stage.caughtUp();
   expect(node.served).toBeGreaterThan(before);
+
+  // The block is replaced after it was fetched, and before its logs are. No further block follows.
+  const replaced = Promise.withResolvers<void>();
+  const deposited = stage.world.deposit(1_000);
+  beforeLogs = async () => {
+    await deposited;
+    beforeLogs = async () => {};
+    const last = await stage.lastTransactions(1);
+    await stage.chain.rpc("anvil_reorg", [1, []]);
+    replaced.resolve(stage.agreed().then(() => stage.mineAgain(last)));
+  };
+  await replaced.promise;
+  await stage.agreed();
+  expect(indexer.log).toContain("unknown block");
 
   // The head is told still, so Ponder asks what happened there, and logs what it hears.
   node.refuse("eth_getLogs");
