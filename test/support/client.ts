@@ -61,9 +61,11 @@ export class Client {
     return await this.escrow("deposit", [credits, OPERATOR]);
   }
 
-  /** Buys credits in `count` transactions, sent without waiting; resolves with their hashes when all are mined. */
+  /** Buys credits in `count` transactions, sent before the first one is mined; resolves with their hashes when all are mined. */
   async depositOften(count: number, credits: number): Promise<Hex[]> {
-    const hashes = await Promise.all(Array.from({ length: count }, () => this.#send("deposit", [credits, OPERATOR])));
+    const hashes: Hex[] = [];
+    // One after the other: of transactions that arrive in another order than their nonces, anvil can leave one unmined.
+    for (let sent = 0; sent < count; sent += 1) hashes.push(await this.#send("deposit", [credits, OPERATOR]));
     await Promise.all(hashes.map((hash) => this.mined(hash)));
     return hashes;
   }
