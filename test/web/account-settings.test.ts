@@ -1,9 +1,10 @@
 /** What the contract keeps about a wallet's spending besides its limits: its operator and its authorization key. */
-import { createWalletClient, http } from "viem";
+import { createWalletClient, type Hex, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import { eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
@@ -75,6 +76,13 @@ describeInBrowser("the settings of an account", () => {
     await visitor.sees("The key is in force");
     await visitor.sees("In force:");
     expect(await current()).toBe(key);
+
+    // Or a key that the browser makes, whose private key only the visitor sees.
+    await visitor.press("Make a key");
+    const secret = await visitor.page.getByText(/^0x[0-9a-f]{64}$/).textContent();
+    await visitor.press("Set the key");
+    const made = privateKeyToAccount(secret as Hex).address;
+    await eventually(current, (address) => address === made);
     await visitor.press("Remove the key");
     await visitor.sees("No key is needed any more");
     expect(Number(await current())).toBe(0);

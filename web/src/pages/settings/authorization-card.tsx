@@ -3,8 +3,9 @@ import { useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
 import type { AccountInfo } from "../../data/types.ts";
 import { Button, Field } from "../../ui/controls.tsx";
-import { Hash } from "../../ui/copy.tsx";
-import { Card } from "../../ui/page.tsx";
+import { CopyButton, Hash } from "../../ui/copy.tsx";
+import { short } from "../../ui/format.ts";
+import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { setAuthorizationKey } from "../../wallet/ledger.ts";
 import { useWalletContext } from "../../wallet/use-token.ts";
@@ -18,6 +19,7 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
   const { state, busy, run } = useAction();
   const [text, setText] = useState("");
   const [done, setDone] = useState("");
+  const [made, setMade] = useState<{ secret: string; address: Address } | null>(null);
   const key = text.trim();
   const valid = isAddress(key) && !isAddressEqual(key, zeroAddress);
   const current = account.authorization_key;
@@ -26,6 +28,12 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
     if (!(await run((onProgress) => setAuthorizationKey(context(onProgress), wanted)))) return;
     setText("");
     await cache.invalidateQueries({ queryKey: ["own"] });
+  };
+  const make = async () => {
+    const { generatePrivateKey, privateKeyToAddress } = await import("viem/accounts");
+    const secret = generatePrivateKey();
+    setMade({ secret, address: privateKeyToAddress(secret) });
+    setText(privateKeyToAddress(secret));
   };
   return (
     <Card title="Authorization key" aside={<span className="hint">kept by the contract</span>}>
@@ -61,6 +69,23 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
           error={key === "" || valid ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}
           hint="A key made for this alone: not the wallet's own, and not one that this service has."
         />
+        {made === null ? null : (
+          <Notice
+            tone="good"
+            title={`Private key of ${short(made.address)}`}
+            actions={<Button onClick={() => setMade(null)}>I have stored it</Button>}
+          >
+            <p>
+              Only this browser has it, and shows it this once. Your client signs with it (<code>authorizationKey</code>
+              ).
+            </p>
+            <p className="secret">
+              <code>{made.secret}</code>
+              <CopyButton text={made.secret} what="private key" />
+            </p>
+          </Notice>
+        )}
+        <Button onClick={() => void make()}>Make a key</Button>
         <Button type="submit" kind="primary" busy={busy} disabled={!connected || !account.has_account || !valid}>
           Set the key
         </Button>
