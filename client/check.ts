@@ -102,7 +102,7 @@ function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["complet
 }
 
 /** What the request allows the chain to show. */
-export type Allowed = { model: Model | null; operator: number | null };
+type Allowed = { model: Model | null; operator: number | null };
 
 /** The lock: for this wallet, model and price, now, and for no more than was asked for or signed. */
 export function checkLocked(checks: Checks, story: JobStory, asked: Asked, { model, operator }: Allowed): void {

@@ -1,4 +1,5 @@
 /** What the client does about a charge for another answer than it got: it asks the service to open a dispute, else its wallet does. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createWalletClient, custom, type Hex, type LocalAccount, zeroHash } from "viem";
 import { toProofHash } from "../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
@@ -15,7 +16,7 @@ import type { Statement } from "./reply.ts";
 /** Asks the service in the name of the program's key. */
 export type Ask = (method: "GET" | "POST", path: string, body?: unknown) => Promise<{ status: number; body: unknown }>;
 /** Takes what was done, or could not be done. */
-export type Tell = (kind: Finding["kind"], id: Finding["id"], says: string) => void;
+type Tell = (kind: Finding["kind"], id: Finding["id"], says: string) => void;
 export type DisputeContext = { chain: ChainView; signer: LocalAccount | null; ask: Ask; tell: Tell };
 
 /** Most time that the service has to open a dispute, and the pause before it is asked again, milliseconds. */
@@ -129,7 +130,7 @@ async function askService(
       says = firstLine(error);
     }
     if (Date.now() + PAUSE >= until) return { opened: false, says };
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await sleep(PAUSE);
   }
 }
 

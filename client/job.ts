@@ -1,7 +1,6 @@
 /** One job of the program, from the end of its reply until nothing more can happen to its charge. */
 import type { Hex, LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
-import { AnswerHash } from "../shared/answer-hash.ts";
 import { firstLine } from "../verify/chain.ts";
 import { Checks } from "../verify/checks.ts";
 import { type JobStory, statusName } from "../verify/story.ts";
@@ -198,7 +197,7 @@ export class JobCheck {
   async #act(story: JobStory): Promise<void> {
     const { left, jobId } = this.#received;
     const context: DisputeContext = { ...this.#context, ask: this.#ask, tell: (...what) => this.#tell(...what) };
-    const hash = this.#hash;
+    const { hash } = this.#received.reply;
     const paid = (story.settled ?? story.proven)?.args.proofHash;
     // A reply that names a job of another request gives no reason to dispute that one: it would cost the wallet its bond.
     if (this.#checks.list.some(({ id, holds }) => id === "lock.time" && !holds)) return;
@@ -218,13 +217,8 @@ export class JobCheck {
       const { windows } = await chain.deployment();
       const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
       const opened = (await chain.watchDispute({ ...this.#place(story), end }))?.args;
-      if (opened?.byOperator) await joinDispute(context, jobId, this.#hash, opened.receivedHash);
+      if (opened?.byOperator) await joinDispute(context, jobId, this.#received.reply.hash, opened.receivedHash);
     })().catch(() => {});
-  }
-
-  /** Of what the program got. */
-  get #hash(): Hex {
-    return new AnswerHash().update(this.#received.reply.text).digest();
   }
 
   /** A check that does not hold. */
@@ -254,7 +248,7 @@ export class JobCheck {
       status: story === null ? null : this.#disputeTx === null ? statusName(story.status) : "disputed",
       creditsLocked: story?.locked.args.credits ?? 0,
       creditsCharged: story?.settled?.args.credits ?? 0,
-      receivedHash: this.#hash,
+      receivedHash: this.#received.reply.hash,
       disputeTx: this.#disputeTx,
       checks: this.#checks.list,
     });

@@ -8,8 +8,6 @@ import { type VerifiedFetch, type VerifiedOptions, verified } from "./verified.t
 /** `baseUrl`: the service with its `/v1`. `apiKey`: used where a request brings none. `port`: 0 for a free one. */
 export type ProxyOptions = VerifiedOptions & { baseUrl: string; apiKey?: string; port?: number };
 
-export type Proxy = { url: string; fetch: VerifiedFetch; close: () => Promise<void> };
-
 /** As the service's own limit. */
 const MOST_BODY = 4 * 1024 * 1024;
 /** Hop by hop, or of a body that is decoded already. */
@@ -26,8 +24,8 @@ const NOT_PASSED = new Set([
   "expect",
 ]);
 
-/** Starts the endpoint on this machine only. */
-export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: ProxyOptions): Promise<Proxy> {
+/** Starts the endpoint on this machine only. `close` ends its connections. */
+export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: ProxyOptions) {
   const send = verified(options);
   const base = baseUrl.replace(/\/+$/, "");
   const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
 /** A `fetch` that checks what the service answers, and what it charges, while the program reads the answer. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
@@ -161,7 +162,7 @@ class VerifiedClient {
         } catch (error) {
           const { text } = events.reply;
           if (error instanceof ReplyFormError || sending.init.signal?.aborted || repeats === REPEATS) throw error;
-          await pause(PAUSE << repeats);
+          await sleep(PAUSE << repeats);
           repeats += 1;
           const again = await this.#send(sending.url, sending.init).catch(() => null);
           if (again === null) continue;
@@ -210,7 +211,7 @@ class VerifiedClient {
           this.#ended(sending, new Response(null, { status: 503 }), new Reply());
           throw error;
         }
-        await pause(PAUSE << repeats);
+        await sleep(PAUSE << repeats);
       }
     }
   }
@@ -281,8 +282,6 @@ class VerifiedClient {
 
 const isEventStream = ({ headers }: Response): boolean =>
   (headers.get("content-type") ?? "").startsWith("text/event-stream");
-const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 /** The response with a body that was read already. */
 function answerOf(
   { status, statusText, headers: given }: Response,

@@ -34,9 +34,11 @@ export class StackFileError extends Error {
   override name = "StackFileError";
 }
 
-/** The data folder of a local stack: DATA_DIR, from the project's folder. */
-export const dataDirOf = (env: NodeJS.ProcessEnv): string =>
-  resolve(import.meta.dirname, "..", env["DATA_DIR"] || ".data");
+/** The project's folder; that of the process where this is packed. */
+const BASE = import.meta.filename.endsWith(".ts") ? resolve(import.meta.dirname, "..") : process.cwd();
+
+/** The data folder of a local stack: DATA_DIR. */
+export const dataDirOf = (env: NodeJS.ProcessEnv): string => resolve(BASE, env["DATA_DIR"] || ".data");
 
 /** Path of the stack file that DATA_DIR names, and what is in it; `stack` is null without one. Throws a StackFileError. */
 export function readStackFile(env: NodeJS.ProcessEnv): { file: string; stack: z.infer<typeof schema> | null } {

@@ -28,7 +28,7 @@ export const JOB_BALANCE_EVENTS = [
   "Compensated",
 ] as const;
 /** Everything that changes an account. All have the wallet as their second topic. */
-export const BALANCE_EVENTS = [...ACCOUNT_EVENTS, ...JOB_BALANCE_EVENTS] as const;
+const BALANCE_EVENTS = [...ACCOUNT_EVENTS, ...JOB_BALANCE_EVENTS] as const;
 export type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
 
 const DAY = 86_400;
@@ -71,7 +71,7 @@ export function statedAccount(event: AnyEvent): AccountWord | null {
 }
 
 /** Credits of the escrow of an uncharged job that came back when its dispute ended. */
-export function escrowReturned(resolved: EscrowEvent<"DisputeResolved">, context: JobContext): number {
+function escrowReturned(resolved: EscrowEvent<"DisputeResolved">, context: JobContext): number {
   const { ruling, returned } = resolved.args;
   return ruling === Ruling.Rejected ? returned : returned - walletBond(context.disputeOf(resolved));
 }

@@ -21,7 +21,7 @@ import { beyondCap } from "./check-compensation.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
 import { Checks, MissingEvent, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, isNoJob, jobOfEvent, sameAddress } from "./events.ts";
-import type { BlocksEvidence, Ledger, RangeEvidence } from "./evidence.ts";
+import type { BlocksEvidence, Ledger } from "./evidence.ts";
 import { feesByTransaction } from "./payouts.ts";
 import { isOpen, type JobStory, jobStory } from "./story.ts";
 import { Terms } from "./terms.ts";
@@ -80,13 +80,6 @@ type Blocks = BlocksEvidence & {
   context: JobContext;
   logsOf: (tx: Hex) => readonly AnyEvent[];
 };
-
-/** Audits a range. A job that is wrong is named; those that are right are counted. */
-export function auditRange(evidence: RangeEvidence): RangeAudit {
-  const progress = beginRange(evidence.from, evidence.opening);
-  auditBlocks(progress, evidence);
-  return concludeRange(progress, evidence.closing);
-}
 
 /** An audit that has looked at nothing yet. */
 export function beginRange(from: bigint, opening: Ledger): RangeProgress {

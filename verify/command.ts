@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Address, getAddress, type Hex, isAddress } from "viem";
-import { fromApiJobId } from "../protocol/job-id.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
 import { readStackFile } from "../shared/stack-file.ts";
-import { auditJob, type JobAudit } from "./audit-job.ts";
+import type { JobAudit } from "./audit-job.ts";
 import type { RangeAudit, RangeProgress } from "./audit-range.ts";
 import { Chain, type ChainOptions, firstLine, VerifyError } from "./chain.ts";
 import type { Check } from "./checks.ts";
 import { decodeProgress, encodeProgress, verifyRange } from "./range.ts";
 import { EvidenceReader } from "./reader.ts";
+import { auditJobs, type Subject, subjectOf } from "./subject.ts";
 import { monthOf, verifyWallet, type WalletAudit } from "./wallet.ts";
 
 export const USAGE = `cmi-verify job <job id or transaction hash> [options]
@@ -32,14 +32,12 @@ range   accounts for the money of every job in the blocks, and holds the ledger 
   --json            the result as one JSON document
   --help
 
-Without --rpc and --escrow they are read from $DATA_DIR/stack.json (DATA_DIR defaults to .data).
+Without --rpc and --escrow they are read from the stack.json of a local stack (npm start) in DATA_DIR (default .data).
 Exit status: 0 everything holds, 1 something does not, 2 it could not be looked at.`;
 
-export type Target =
-  | { kind: "job"; jobId: Hex }
-  | { kind: "transaction"; hash: Hex }
-  | { kind: "wallet"; wallet: Address; month: string | null }
-  | { kind: "range"; from: bigint; to: bigint | null; file: string | null };
+type Range = { kind: "range"; from: bigint; to: bigint | null; file: string | null };
+/** `month`: of a wallet; null for all time. */
+type Target = Range | (Subject & { month: string | null });
 
 /** `tell` hears how far a long audit is. */
 export type VerifyOptions = ChainOptions & {
@@ -59,14 +57,11 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
   const escrow = values.escrow ?? stack?.contracts?.InferenceEscrow;
   if (rpcUrl === undefined || escrow === undefined) {
     const missing = [rpcUrl ? [] : "--rpc URL", escrow ? [] : "--escrow ADDRESS"].flat().join(" and ");
-    throw new VerifyError(`${missing} needed: there is no ${file} to read them from (npm start writes it)`);
+    throw new VerifyError(`${missing} needed. A local stack's would be read from ${file}: DATA_DIR names the folder`);
   }
   const fault = nodeUrlFault(rpcUrl, "--rpc");
   if (fault !== null) throw new VerifyError(fault);
   if (!isAddress(escrow)) throw new VerifyError(`--escrow ${escrow} is not an address (or its checksum is wrong)`);
-  if (values["text-file"] !== undefined && (target.kind === "range" || target.kind === "wallet")) {
-    throw new VerifyError(`--text-file needs one job, not a ${target.kind === "range" ? "range of blocks" : "wallet"}`);
-  }
   return {
     target,
     rpcUrl,
@@ -97,15 +92,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
     const audit = await verifyWallet(reader, target, tell);
     return { holds: audit.holds, json: { ...about, ...audit }, text: walletReport(audit) };
   }
-  const jobs = target.kind === "job" ? [target.jobId] : await reader.jobsOf(target.hash);
-  if (jobs.length === 0 && target.kind === "transaction") {
-    throw new VerifyError(`transaction ${target.hash} holds no job of the escrow ${addresses.escrow}`);
-  }
-  if (text !== null && jobs.length > 1) {
-    throw new VerifyError(`--text-file needs one job, this transaction holds ${jobs.length}: name the job`);
-  }
-  const audits = [];
-  for (const jobId of jobs) audits.push(await auditJob(await reader.job(jobId, text)));
+  const audits = await auditJobs(reader, target, text);
   const holds = audits.every((audit) => audit.holds);
   return { holds, json: { ...about, holds, jobs: audits }, text: audits.map(jobReport).join("\n\n") };
 }
@@ -115,7 +102,7 @@ type Stored = { chainId: number; escrow: Address; hash: Hex; progress: RangeProg
 /** Audits a range, and keeps what was found in the target's file. */
 async function auditedRange(
   reader: EvidenceReader,
-  { from, to, file }: Extract<Target, { kind: "range" }>,
+  { from, to, file }: Range,
   tell: (line: string) => void,
 ): Promise<RangeAudit> {
   const { chain } = reader;
@@ -226,50 +213,45 @@ function parse(argv: string[]) {
 }
 
 type Values = ReturnType<typeof parse>["values"];
-const WORDS = ["job", "wallet", "range"];
+type Word = "job" | "wallet" | "range";
+const isWord = (text: string | undefined): text is Word => text === "job" || text === "wallet" || text === "range";
+/** Options of one kind of audit. */
+const OPTION_OF = {
+  "text-file": "job",
+  month: "wallet",
+  "from-block": "range",
+  "to-block": "range",
+  progress: "range",
+} as const;
 
 /** The first word says what is meant; a job needs none, nor does a range with its blocks. */
 function readTarget(positionals: string[], values: Values): Target {
-  const from = values["from-block"];
-  const to = values["to-block"];
-  const isRange = from !== undefined || to !== undefined;
-  const [first = ""] = positionals;
-  const word = WORDS.includes(first) ? first : isRange ? "range" : "job";
-  const [subject, ...more] = WORDS.includes(first) ? positionals.slice(1) : positionals;
-  if (isRange !== (word === "range") && isRange)
-    throw new VerifyError("give either a job or a range of blocks, not both");
-  if (values.month !== undefined && word !== "wallet") throw new VerifyError("--month is of a wallet");
-  if (values.progress !== undefined && word !== "range") throw new VerifyError("--progress is of a range");
+  const { "from-block": from, "to-block": to, month, progress } = values;
+  const [first, ...rest] = positionals;
+  const word = isWord(first) ? first : from !== undefined || to !== undefined ? "range" : "job";
+  const [text, ...more] = isWord(first) ? rest : positionals;
+  for (const [option, owner] of Object.entries(OPTION_OF) as [keyof typeof OPTION_OF, Word][]) {
+    if (values[option] === undefined || owner === word) continue;
+    throw new VerifyError(`--${option} ${values[option]} is an option of "${owner}", not of "${word}": leave it out`);
+  }
   if (word === "range") {
-    if (subject !== undefined) throw new VerifyError("give either a job or a range of blocks, not both");
-    const range = {
-      kind: "range" as const,
-      from: number(from ?? "0", "--from-block"),
-      to: to === undefined || to === "latest" ? null : number(to, "--to-block"),
-      file: values.progress ?? null,
-    };
-    if (range.to !== null && range.to < range.from) throw new VerifyError("--to-block is before --from-block");
-    return range;
-  }
-  if (subject === undefined || more.length > 0) throw new VerifyError(`name one job or one transaction\n\n${USAGE}`);
-  if (word === "wallet") {
-    if (!isAddress(subject)) throw new VerifyError(`${subject} is not an address (or its checksum is wrong)`);
-    if (values.month !== undefined && monthOf(values.month) === null) {
-      throw new VerifyError(`--month ${values.month} is not a month: write 2026-11`);
+    if (text !== undefined) {
+      throw new VerifyError(`"range" takes no "${text}": name its blocks with --from-block and --to-block`);
     }
-    return { kind: "wallet", wallet: getAddress(subject), month: values.month ?? null };
+    const last = to === undefined || to === "latest" ? null : number(to, "--to-block");
+    const range = { kind: word, from: number(from ?? "0", "--from-block"), to: last, file: progress ?? null };
+    if (last === null || last >= range.from) return range;
+    throw new VerifyError(`--to-block ${last} is before --from-block ${range.from}: name the earlier block first`);
   }
-  if (/^0x[0-9a-fA-F]{64}$/.test(subject)) return { kind: "transaction", hash: subject.toLowerCase() as Hex };
-  // The bare bytes16 of the chain is a job too, as events show it.
-  const jobId = /^0x[0-9a-fA-F]{32}$/.test(subject)
-    ? (subject.toLowerCase() as Hex)
-    : fromApiJobId(subject.toLowerCase());
-  if (jobId === null) {
-    throw new VerifyError(
-      `"${subject}" is neither a job id (job_ and 32 hex digits) nor a transaction hash (0x and 64)`,
-    );
+  const wanted = word === "wallet" ? "a wallet's address" : "a job id or a transaction hash";
+  if (text === undefined) throw new VerifyError(`"${word}" needs ${wanted}\n\n${USAGE}`);
+  if (more.length > 0) throw new VerifyError(`"${word}" takes one subject: leave out "${more.join(" ")}"`);
+  const subject = subjectOf(text);
+  if ((subject.kind === "wallet") !== (word === "wallet")) {
+    throw new VerifyError(`"${word}" needs ${wanted}: ${text} is a ${subject.kind}`);
   }
-  return { kind: "job", jobId };
+  if (month !== undefined) monthOf(month);
+  return { ...subject, month: month ?? null };
 }
 
 /** The text as hashed: the specification leaves one final newline out, and editors add one. */
@@ -285,6 +267,6 @@ function readText(file: string): Uint8Array {
 }
 
 function number(text: string, name: string): bigint {
-  if (!/^\d{1,15}$/.test(text)) throw new VerifyError(`${name} ${text} is not a block number`);
+  if (!/^\d{1,15}$/.test(text)) throw new VerifyError(`${name} ${text} is not a whole number of at most 15 digits`);
   return BigInt(text);
 }

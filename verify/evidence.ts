@@ -80,6 +80,3 @@ export type BlocksEvidence = {
   /** Block time of every block with a Compensated event in the range. */
   timeOf: (block: bigint) => number;
 };
-
-/** A whole range. */
-export type RangeEvidence = BlocksEvidence & { opening: Ledger; closing: Ledger };

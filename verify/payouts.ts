@@ -63,7 +63,7 @@ export type SplitOf = (settled: EscrowEvent<"JobSettled">) => { workerUnits: big
  * Finds what the treasury got for the settlements of a transaction.
  * @param logs Its events, in order.
  */
-export function feePayouts(
+function feePayouts(
   logs: readonly AnyEvent[],
   { escrow, treasury, splitOf }: { escrow: Address; treasury: Address; splitOf: SplitOf },
 ): FeePayout[] {

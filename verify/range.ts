@@ -11,7 +11,7 @@ const FIRST_PIECE = 64;
  * `from`, `to`: both inclusive. `progress`: of an audit that was interrupted, which goes on behind the blocks that it has looked at.
  * `onPiece` hears of each piece; what it is given can be stored (`encodeProgress`).
  */
-export type RangeOptions = {
+type RangeOptions = {
   from: bigint;
   to: bigint;
   progress?: RangeProgress | null;

@@ -2,15 +2,16 @@
 import type { Address } from "viem";
 import { auditJob, type JobAudit } from "./audit-job.ts";
 import { auditWallet } from "./audit-wallet.ts";
+import { VerifyError } from "./chain.ts";
 import { eventsOf } from "./events.ts";
 import type { EvidenceReader } from "./reader.ts";
 
 export type WalletAudit = Awaited<ReturnType<typeof verifyWallet>>;
 
-/** Unix seconds of the first moment of a month such as 2026-11, and of the next month's; null for another text. */
-export function monthOf(text: string): { from: number; to: number } | null {
+/** Unix seconds of the first moment of a month such as 2026-11, and of the next month's. Throws a VerifyError for another text. */
+export function monthOf(text: string): { from: number; to: number } {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
-  if (year === undefined || month === undefined) return null;
+  if (year === undefined || month === undefined) throw new VerifyError(`"${text}" is not a month: write 2026-11`);
   const first = (months: number) => Date.UTC(Number(year), Number(month) - 1 + months) / 1_000;
   return { from: first(0), to: first(1) };
 }

@@ -10,8 +10,8 @@ import { indexCaughtUp } from "./throughput.ts";
 /** A checkout's running system, under the name that the tables have. */
 export type NamedSystem = { name: string; system: System };
 
-export type CostOptions = { concurrency: number; requests: number; rounds: number; blocks: string };
-export type PeerTarget = { target: Target; process: Peer };
+type CostOptions = { concurrency: number; requests: number; rounds: number; blocks: string };
+type PeerTarget = { target: Target; process: Peer };
 
 /** Requests that compile code and open connections before anything is counted; half of them plain, half streamed. */
 const WARM_UP = 400;

@@ -12,7 +12,7 @@ import { execa } from "execa";
 import { build, type OutputChunk } from "rolldown";
 import { messageOf, ROOT } from "../dev/files.ts";
 
-export type Manifest = {
+type Manifest = {
   name: string;
   version: string;
   workspaces?: string[];

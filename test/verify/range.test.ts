@@ -75,10 +75,4 @@ describe("a wallet", () => {
     expect(report.jobs.audited).toBe(0);
     expect(report.holds).toBe(true);
   });
-
-  it("that is none, or a month that is none, is refused", async () => {
-    const rejects = (...args: string[]) => expect(verifyJson([...args, ...at])).rejects;
-    await rejects("wallet", "0x12").toThrow(/is not an address/);
-    await rejects("wallet", people.client.address, "--month", "2026-13").toThrow(/is not a month: write 2026-11/);
-  });
 });

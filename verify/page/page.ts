@@ -1,12 +1,11 @@
 /** The audit as one page: a form, and what was found. What the form says is kept in the address, so that it can be passed on. */
-import { getAddress, type Hex, isAddress } from "viem";
-import { fromApiJobId } from "../../protocol/job-id.ts";
-import { auditJob } from "../audit-job.ts";
+import { getAddress, isAddress } from "viem";
 import { Chain, firstLine, VerifyError } from "../chain.ts";
 import type { Check } from "../checks.ts";
 import { verifyRange } from "../range.ts";
 import { EvidenceReader } from "../reader.ts";
-import { monthOf, verifyWallet } from "../wallet.ts";
+import { auditJobs, subjectOf } from "../subject.ts";
+import { verifyWallet } from "../wallet.ts";
 
 const find = <E extends Element>(selector: string): E => {
   const found = document.querySelector<E>(selector);
@@ -26,15 +25,9 @@ type Found = { title: string; holds: boolean; checks: readonly Check[] };
 
 /** Looks at what the form names. */
 async function look(): Promise<{ found: Found[]; json: unknown }> {
-  const subject = field("subject");
-  const range = /^(\d+)\s*-\s*(\d+|latest)$/.exec(subject);
-  const hash = /^0x[0-9a-fA-F]{64}$/.test(subject) ? (subject.toLowerCase() as Hex) : null;
-  const jobId = /^0x[0-9a-fA-F]{32}$/.test(subject) ? (subject as Hex) : fromApiJobId(subject.toLowerCase());
-  const wallet = isAddress(subject, { strict: false }) ? getAddress(subject) : null;
-  const month = field("month") || null;
-  if (!range && !hash && !jobId && !wallet)
-    throw new VerifyError(`"${subject}" is no job, transaction, wallet or range`);
-  if (month !== null && monthOf(month) === null) throw new VerifyError(`"${month}" is not a month: write 2026-11`);
+  const name = field("subject");
+  const range = /^(\d+)\s*-\s*(\d+|latest)$/.exec(name);
+  const subject = range === null ? subjectOf(name) : null;
   if (!isAddress(field("escrow"))) throw new VerifyError("the escrow is not an address (or its checksum is wrong)");
   if (!/^\d{1,15}$/.test(field("start"))) throw new VerifyError("the first block is not a number");
 
@@ -44,32 +37,27 @@ async function look(): Promise<{ found: Found[]; json: unknown }> {
     startBlock: BigInt(field("start")),
   });
   const reader = await EvidenceReader.begin(chain);
-  if (range !== null) {
-    const to = range[2] === "latest" ? chain.head : BigInt(range[2] ?? "");
+  if (subject === null) {
+    const [, first = "", last = ""] = range ?? [];
+    const to = last === "latest" ? chain.head : BigInt(last);
     const onPiece = async ({ next, counts }: { next: bigint; counts: { touched: number } }): Promise<void> => {
       tell(`Block ${next - 1n} of ${to}: ${counts.touched} jobs`);
       // The page is drawn in between.
       await new Promise((resolve) => setTimeout(resolve));
     };
-    const audit = await verifyRange(reader, { from: BigInt(range[1] ?? ""), to, onPiece });
-    return { found: [{ ...audit, title: `blocks ${subject}: ${audit.jobs.touched} jobs` }], json: audit };
+    const audit = await verifyRange(reader, { from: BigInt(first), to, onPiece });
+    return { found: [{ ...audit, title: `blocks ${name}: ${audit.jobs.touched} jobs` }], json: audit };
   }
-  if (wallet !== null) {
-    const audit = await verifyWallet(reader, { wallet, month }, tell);
+  if (subject.kind === "wallet") {
+    const audit = await verifyWallet(reader, { wallet: subject.wallet, month: field("month") || null }, tell);
     const failing = audit.failing.map((one) => ({ ...one, title: one.job_id }));
-    return { found: [{ ...audit, title: `${wallet}: ${audit.jobs.audited} jobs` }, ...failing], json: audit };
+    return { found: [{ ...audit, title: `${subject.wallet}: ${audit.jobs.audited} jobs` }, ...failing], json: audit };
   }
-  const jobs = jobId !== null ? [jobId] : await reader.jobsOf(hash as Hex);
-  if (jobs.length === 0) throw new VerifyError(`transaction ${hash} holds no job of this escrow`);
   // As it was hashed: the specification leaves one final newline out.
-  const given = String(new FormData(form).get("text") ?? "")
+  const text = String(new FormData(form).get("text") ?? "")
     .replace(/\r\n/g, "\n")
     .replace(/\n$/, "");
-  if (given !== "" && jobs.length > 1)
-    throw new VerifyError("name the job of the answer: this transaction holds several");
-  const text = given === "" ? null : new TextEncoder().encode(given);
-  const audits = [];
-  for (const id of jobs) audits.push(await auditJob(await reader.job(id, text)));
+  const audits = await auditJobs(reader, subject, text === "" ? null : new TextEncoder().encode(text));
   const found = audits.map((audit) => ({
     ...audit,
     title: `${audit.job_id}: ${audit.status}, ${audit.credits_charged} of ${audit.credits_locked} credits charged`,

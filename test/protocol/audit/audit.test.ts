@@ -6,7 +6,6 @@ import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../prot
 import { auditJob } from "../../../verify/audit-job.ts";
 import {
   auditBlocks,
-  auditRange,
   beginRange,
   concludeRange,
   type RangeAudit,
@@ -50,15 +49,23 @@ describe("an honest chain", () => {
   });
 
   it("holds as a whole", () => {
-    const { checks, jobs } = auditRange(rangeEvidence(log));
+    const { checks, jobs } = auditWhole(log.all);
     expect(failing(checks)).toEqual([]);
     expect(jobs.touched).toBe(Object.keys(story).length);
   });
 
   it("says the same when it is looked at block by block, and stored in between", () => {
-    expect(inPieces(log.all)).toEqual(auditRange(rangeEvidence(log)));
+    expect(inPieces(log.all)).toEqual(auditWhole(log.all));
   });
 });
+
+/** The audit of the whole chain at once. */
+function auditWhole(all: readonly AnyEvent[]): RangeAudit {
+  const whole = rangeEvidence(log, all);
+  const progress = beginRange(whole.from, whole.opening);
+  auditBlocks(progress, whole);
+  return concludeRange(progress, whole.closing);
+}
 
 /** The audit of the whole chain, each block a piece of its own that begins with what was stored after the one before. */
 function inPieces(all: readonly AnyEvent[]): RangeAudit {
@@ -223,7 +230,7 @@ describe("an event that decides what was in force", () => {
   };
   const told = async (all: readonly AnyEvent[]) => [
     ...failing((await auditJob(jobEvidence(log, story.fused, all))).checks),
-    ...failing(auditRange(rangeEvidence(log, all)).checks),
+    ...failing(auditWhole(all).checks),
   ];
 
   it("with another number is named, in the audit of a job and of the whole", async () => {
@@ -244,12 +251,7 @@ describe("an event that decides what was in force", () => {
   it("cannot be left out, but for the last of its subject", () => {
     const unnoticed: string[] = [];
     for (const event of log.all.filter(numbered)) {
-      const { checks } = auditRange(
-        rangeEvidence(
-          log,
-          log.all.filter((one) => one !== event),
-        ),
-      );
+      const { checks } = auditWhole(log.all.filter((one) => one !== event));
       if (!failing(checks).some((says) => says.startsWith("configuration.history"))) unnoticed.push(event.name);
     }
     // The last of eight models, two operators, a worker, the stake's terms, the arbiters and the administration.
@@ -276,7 +278,7 @@ describe("a lie about the whole", () => {
     for (const event of log.all.filter(({ name }) => names.includes(name))) {
       for (const { named, args } of liesOf(event)) {
         const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
-        const found = failing(auditRange(rangeEvidence(log, lied)).checks);
+        const found = failing(auditWhole(lied).checks);
         // Wallet by wallet, or in the order of the chain.
         expect([named, failing(inPieces(lied).checks).sort()]).toEqual([named, found.toSorted()]);
         if (!found.some((says) => says.includes(`${named} `)) && !chosen.test(named) && !first.includes(named))

@@ -23,7 +23,12 @@ import {
   isEvent,
   jobOfEvent,
 } from "../../../../verify/events.ts";
-import { CONFIGURATION_EVENTS, type JobEvidence, type RangeEvidence } from "../../../../verify/evidence.ts";
+import {
+  type BlocksEvidence,
+  CONFIGURATION_EVENTS,
+  type JobEvidence,
+  type Ledger,
+} from "../../../../verify/evidence.ts";
 import type { World } from "../../../indexer/support/world.ts";
 
 type Stored = Pick<JobEvidence, "stored" | "storedProof">;
@@ -37,7 +42,7 @@ export type ChainLog = {
   transactions: ReadonlyMap<Hex, AuditTransaction>;
   times: ReadonlyMap<bigint, number>;
   stored: ReadonlyMap<Hex, Stored>;
-  closing: RangeEvidence["closing"];
+  closing: Ledger;
 };
 
 export async function readChain(world: World): Promise<ChainLog> {
@@ -142,7 +147,10 @@ export function jobEvidence(chain: ChainLog, jobId: Hex, all: readonly AnyEvent[
 }
 
 /** What an audit of the whole chain is given. */
-export function rangeEvidence(chain: ChainLog, all: readonly AnyEvent[] = chain.all): RangeEvidence {
+export function rangeEvidence(
+  chain: ChainLog,
+  all: readonly AnyEvent[] = chain.all,
+): BlocksEvidence & { opening: Ledger; closing: Ledger } {
   const { escrow } = chain.addresses;
   const ofEscrow = (event: AnyEvent) =>
     event.contract === "escrow" ||
