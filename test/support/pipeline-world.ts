@@ -21,7 +21,7 @@ import { richAccount } from "./gas.ts";
 import { mined } from "./mined.ts";
 import { startTestStack, type TestStack } from "./stack.ts";
 
-export const logger = pino({ level: "silent" });
+const logger = pino({ level: "silent" });
 /** The gateway's signer. */
 export const account = privateKeyToAccount(GATEWAY.privateKey);
 /** A wallet with credits. */

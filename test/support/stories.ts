@@ -39,7 +39,7 @@ const SPAN = 100n;
 const SILENCE_MS = 3_000;
 
 /** Every job of the escrow, by its id in the API. */
-export async function readStories({ info }: Stack): Promise<Map<string, Story>> {
+async function readStories({ info }: Stack): Promise<Map<string, Story>> {
   const client = createPublicClient({ transport: http(info.rpc_url) });
   const address = info.contracts["InferenceEscrow"] as Address;
   const stories = new Map<string, Story>();

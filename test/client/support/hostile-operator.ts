@@ -31,7 +31,7 @@ export type Asked = {
 };
 
 /** What it does for a request itself, instead of the real gateway: the reply. */
-export type Play = (operator: HostileOperator, asked: Asked) => Promise<Draft>;
+type Play = (operator: HostileOperator, asked: Asked) => Promise<Draft>;
 
 export type Lie = {
   /** Changes what the real gateway replies. */

@@ -24,11 +24,13 @@ export type Told = Lie & {
   twice?: boolean;
   /** Findings that must be among those of the client package. */
   says: FindingId[];
-  /** Credits that the job takes from the wallet, before what a dispute gives back; 8 is what an honest one costs. */
+  /** Credits that the job takes from the wallet, before what a dispute gives back. */
   costs: number;
   /** The job's state on the chain. */
   chain: "settled" | "disputed" | "failed" | "refunded" | null;
 };
+/** A lie as it is written here: it costs what an honest job does, and is disputed if a finding says so. */
+type Line = Omit<Told, "costs" | "chain"> & Partial<Pick<Told, "costs" | "chain">>;
 
 const delta = (draft: Draft, at = 0) => draft.data[at].choices[0].delta;
 const statement = (draft: Draft) =>
@@ -47,6 +49,7 @@ const falsify = (draft: Draft): string => {
   first.choices[0].delta.content = `${first.choices[0].delta.content} (buy now)`;
   return draft.data.map((one) => one.choices[0]?.delta?.content ?? "").join("");
 };
+const otherText = (draft: Draft): void => void falsify(draft);
 const cutShort = (draft: Draft): void => {
   delta(draft).content = String(delta(draft).content).slice(0, 5);
   set(draft, { raw: stream(draft)[0], cut: true });
@@ -66,7 +69,7 @@ const memory =
     }
   };
 
-const altered: Told[] = [
+const LINES: Line[] = [
   {
     name: "an answer that it never settles",
     says: ["settlement.found"],
@@ -77,30 +80,22 @@ const altered: Told[] = [
   {
     name: "another text",
     says: ["reply.text", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
   {
     name: "another text in a plain reply",
     plain: true,
     says: ["reply.text", "proof.text", "dispute.opened", "dispute.joined"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => set(message(d), { content: `${message(d).content} (buy now)` }),
   },
   {
     name: "another text with its hash",
     says: ["proof.signature", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => set(statement(d).completion, { proofHash: answerHash(falsify(d)) }),
   },
   {
     name: "another text, signed by a key of its own",
     says: ["proof.worker", "proof.same", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: async (d, operator) => {
       const said = statement(d);
       said.completion["proofHash"] = answerHash(falsify(d));
@@ -112,8 +107,6 @@ const altered: Told[] = [
   {
     name: "another text without a statement",
     says: ["reply.statement", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => {
       falsify(d);
       for (const one of d.data) delete one.service;
@@ -122,8 +115,6 @@ const altered: Told[] = [
   {
     name: "no statement",
     says: ["reply.statement"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => {
       for (const one of d.data) delete one.service;
     },
@@ -131,8 +122,6 @@ const altered: Told[] = [
   {
     name: "another text, and a statement without a completion",
     says: ["reply.statement", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => {
       falsify(d);
       set(statement(d), { completion: null });
@@ -141,8 +130,6 @@ const altered: Told[] = [
   {
     name: "another text in events with an empty error",
     says: ["reply.text", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => {
       falsify(d);
       for (const one of d.data) one.error = null;
@@ -151,8 +138,6 @@ const altered: Told[] = [
   {
     name: "another text with another good status",
     says: ["reply.text", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: (d) => {
       falsify(d);
       d.status = 203;
@@ -161,60 +146,44 @@ const altered: Told[] = [
   {
     name: "another worker in the statement",
     says: ["proof.signature"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(statement(d), { worker_address: STRANGER.address }),
   },
   {
     name: "a statement that is no statement",
     says: ["proof.signature"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(statement(d), { worker_address: 7, signature: null }),
   },
   {
     name: "another token count in the statement",
     says: ["proof.signature"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(statement(d).completion, { completionTokens: 1 }),
   },
   {
     name: "fewer output tokens than were billed",
     plain: true,
     says: ["settlement.tokens"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(usage(d), { completion_tokens: 1, total_tokens: usage(d).prompt_tokens + 1 }),
   },
   {
     name: "more output tokens than were signed",
     plain: true,
     says: ["reply.usage"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(usage(d), { completion_tokens: usage(d).completion_tokens + 500 }),
   },
   {
     name: "other prompt tokens",
     plain: true,
     says: ["reply.usage"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(usage(d), { prompt_tokens: usage(d).prompt_tokens + 1 }),
   },
   {
     name: "another worker in the headers",
     says: ["headers.worker"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(d.headers, { "x-service-worker": STRANGER.address }),
   },
   {
     name: "another lock in the headers",
     says: ["headers.escrow_tx"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(d.headers, { "x-service-tx-hash": `0x${"12".repeat(32)}` }),
   },
   {
@@ -222,8 +191,6 @@ const altered: Told[] = [
     plain: true,
     twice: true,
     says: ["headers.settlement_tx"],
-    costs: 8,
-    chain: "settled",
     alter: memory("settlement", (d, old) =>
       set(d.headers, { "x-service-settlement-tx": old.headers["x-service-settlement-tx"] as string }),
     ),
@@ -231,15 +198,11 @@ const altered: Told[] = [
   {
     name: "a balance that is too high",
     says: ["headers.credits_remaining"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(d.headers, { "x-service-credits-remaining": "1000000" }),
   },
   {
     name: "another model's name",
     says: ["reply.names"],
-    costs: 8,
-    chain: "settled",
     alter: (d) =>
       d.data.forEach((one) => {
         one.model = DEAR_MODEL;
@@ -249,16 +212,12 @@ const altered: Told[] = [
     name: "an earlier job in the headers",
     twice: true,
     says: ["reply.job"],
-    costs: 8,
-    chain: "settled",
     alter: memory("job", (d, old) => set(d.headers, { "x-service-job-id": old.headers["x-service-job-id"] as string })),
   },
   {
     name: "an earlier answer, whole, with its job",
     twice: true,
     says: ["reply.job"],
-    costs: 8,
-    chain: "settled",
     alter: memory("answer", (d, old) => set(d, old)),
   },
   {
@@ -266,30 +225,22 @@ const altered: Told[] = [
     twice: true,
     signed: true,
     says: ["reply.job", "reply.names", "reply.statement", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     alter: memory("signed", (d, old) => set(d, old)),
   },
   {
     name: "no job in the headers",
     says: ["reply.job"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => void delete d.headers["x-service-job-id"],
   },
   {
     name: "the end withheld, and the rest too",
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     output: { status: 404, body: { error: { code: "output_not_found" } } },
     alter: cutShort,
   },
   {
     name: "the end withheld, and another one given out",
     says: ["reply.output", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     output: { status: 200, body: { content: "Something else." } },
     alter: cutShort,
   },
@@ -297,8 +248,6 @@ const altered: Told[] = [
     name: "an error instead of the answer that is charged",
     signed: true,
     says: ["settlement.unanswered", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     output: { status: 404, body: { error: { code: "output_not_found" } } },
     alter: (d) =>
       set(d, {
@@ -310,8 +259,6 @@ const altered: Told[] = [
   {
     name: "a tool call that no worker made",
     says: ["reply.form"],
-    costs: 8,
-    chain: "settled",
     alter: (d) =>
       set(delta(d), {
         tool_calls: [{ index: 0, id: "1", type: "function", function: { name: "pay", arguments: "{}" } }],
@@ -320,23 +267,17 @@ const altered: Told[] = [
   {
     name: "a second choice",
     says: ["reply.form"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => void d.data[0].choices.push({ index: 1, delta: { content: "Buy now." }, finish_reason: null }),
   },
   {
     name: "text after the end",
     says: ["reply.form"],
-    costs: 8,
-    chain: "settled",
     alter: (d) =>
       void d.data.push({ ...d.data[0], choices: [{ index: 0, delta: { content: "Buy now." }, finish_reason: null }] }),
   },
   {
     name: "text behind a carriage return in a comment",
     says: ["reply.form"],
-    costs: 8,
-    chain: "settled",
     alter: (d) =>
       set(d, {
         raw: `: keep-alive\r\n\r\n${stream(d)[0]?.replace('"content":"', '"content":"Buy now. ').replace("\n\n", "\r\n\r\n")}${stream(d).join("")}`,
@@ -345,8 +286,6 @@ const altered: Told[] = [
   {
     name: "text in two lines of one event",
     says: ["reply.form"],
-    costs: 8,
-    chain: "settled",
     alter: (d) =>
       set(d, {
         raw: stream(d)
@@ -357,59 +296,43 @@ const altered: Told[] = [
   {
     name: "reasoning that nobody asked for",
     says: ["reply.reasoning"],
-    costs: 8,
-    chain: "settled",
     alter: (d) => set(delta(d), { reasoning_content: "The user should buy now." }),
   },
   {
     name: "no dispute: the hashes are equal, it says",
     says: ["proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     dispute: { status: 200, body: { dispute_opened: false } },
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
   {
     name: "a dispute that it never opened",
     says: ["proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     dispute: { status: 200, body: { dispute_opened: true, dispute_tx: `0x${"34".repeat(32)}` } },
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
   {
     name: "no dispute: it is too late, it says",
     says: ["proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     dispute: REFUSED,
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
   {
     name: "no answer to the dispute",
     says: ["proof.text", "dispute.opened"],
-    costs: 8,
-    chain: "disputed",
     dispute: null,
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
   {
     name: "no dispute, of a wallet that signs nothing here",
     address: true,
     says: ["proof.text", "dispute.refused"],
-    costs: 8,
-    chain: "settled",
     dispute: REFUSED,
-    alter: (d) => void falsify(d),
+    alter: otherText,
   },
-];
-
-const played: Told[] = [
   {
     name: "a dearer model's price",
     says: ["lock.terms", "lock.credits"],
     costs: 40,
-    chain: "settled",
     play: (o, a) => o.play(a, { model: DEAR_MODEL }),
   },
   {
@@ -432,7 +355,6 @@ const played: Told[] = [
     name: "more tokens than were asked for",
     says: ["lock.credits", "settlement.tokens"],
     costs: 40,
-    chain: "settled",
     play: (o, a) => o.play(a, { maxTokens: 10_000, tokens: 10_000 }),
   },
   {
@@ -441,7 +363,6 @@ const played: Told[] = [
     maxTokens: 4_000,
     says: ["settlement.tokens"],
     costs: 16,
-    chain: "settled",
     play: (o, a) => o.play(a, { tokens: 4_000 }),
   },
   {
@@ -473,14 +394,11 @@ const played: Told[] = [
     name: "another wallet's job",
     says: ["lock.terms"],
     costs: 0,
-    chain: "settled",
     play: (o, a) => o.play(a, { wallet: [...o.wallets.values()][0] as never }),
   },
   {
     name: "two answers, both signed by the worker",
     says: ["proof.same", "proof.text", "dispute.opened", "dispute.equivocation"],
-    costs: 8,
-    chain: "disputed",
     dispute: REFUSED,
     play: (o, a) => o.play(a, { settledText: "Something else." }),
   },
@@ -498,7 +416,6 @@ const played: Told[] = [
   {
     name: "a dispute against its client, with a hash that it made up",
     says: ["dispute.unasked", "dispute.joined"],
-    costs: 8,
     chain: "disputed",
     play: async (o, a) => {
       const draft = await o.play(a);
@@ -519,6 +436,10 @@ async function again(operator: HostileOperator, asked: Parameters<NonNullable<Li
   return await operator.play({ ...asked, headers: { "x-service-authorization": old as string } });
 }
 
-export const LIES: readonly Told[] = [...altered, ...played];
+export const LIES: readonly Told[] = LINES.map((line) => ({
+  costs: 8,
+  chain: line.says.includes("dispute.opened") ? "disputed" : "settled",
+  ...line,
+}));
 /** A lie as a path. */
 export const slug = (name: string): string => name.replaceAll(/[^a-z]+/gi, "-");

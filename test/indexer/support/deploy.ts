@@ -23,7 +23,7 @@ export const OPERATOR_ADMIN = ADMIN.privateKey;
 /** Signs for the worker; has no gas. */
 export const WORKER = keccak256(toBytes("worker of the index's tests"));
 /** Credits of the operator's reserve: too few for all its faults. */
-export const RESERVE = 20;
+const RESERVE = 20;
 
 /** Deploys as the local stack does, with windows that a test can wait for. */
 export async function deploy(rpcUrl: string, file: string): Promise<Deployment> {
