@@ -171,7 +171,7 @@ export const SETTINGS: readonly (Setting & { name: string })[] = Object.entries(
 }));
 
 /** Where answers come from. */
-export type BackendConfig =
+type BackendConfig =
   | { kind: "builtin"; tokensPerSecond: number; firstTokenMs: number }
   | { kind: "openai"; url: string; key: string | null };
 

@@ -70,7 +70,7 @@ const mac = (key: Buffer, head: string): string => createHmac("sha256", key).upd
 const expiryOf = (nonce: string): Date => new Date(Number.parseInt(nonce.slice(0, 8), 16) * 1000);
 
 /** What a sign-in message must be made for. */
-export type Audience = { origin: string; chainId: number };
+type Audience = { origin: string; chainId: number };
 
 /** How far the signer's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 120_000;

@@ -12,7 +12,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
  *   refusal     the worker says honestly that it does not take the job: it keeps its place
  *   note        nothing was lost and nothing follows from it, but somebody should know
  */
-export type Severity = "misconduct" | "failure" | "refusal" | "note";
+type Severity = "misconduct" | "failure" | "refusal" | "note";
 
 type Kind = { severity: Severity; title: string };
 const misconduct = (title: string): Kind => ({ severity: "misconduct", title });

@@ -8,7 +8,7 @@ import { usdgValue } from "../../protocol/money.ts";
 import { TIERS } from "../../protocol/tiers.ts";
 
 /** Date of the shape of all events below. A change that could break a receiver gets another one. */
-export const API_VERSION = "2026-11-01";
+const API_VERSION = "2026-11-01";
 
 /** What an event says of a row of the index's `protocol_event`. */
 export type EventRow = {

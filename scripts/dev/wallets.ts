@@ -46,7 +46,7 @@ type OperatorFunding = {
 };
 
 /** Sends a transaction of a development account, and waits until it is mined. */
-export async function send(
+async function send(
   { rpc_url }: Pick<Chain, "rpc_url">,
   account: LocalAccount,
   transaction: { to: Address; data?: Hex; value?: bigint },
