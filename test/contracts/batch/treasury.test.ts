@@ -48,16 +48,6 @@ describe("The treasury's share of a batch", () => {
     await books(world);
   });
 
-  it("is that of each job when they are sent alone", async () => {
-    const world = await freshWorld();
-    const { worker, treasury } = world;
-    const sent = sendComplete(world, await lockJob(world));
-    expect(await transfersTo(world, sent)).to.deep.equal([
-      [worker.payout, 540_000n],
-      [await treasury.getAddress(), FEE],
-    ]);
-  });
-
   it("has completions and finalizations in it, by whomever they are sent", async () => {
     const world = await freshWorld();
     const { stranger, token, treasury, escrow } = world;
@@ -83,18 +73,6 @@ describe("The treasury's share of a batch", () => {
     // The last item repeated the first one without effect.
     expect(await token.balanceOf(treasury)).to.equal(FEE);
     await books(world);
-  });
-
-  it("has nothing of a nested batch, which is refused whole", async () => {
-    const world = await freshWorld();
-    const { gateway, token, treasury, worker } = world;
-    const make = items(world);
-    const [outer, inner] = [await lockJob(world), await lockJob(world)];
-    const nested = make.execute([await make.complete(inner)]);
-    const { failures } = await executeBatch(world, gateway, [await make.complete(outer), nested]);
-    expect(failures.map(({ index }) => index)).to.deep.equal([1]);
-    expect([await token.balanceOf(treasury), await token.balanceOf(worker.payout)]).to.deep.equal([FEE, 540_000n]);
-    expect((await world.escrow.jobOf(inner.id)).status).to.equal(1);
   });
 
   it("needs no transfer when nothing was settled, or the fee was zero", async () => {

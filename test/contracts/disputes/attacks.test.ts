@@ -4,11 +4,8 @@ import { concat, type Hex, keccak256, toBytes } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { executeBatch, items } from "../support/batch.ts";
-import { books, moved } from "../support/books.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import {
-  disputedJob,
-  FEE_UNITS,
   OTHER_HASH,
   Ruling,
   sendDispute,
@@ -18,12 +15,10 @@ import {
   settledJob,
 } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
-import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, type Job, lockJob, sendProof } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
-import { CLIENT_CREDITS, fundReserve, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
-
-const DAY = 86_400;
+import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 describe("Finding 1, a proof without evidence: the worker's submitProof goes through a contract that inverts its calldata", () => {
   /** Proven; and the Completion, from the event alone. No calldata that anybody can read has the worker's signature. */
@@ -70,21 +65,6 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
     });
   }
 
-  it("anyone shows the equivocation with the one signature that is known, on either side", async () => {
-    for (const provenFirst of [true, false]) {
-      const { world, job, completion } = await hiddenProof();
-      const { escrow, worker, stranger } = world;
-      const told = completionOf(job);
-      const signature = await signCompletion(escrow, worker.key, told);
-      const mine = escrow.connect(stranger);
-      await (provenFirst
-        ? mine.proveEquivocation(completion, NO_SIGNATURE, told, signature)
-        : mine.proveEquivocation(told, signature, completion, NO_SIGNATURE));
-      expect((await escrow.jobOf(job.id)).status).to.equal(6);
-      expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS);
-    }
-  });
-
   it("a Completion with bits beyond its fields is no proof, signed or not: the event would not tell what was signed", async () => {
     const world = await freshWorld();
     const { escrow, worker } = world;
@@ -115,13 +95,6 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
       else await expect(proving, field).to.revert(ethers);
     }
   });
-
-  it("the proven Completion alone convicts nobody: the other one needs the worker's signature", async () => {
-    const { world, job, completion } = await hiddenProof();
-    await expect(
-      world.escrow.proveEquivocation(completion, NO_SIGNATURE, completionOf(job), NO_SIGNATURE),
-    ).to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignature");
-  });
 });
 
 describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes of nothing", () => {
@@ -148,25 +121,6 @@ describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
     expect(await token.balanceOf(worker.payout)).to.equal(0);
     expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(RESERVE_CREDITS);
-  });
-
-  it("a reserve for nine bonds disputes nine: the tenth names what is missing, and the wallet still can", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow, client } = world;
-    await fundReserve(world, 9 * 60 + 59);
-    const jobs = await captured(world);
-    const last = jobs.pop();
-    if (last === undefined) throw new Error("no job");
-    await disputeAll(world, jobs);
-    const options = { proofHash: answerHash("nothing 9"), signature: NO_SIGNATURE };
-    await expect(sendDispute(world, last, options))
-      .to.be.revertedWithCustomError(escrow, "Operator_ReserveTooSmall")
-      .withArgs(OPERATOR, 59, 60);
-    await fundReserve(world, 1);
-    await expect(sendDispute(world, last, options)).to.emit(escrow, "JobDisputed");
-    const another = await acknowledgedJob(world);
-    await sendProof(world, another);
-    await expect(sendDispute(world, another, { by: client, signature: NO_SIGNATURE })).to.emit(escrow, "JobDisputed");
   });
 });
 
@@ -200,39 +154,9 @@ describe("Finding 4, the gateway burns the client's only dispute: complete and o
     await sendRuling(world, job, Ruling.WorkerAtFault);
     expect((await escrow.jobOf(job.id)).status).to.equal(6);
   });
-
-  it("nobody votes before that time has passed: the panel hears the wallet first", async () => {
-    const { world, job } = await burnt();
-    const { panel, arbiters } = world;
-    const ruleFrom = job.settledAt + 90;
-    await nextBlockAt(ruleFrom - 1);
-    await expect(panel.connect(arbiters[0]).vote(job.id, Ruling.Rejected))
-      .to.be.revertedWithCustomError(panel, "Panel_TooEarly")
-      .withArgs(job.id, ruleFrom, ruleFrom - 1);
-    await nextBlockAt(ruleFrom);
-    await expect(panel.connect(arbiters[0]).vote(job.id, Ruling.Rejected)).to.emit(panel, "Voted");
-  });
 });
 
 describe("Finding 5, the treasury can be milked: a worker equivocates on purpose, for a client of its own", () => {
-  it("five jobs give the client five fees and nothing more, whatever the stake was", async () => {
-    const world = await freshWorld();
-    const { token, treasury, registry, worker } = world;
-    await token.mint(treasury, 100_000_000n);
-    const jobs = [];
-    for (let i = 0; i < 5; i++) jobs.push(await settledJob(world));
-    const slashes = [];
-    for (const job of jobs) {
-      const before = await books(world);
-      await sendEquivocation(world, job);
-      const { stake = 0n, ...money } = moved(before, await books(world));
-      slashes.push(stake);
-      expect(money).to.deep.equal({ free: 6n, treasury: -FEE_UNITS, escrow: FEE_UNITS });
-    }
-    expect(slashes).to.deep.equal([-500_000_000n, -500_000_000n, 0n, 0n, 0n]);
-    expect((await registry.workerAt(worker.id)).stake).to.equal(0);
-  });
-
   it("a charge comes back by a ruling alone, and only for as many as a full slash was taken for", async () => {
     const world = await freshWorld();
     const { escrow, token, treasury, client } = world;
@@ -248,33 +172,5 @@ describe("Finding 5, the treasury can be milked: a worker equivocates on purpose
       returned.push((await escrow.accountOf(client.address)).free - free);
     }
     expect(returned).to.deep.equal([60n, 60n, 6n, 6n, 6n]);
-  });
-
-  it("gateway, client and worker together take from the gateway's own operator first", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
-    const before = await books(world);
-    for (let i = 0; i < 5; i++) {
-      const job = await disputedJob(world, { by: client });
-      await sendRuling(world, job, Ruling.GatewayAtFault);
-    }
-    // The worker was paid 54 of each 60 credits, the client has all of them back, and the operator paid them.
-    expect(moved(before, await books(world))).to.deep.equal({
-      worker: 5n * 540_000n,
-      treasury: 5n * FEE_UNITS,
-      escrow: -5n * 600_000n,
-    });
-    expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(RESERVE_CREDITS - 300);
-  });
-
-  it("an equivocation shown a day after the lock comes too late, and no dispute is opened by it", async () => {
-    const world = await freshWorld();
-    const job = await settledJob(world);
-    await nextBlockAt(job.lockedAt + DAY);
-    await expect(sendEquivocation(world, job)).to.be.revertedWithCustomError(world.escrow, "Job_TooLate");
-    await expect(sendDispute(world, job, { by: world.client })).to.be.revertedWithCustomError(
-      world.escrow,
-      "Job_TooLate",
-    );
   });
 });

@@ -4,7 +4,6 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import {
   acknowledgedJob,
-  disputedJob,
   disputedProvenJob,
   FEE_UNITS,
   OTHER_HASH,
@@ -16,7 +15,7 @@ import {
 import { freshWorld } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
-const [SETTLED, REFUNDED, DISPUTED] = [4n, 6n, 7n];
+const [SETTLED, REFUNDED] = [4n, 6n];
 const DAY = 86_400;
 
 async function richWorld() {
@@ -63,22 +62,6 @@ describe("Equivocation", () => {
       await expect(shown).not.to.emit(escrow, "Compensated");
     });
   }
-
-  it("of a disputed job whose charge was paid leaves the dispute to the panel", async () => {
-    const world = await richWorld();
-    const { escrow, client, worker } = world;
-    const job = await disputedJob(world, { by: client });
-    const before = await escrow.jobOf(job.id);
-    const shown = sendEquivocation(world, job);
-    await expect(shown)
-      .to.emit(escrow, "WorkerEquivocated")
-      .withArgs(job.id, worker.key.address, answerHash("an answer"), OTHER_HASH, DISPUTED, 0);
-    await expect(shown)
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54 - 100, 100);
-    await expect(shown).not.to.emit(escrow, "DisputeResolved");
-    expect(await escrow.jobOf(job.id)).to.deep.equal(before);
-  });
 
   it("of a disputed job whose escrow is held ends the dispute, before anybody could rule", async () => {
     const world = await richWorld();

@@ -78,15 +78,6 @@ for (const [from, enter, windowEnd] of origins) {
       expect(await panel.votesFor(job.id, Ruling.WorkerAtFault)).to.equal(2);
     });
 
-    it("leaves the time for a ruling as it was", async () => {
-      const world = await freshWorld();
-      const { escrow } = world;
-      const job = await enter(world);
-      const before = await escrow.jobOf(job.id);
-      await sendJoin(world, job);
-      expect(await escrow.jobOf(job.id)).to.deep.equal(before);
-    });
-
     it("is what no ruling forestalls: neither a vote nor the panel itself is a second too early", async () => {
       const world = await freshWorld();
       const { escrow, panel } = world;

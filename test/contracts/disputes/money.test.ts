@@ -44,18 +44,6 @@ const settledRows: Row[] = [
     change: { free: 60n, reserve: -60n },
     reserve: 60,
   },
-  {
-    name: "gateway at fault, 25 credits in its reserve: the treasury refunds the rest",
-    end: ruled(Ruling.GatewayAtFault),
-    change: { free: 60n, reserve: -25n, treasury: -350_000n, escrow: 350_000n },
-    reserve: 25,
-  },
-  {
-    name: "gateway at fault, nothing in its reserve: the treasury refunds the charge",
-    end: ruled(Ruling.GatewayAtFault),
-    change: { free: 60n, treasury: -600_000n, escrow: 600_000n },
-    reserve: 0,
-  },
   { name: "rejected: the charge stands", end: ruled(Ruling.Rejected), change: {} },
   {
     name: "expired: the charge stands and the fee comes back",
@@ -76,19 +64,6 @@ const provenRows: Row[] = [
     end: ruled(Ruling.GatewayAtFault),
     change: { free: 80n, escrowed: -80n, reserve: -60n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
     reserve: 60,
-  },
-  {
-    name: "gateway at fault, 25 credits in its reserve: the treasury pays the worker the rest of its share",
-    end: ruled(Ruling.GatewayAtFault),
-    // 25 credits at 10 % of fee: 225,000 and 25,000 units; the worker's 315,000 of the other 35.
-    change: { free: 80n, escrowed: -80n, reserve: -25n, worker: 540_000n, treasury: -290_000n, escrow: -250_000n },
-    reserve: 25,
-  },
-  {
-    name: "gateway at fault, nothing in its reserve: the treasury pays the worker",
-    end: ruled(Ruling.GatewayAtFault),
-    change: { free: 80n, escrowed: -80n, worker: 540_000n, treasury: -540_000n },
-    reserve: 0,
   },
   {
     name: "rejected: finalized at once, as if nobody had disputed",

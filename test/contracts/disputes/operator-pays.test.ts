@@ -74,6 +74,12 @@ for (const [reserve, pays] of [
           .to.emit(escrow, "OperatorCharged")
           .withArgs(job.id, client.address, worker.payout, pays, CLIENT_CREDITS, 0);
       }
+      if (rest === 0n) await expect(ruling).not.to.emit(escrow, "Compensated");
+      else {
+        await expect(ruling)
+          .to.emit(escrow, "Compensated")
+          .withArgs(job.id, client.address, worker.payout, rest * 9_000n, 0, CLIENT_CREDITS, 0);
+      }
       const change = moved(before, await books(world));
       const treasury = charged * 1_000n - rest * 9_000n;
       expect(change).to.deep.equal({

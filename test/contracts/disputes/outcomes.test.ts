@@ -1,6 +1,6 @@
 /** What each outcome tells: the events of rulings and expiries, the job's state after them, and who is named as payer. */
 import { expect } from "chai";
-import { ethers, mineAt, now } from "../support/chain.ts";
+import { ethers } from "../support/chain.ts";
 import {
   BOND,
   CHARGE_UNITS,
@@ -12,12 +12,11 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { completionOf } from "../support/jobs.ts";
-import { CLIENT_CREDITS, fundReserve, OPERATOR, RESERVE_CREDITS, STAKE_UNIT, type World } from "../support/world.ts";
+import { freshWorld } from "../support/fresh.ts";
+import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, STAKE_UNIT, type World } from "../support/world.ts";
 
 const SLASH = 500_000_000n;
-const [SETTLED, REFUNDED, PROVEN] = [4n, 6n, 3n];
+const [SETTLED, REFUNDED] = [4n, 6n];
 
 /** The treasury's own: what earlier jobs brought in. */
 async function rich(world: World, units = 10_000_000n): Promise<World> {
@@ -70,21 +69,6 @@ describe("A settled job's dispute", () => {
     expect(await escrow.compensationOf(job.id)).to.deep.equal([0n, 0n, false]);
   });
 
-  it("against a gateway whose operator has 25 credits: those first, the rest from the treasury", async () => {
-    const world = await rich(await freshWorldWithoutReserve());
-    const { escrow, client } = world;
-    await fundReserve(world, 25);
-    const job = await disputedJob(world);
-    const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling)
-      .to.emit(escrow, "OperatorCharged")
-      .withArgs(job.id, client.address, client.address, 25, CLIENT_CREDITS - 35, 0);
-    await expect(ruling)
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 350_000, 0, CLIENT_CREDITS, 0);
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([350_000n, 350_000n, false]);
-  });
-
   it("rejected: the charge stands, the wallet's bond goes to the treasury", async () => {
     const world = await rich(await freshWorld());
     const { escrow, client, token, treasury } = world;
@@ -109,24 +93,6 @@ describe("A settled job's dispute", () => {
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, FEE_UNITS, 0, CLIENT_CREDITS - 54, 0);
     expect(await statusOf(world, job)).to.equal(SETTLED);
-  });
-
-  it("against a worker whose stake is gone: the job's fee is all the treasury pays", async () => {
-    const world = await rich(await freshWorld());
-    const { escrow, registry, client, worker } = world;
-    await registry.scheduleStakeTerms(2n * SLASH, 2n * SLASH);
-    await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
-    const [first, second] = [await disputedJob(world), await disputedJob(world, { by: client })];
-    await sendRuling(world, first, Ruling.WorkerAtFault);
-    expect((await registry.workerAt(worker.id)).stake).to.equal(0);
-    const before = (await escrow.accountOf(client.address)).free;
-    const ruling = sendRuling(world, second, Ruling.WorkerAtFault);
-    await expect(ruling)
-      .to.emit(registry, "WorkerSlashed")
-      .withArgs(worker.id, worker.key.address, second.id, 5, 0, 0, false);
-    await expect(ruling)
-      .to.emit(escrow, "Compensated")
-      .withArgs(second.id, client.address, client.address, FEE_UNITS, 0, before + 106n, 0);
   });
 });
 
@@ -159,75 +125,9 @@ describe("A proven job's dispute", () => {
       [WORKER_UNITS, FEE_UNITS, -CHARGE_UNITS],
     );
   });
-
-  it("against a gateway whose operator has 25 credits: the treasury pays the worker's share of the rest", async () => {
-    const world = await rich(await freshWorldWithoutReserve());
-    const { escrow, worker, client } = world;
-    await fundReserve(world, 25);
-    const job = await disputedProvenJob(world, { by: client });
-    const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling)
-      .to.emit(escrow, "OperatorCharged")
-      .withArgs(job.id, client.address, worker.payout, 25, CLIENT_CREDITS, 0);
-    await expect(ruling)
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, worker.payout, 315_000, 0, CLIENT_CREDITS, 0);
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([315_000n, 315_000n, true]);
-  });
-
-  it("rejected: anyone finalizes it at once, and it is not disputed again", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, client, token, worker } = world;
-    const job = await disputedProvenJob(world, { by: client });
-    await sendRuling(world, job, Ruling.Rejected);
-    expect(await statusOf(world, job)).to.equal(PROVEN);
-    await expect(escrow.connect(stranger).finalize(completionOf(job))).to.changeTokenBalance(
-      ethers,
-      token,
-      worker.payout,
-      WORKER_UNITS,
-    );
-    expect(await statusOf(world, job)).to.equal(SETTLED);
-  });
-
-  it("expired: the escrow returns in full", async () => {
-    const world = await freshWorld();
-    const job = await disputedProvenJob(world);
-    const expiring = sendExpire(world, job);
-    await expect(expiring)
-      .to.emit(world.escrow, "DisputeResolved")
-      .withArgs(job.id, world.client.address, Ruling.None, REFUNDED, 80, CLIENT_CREDITS, 0);
-    await expect(expiring).not.to.emit(world.escrow, "Compensated");
-    await expect(expiring).to.changeTokenBalance(ethers, world.token, world.escrow, 0);
-  });
 });
 
 describe("The operator's reserve", () => {
-  it("pays for the faults of the operator that locked the job, whoever else has a reserve", async () => {
-    const world = await rich(await freshWorldWithoutReserve());
-    const { escrow } = world;
-    await fundReserve(world, 1_000, 2);
-    const job = await disputedJob(world);
-    const ruling = await sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling).not.to.emit(escrow, "OperatorCharged");
-    await expect(ruling).to.emit(escrow, "Compensated");
-    expect((await escrow.operatorOf(2)).reserve).to.equal(1_000);
-  });
-
-  it("is not a bond of another dispute: what is held pays for no fault", async () => {
-    const world = await rich(await freshWorldWithoutReserve());
-    const { escrow } = world;
-    await fundReserve(world, 60);
-    const bonded = await disputedProvenJob(world);
-    const job = await disputedJob(world, { by: world.client });
-    const ruling = await sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(ruling).not.to.emit(escrow, "OperatorCharged");
-    const { reserve, held } = await escrow.operatorOf(OPERATOR);
-    expect([reserve, held]).to.deep.equal([0n, 60n]);
-    // Its own bond returns to it before it pays for the same job's fault.
-    await expect(sendRuling(world, bonded, Ruling.GatewayAtFault)).to.emit(escrow, "OperatorCharged");
-  });
-
   it("pays while its operator is stopped and while its withdrawal is announced", async () => {
     const world = await freshWorld();
     const { escrow, guardian, operatorAdmin } = world;

@@ -54,19 +54,6 @@ describe("A Completion signed for", () => {
       ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
     });
   }
-
-  it("a second deployment on the same chain convicts nobody in the first", async () => {
-    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
-    const job = await settledJob(first);
-    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
-    const here = await signCompletion(first.escrow, first.worker.key, one);
-    // The same key, the same job id, another answer: in another escrow it is another job.
-    const there = await signCompletion(second.escrow, second.worker.key, two);
-    await expect(first.escrow.proveEquivocation(one, here, two, there)).to.be.revertedWithCustomError(
-      first.escrow,
-      "Job_NotTheWorker",
-    );
-  });
 });
 
 describe("An Acknowledgement and an Assignment", () => {

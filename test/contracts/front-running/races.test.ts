@@ -8,9 +8,9 @@ import { books, moved } from "../support/books.ts";
 import { Ruling, sendRuling } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { endByStrangers, inOneBlock } from "../support/front-running.ts";
-import { acknowledgedJob, acknowledgement, completionOf, PROOF_HASH, sendAcknowledge } from "../support/jobs.ts";
+import { acknowledgedJob, acknowledgement, completionOf, PROOF_HASH } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
-import { completing, proving } from "./pending.ts";
+import { proving } from "./pending.ts";
 
 async function started() {
   const world = await freshWorld();
@@ -41,27 +41,6 @@ describe("A worker's proof and its gateway's fail in one block", () => {
 });
 
 describe("The answer of a second worker, whose hash the silent first one copies", () => {
-  it("is paid to the second one, whatever comes first, once its acknowledgement is mined", async () => {
-    const { world, before, job } = await started();
-    const { escrow, rival, worker } = world;
-    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    // The settlement waits to be mined and shows the hash, which the first worker signs as its own.
-    const settling = await completing(world, job, { worker: rival });
-    const copied = await proving(world, job);
-    expect(await inOneBlock(job.lockedAt + 90, [copied, settling])).to.deep.equal([false, true]);
-    expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
-    expect(await world.token.balanceOf(worker.payout)).to.equal(0);
-    // The rival's payout is in nobody's books here.
-    const due = { free: -60n, treasury: 60_000n, escrow: -600_000n };
-    expect(moved(before, await endByStrangers(world, job, [completionOf(job)]))).to.deep.equal(due);
-  });
-
-  it("is not settled at all before: `complete` replaces no worker", async () => {
-    const { world, job } = await started();
-    const settling = await completing(world, job, { worker: world.rival });
-    expect(await inOneBlock(job.lockedAt + 90, [settling])).to.deep.equal([false]);
-  });
-
   it("can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
     const { world, before, job } = await started();
     const { escrow, gateway, client, rival, worker } = world;

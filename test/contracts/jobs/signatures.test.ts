@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { getAddress, type Hex } from "viem";
 import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
 import { ethers } from "../support/chain.ts";
-import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, completionOf, lockJob, sendComplete } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
 import { CHAIN_ID, type World } from "../support/world.ts";
@@ -59,17 +59,6 @@ describe("Signatures", () => {
       );
     }
     await sendComplete(world, job, { signature: await signedFor(world, good, job) });
-  });
-
-  it("of a first deployment are worth nothing in a second one on the same chain", async () => {
-    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
-    const job = await lockJob(second);
-    await lockJob(first, { id: job.id });
-    const signature = await signCompletion(first.escrow, first.worker.key, completionOf(job));
-    await expect(sendComplete(second, job, { signature })).to.be.revertedWithCustomError(
-      second.escrow,
-      "Job_WorkerNotEligible",
-    );
   });
 
   it("of one job are worth nothing in another", async () => {

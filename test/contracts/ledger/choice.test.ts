@@ -7,7 +7,7 @@ import { sendDispute, settledJob } from "../support/disputes.ts";
 import { fieldsOf } from "../support/fields.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize, sendLock } from "../support/jobs.ts";
-import { addSigners, buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+import { buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
 const chosenBy = async ({ escrow }: Pick<World, "escrow">, wallet: { address: string }) =>
   Number((await escrow.accountOf(wallet.address)).operator);
@@ -153,36 +153,6 @@ describe("A gateway and a worker that empty any wallet in one transaction", () =
     expect([refused(0), refused(2)]).to.deep.equal([notChosen, notChosen]);
     expect(fieldsOf(await escrow.accountOf(client.address))).to.deep.equal(before);
     expect(await token.balanceOf(worker.payout)).to.equal(0);
-  });
-
-  it("get nothing from a wallet that cleared its choice, or never made one", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway, token, worker } = world;
-    await escrow.connect(client).chooseOperator(0);
-    const { failures } = await executeBatch(world, gateway, await answerAtOnce(world, 2));
-    expect(failures).to.have.length(4);
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
-    expect(await token.balanceOf(worker.payout)).to.equal(0);
-  });
-
-  it("get nothing by an operator that governance admits later", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger, others } = world;
-    const [key] = others;
-    if (key === undefined) throw new Error("too few accounts");
-    await escrow.admitOperator(stranger.address);
-    await addSigners(world, 3, stranger, [key]);
-    const { failures } = await executeBatch(world, key, await answerAtOnce(world, 2));
-    expect(failures).to.have.length(4);
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
-  });
-
-  it("get the day's limit, and no more, from a wallet that chose the operator and set one", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway } = world;
-    await escrow.connect(client).setLimits(true, 5_000, false);
-    await executeBatch(world, gateway, await answerAtOnce(world, 3));
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 5_000);
   });
 
   it("get all that a wallet holds that chose the operator and set no limit: whom it trusts, it trusts whole", async () => {
