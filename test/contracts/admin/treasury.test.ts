@@ -49,14 +49,8 @@ describe("A fee that the stablecoin refused to pay to the treasury", () => {
       .withArgs(await treasury.getAddress());
   });
 
-  it("goes nowhere on anybody else's word, and nowhere where it would be lost", async () => {
-    const { treasury, escrow, hostile, owner, guardian, gateway, operatorAdmin, stranger } =
-      await withBlockedTreasury();
-    for (const caller of [guardian, gateway, operatorAdmin, stranger]) {
-      await expect(treasury.connect(caller).claimTo(caller.address))
-        .to.be.revertedWithCustomError(treasury, "OwnableUnauthorizedAccount")
-        .withArgs(caller.address);
-    }
+  it("goes nowhere where it would be lost", async () => {
+    const { treasury, escrow, hostile, owner } = await withBlockedTreasury();
     for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
       await expect(treasury.connect(owner).claimTo(lost))
         .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")

@@ -1,6 +1,5 @@
 /** What the treasury can be charged on a UTC day: the cap, a quarter of it for one operator's jobs; what exceeds it waits as debt. */
 import { expect } from "chai";
-import { DEFAULT_DURATIONS, windowsOf } from "../../../contracts/ignition/settings.ts";
 import { books } from "../support/books.ts";
 import { mineAt, nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -17,8 +16,7 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { escrowFactory } from "../support/escrow-factory.ts";
-import { freshBare, freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob, sendComplete } from "../support/jobs.ts";
 import { addSigners, type World } from "../support/world.ts";
 
@@ -228,24 +226,5 @@ describe("setCompensationCap", () => {
     await escrow.setCompensationCap(240);
     await collect(world, job);
     expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
-  });
-
-  it("takes up to a million credits, and never one more, from the first day on", async () => {
-    const { escrow, token, catalog, registry, panel, owner, guardian, treasury } = await freshBare();
-    expect([await escrow.COMPENSATION_CEILING(), await escrow.compensationCap()]).to.deep.equal([1_000_000n, 20_000n]);
-    // Treasury, guardian, cap, fee and two operators at deployment were 1 … 6.
-    await expect(escrow.setCompensationCap(1_000_000)).to.emit(escrow, "CompensationCapSet").withArgs(7, 1_000_000);
-    expect(await escrow.compensationCap()).to.equal(1_000_000);
-    await expect(escrow.setCompensationCap(1_000_001))
-      .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
-      .withArgs(1_000_001, 1_000_000);
-    const factory = await escrowFactory();
-    const windows = windowsOf(DEFAULT_DURATIONS);
-    const deploy = (cap: number) =>
-      factory.deploy(token, catalog, registry, panel, owner, guardian, treasury, 1_000, cap, windows);
-    await expect(deploy(1_000_001))
-      .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
-      .withArgs(1_000_001, 1_000_000);
-    expect(await (await deploy(1_000_000)).compensationCap()).to.equal(1_000_000);
   });
 });

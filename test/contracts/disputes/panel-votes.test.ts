@@ -143,16 +143,6 @@ describe("A vote that is changed", () => {
     expect(await votes(world, job)).to.deep.equal([2, 1, 0]);
   });
 
-  it("comes too late once the quorum has ruled", async () => {
-    const world = await freshWorld();
-    const job = await disputed(world);
-    await sendRuling(world, job, Ruling.Rejected);
-    await expect(sendVote(world, job, Ruling.WorkerAtFault)).to.be.revertedWithCustomError(
-      world.panel,
-      "Panel_NotOpen",
-    );
-  });
-
   it("is of its own dispute: the others keep theirs", async () => {
     const world = await freshWorld();
     const [one, other] = [await disputed(world), await disputed(world)];
@@ -239,17 +229,6 @@ describe("voteMany", () => {
 });
 
 describe("rule", () => {
-  it("is the panel's", async () => {
-    const world = await freshWorld();
-    const { escrow, owner, guardian, gateway, client, arbiters } = world;
-    const job = await disputed(world);
-    for (const caller of [owner, guardian, gateway, client, ...arbiters]) {
-      await expect(escrow.connect(caller).rule(job.id, Ruling.Rejected))
-        .to.be.revertedWithCustomError(escrow, "Dispute_NotThePanel")
-        .withArgs(caller.address);
-    }
-  });
-
   it("checks for itself what the panel checked: ruling, state and time", async () => {
     const world = await freshWorld();
     const { escrow, panel } = world;

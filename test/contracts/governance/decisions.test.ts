@@ -2,12 +2,21 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
-import { decide, freshGovernedWorld, hashed, queuedProposal } from "../support/governance.ts";
-import { lockJob, sendLock } from "../support/jobs.ts";
-import { addSigners, MODEL, OPERATOR } from "../support/world.ts";
+import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import {
+  decide,
+  freshGovernedWorld,
+  hashed,
+  queuedProposal,
+  timelockDelay,
+  votingDelay,
+  votingPeriod,
+} from "../support/governance.ts";
+import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
+import { addSigners, MODEL, OTHER_MODEL } from "../support/world.ts";
 
 const DAY = 86_400;
+const NOTICE = 14 * DAY;
 
 describe("A vote", () => {
   it("admits operators, sets the cap of compensations, appoints arbiters, names treasury and guardian and lists models, all in one decision", async () => {
@@ -49,30 +58,6 @@ describe("A vote", () => {
     await sendLock(world, { gateway: newcomer });
   });
 
-  it("announces prices and fees a day ahead; a job keeps the terms of its lock", async () => {
-    const world = await freshGovernedWorld();
-    const { escrow, catalog } = world;
-    const queued = await queuedProposal(world, [
-      [catalog, catalog.interface.encodeFunctionData("schedulePrices", [MODEL, 50, 25])],
-      [escrow, escrow.interface.encodeFunctionData("scheduleFee", [2_000])],
-    ]);
-    await nextBlockAt(queued.readyAt);
-    await world.governor.connect(world.stranger).execute(...hashed(queued));
-    const effectiveAt = (await now()) + DAY;
-    await nextBlockAt(effectiveAt - 1);
-    const before = await lockJob(world);
-    await nextBlockAt(effectiveAt);
-    const after = await lockJob(world);
-    const terms = async (id: string) => {
-      const { creditsPerRequest, creditsPer1kTokens, feeBps, credits } = await escrow.jobOf(id);
-      return [creditsPerRequest, creditsPer1kTokens, feeBps, credits].map(Number);
-    };
-    expect(await terms(before.id)).to.deep.equal([40, 20, 1_000, 80]);
-    expect(await terms(after.id)).to.deep.equal([50, 25, 2_000, 100]);
-    await mineAt(effectiveAt + DAY);
-    expect(await terms(before.id)).to.deep.equal([40, 20, 1_000, 80]);
-  });
-
   it("cannot take more than the cap, and one bad call undoes the whole decision", async () => {
     const world = await freshGovernedWorld();
     const { escrow, governor } = world;
@@ -87,26 +72,29 @@ describe("A vote", () => {
     expect(await escrow.paused()).to.deep.equal([false, false]);
   });
 
-  it("lets an operator lock again that the guardian stopped, and resumes what it paused", async () => {
+  it("retires a model, fourteen days ahead; until its date it works and from it on it does not", async () => {
     const world = await freshGovernedWorld();
-    const { escrow, guardian } = world;
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await escrow.connect(guardian).setPaused(true);
-    await decide(world, [
-      [escrow, escrow.interface.encodeFunctionData("stopOperator", [OPERATOR, false])],
-      [escrow, escrow.interface.encodeFunctionData("setPaused", [false])],
-    ]);
-    await sendLock(world);
-  });
+    const { escrow, catalog, governor, token, stranger, worker } = world;
+    // A date some days after what a vote and the notice take together.
+    const retiresAt = (await now()) + votingDelay + votingPeriod + timelockDelay + NOTICE + 3 * DAY;
+    const data = catalog.interface.encodeFunctionData("scheduleRetirement", [MODEL, retiresAt]);
+    const proposal = await queuedProposal(world, [[catalog, data]]);
+    expect((await catalog.modelAt(MODEL)).retiresAt).to.equal(0);
+    await nextBlockAt(retiresAt - NOTICE);
+    await expect(governor.connect(stranger).execute(...hashed(proposal)))
+      .to.emit(catalog, "RetirementScheduled")
+      .withArgs(MODEL, 2, retiresAt);
+    expect(await catalog.termsOf(MODEL)).to.not.equal(0);
 
-  it("to pause outranks the guardian: only another vote resumes", async () => {
-    const world = await freshGovernedWorld();
-    const { escrow, guardian } = world;
-    const pause = (paused: boolean) => [escrow, escrow.interface.encodeFunctionData("setPaused", [paused])] as const;
-    await decide(world, [pause(true)], "pause");
-    await escrow.connect(guardian).setPaused(false);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
-    await decide(world, [pause(false)], "resume");
-    await sendLock(world);
+    await nextBlockAt(retiresAt - 1);
+    const last = await lockJob(world);
+    await nextBlockAt(retiresAt);
+    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
+    expect(await catalog.termsOf(MODEL)).to.equal(0);
+    // What was locked in time is answered and paid on its terms, and the other models go on.
+    await nextBlockAt(retiresAt + 60);
+    await expect(sendComplete(world, last)).to.emit(escrow, "JobSettled");
+    expect(await token.balanceOf(worker.payout)).to.equal(540_000);
+    await sendLock(world, { model: OTHER_MODEL });
   });
 });

@@ -17,18 +17,6 @@ async function asEscrow(world: World) {
 }
 
 describe("A slash", () => {
-  it("is the escrow's to make: not the owner's, the guardian's, the panel's or the treasury's", async () => {
-    const world = await freshWorld();
-    const { registry, owner, guardian, gateway, stranger, workerOwner, panel, treasury, arbiters } = world;
-    const job = await acknowledgedJob(world);
-    const contracts = [await actingAs(panel), await actingAs(treasury)];
-    for (const caller of [owner, guardian, gateway, stranger, workerOwner, ...arbiters, ...contracts]) {
-      await expect(registry.connect(caller).slash(job.id, true))
-        .to.be.revertedWithCustomError(registry, "Registry_NotTheEscrow")
-        .withArgs(caller.address);
-    }
-  });
-
   it("takes the stake of the job's worker and of nobody else, and sends it to the treasury", async () => {
     const world = await freshWorld();
     const { registry, svc, treasury, worker, rival } = world;

@@ -2,10 +2,9 @@
 import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
 import { ethers, freshly, mineAt, nextBlockAt, now } from "../support/chain.ts";
-import { OTHER_HASH, Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
+import { Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { acknowledgement, completionOf, lockJob, sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { acknowledgement, sendProof } from "../support/jobs.ts";
 import { stakeTermsInForce } from "../support/stake.ts";
 import { deployWorld, STAKE_UNIT, type World } from "../support/world.ts";
 
@@ -23,22 +22,6 @@ const withdraw = (world: World) =>
   world.registry.connect(world.workerOwner).withdrawStake(world.worker.key.address, world.workerOwner.address);
 
 describe("A worker that unbonds ahead of a slash", () => {
-  it("takes no new job in the block of its request, while what it has acknowledged stays punishable", async () => {
-    const world = await freshWorld();
-    const { escrow, registry, worker, workerOwner } = world;
-    const [taken, offered] = [await lockJob(world), await lockJob(world)];
-    await sendAcknowledge(world, taken);
-    await registry.connect(workerOwner).startUnbonding(worker.key.address);
-    for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
-      await expect(attempt())
-        .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
-        .withArgs(worker.key.address, 1);
-    }
-    await sendEquivocation(world, taken);
-    const { stake, active } = await registry.workerAt(worker.id);
-    expect([stake, active]).to.deep.equal([MINIMUM - SLASH, false]);
-  });
-
   it("loses the slash out of its unbonding stake and gets the rest at its time, to the second", async () => {
     const world = await freshWorld();
     const { registry, svc, worker, workerOwner } = world;
@@ -115,36 +98,5 @@ describe("A worker that unbonds ahead of a slash", () => {
       .withArgs(worker.id, worker.key.address, job.id, 5, SLASH, MINIMUM - SLASH, false);
     // The stake was still there with seconds to spare.
     expect(Number(unbondsAt)).to.be.greaterThan(last);
-  });
-
-  it("is still there in the last second of an equivocation", async () => {
-    const world = await freshWorld();
-    const { escrow, registry, worker, workerOwner } = world;
-    const job = await lockJob(world);
-    await sendAcknowledge(world, job);
-    await registry.connect(workerOwner).startUnbonding(worker.key.address);
-    await nextBlockAt(job.lockedAt + 86_398);
-    await expect(withdraw(world)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
-    const completions = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })] as const;
-    const first = await signCompletion(escrow, worker.key, completions[0]);
-    const second = await signCompletion(escrow, worker.key, completions[1]);
-    await nextBlockAt(job.lockedAt + 86_399);
-    await expect(escrow.proveEquivocation(completions[0], first, completions[1], second)).to.emit(
-      registry,
-      "WorkerSlashed",
-    );
-  });
-
-  it("gains nothing by calling it off and starting again: the time runs anew", async () => {
-    const world = await freshWorld();
-    const { registry, worker, workerOwner } = world;
-    const mine = registry.connect(workerOwner);
-    await mine.startUnbonding(worker.key.address);
-    await nextBlockAt((await now()) + UNBONDING - 10);
-    await mine.cancelUnbonding(worker.key.address);
-    const job = await lockJob(world);
-    await sendAcknowledge(world, job);
-    await mine.startUnbonding(worker.key.address);
-    expect(Number((await registry.workerAt(worker.id)).unbondsAt)).to.be.greaterThan(job.lockedAt + SHORTEST);
   });
 });
