@@ -116,7 +116,7 @@ function page(path: string, title: string, opening: string, sections: readonly S
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Credit-metered inference</title>
+<title>${title} – Credit-metered inference</title>
 <link rel="stylesheet" href="/docs/style.css"></head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>

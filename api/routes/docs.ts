@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import { errorsPage, guidePage } from "../docs/pages.ts";
 import { ApiError } from "../errors.ts";
 import { openApiDocument } from "../openapi/document.ts";
+import { inTheme } from "./request.ts";
 
 const policy = (...rules: string[]) =>
   ["default-src 'none'", ...rules, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");
@@ -49,13 +50,14 @@ const reference: RequestHandler = (_request, response) => {
 };
 
 function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {
-  return (_request, response) => {
+  return (request, response) => {
     response.setHeader("content-security-policy", CSP);
     response.setHeader("x-content-type-options", "nosniff");
     response.setHeader("referrer-policy", "no-referrer");
     response.setHeader("cache-control", "public, max-age=300");
     // Tools that read the description in a browser.
     if (cors) response.setHeader("access-control-allow-origin", "*");
-    response.type(type).send(text);
+    if (type === "html") response.vary("cookie");
+    response.type(type).send(type === "html" ? inTheme(text, request) : text);
   };
 }

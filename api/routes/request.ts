@@ -43,6 +43,16 @@ export function showAddress(address: string): `0x${string}` {
   return getAddress(address);
 }
 
+/** Writes light or dark into a page where its reader has chosen one (`web/src/ui/theme.tsx`), so that it never shows the other first. */
+export function inTheme(page: string, { headers }: Request): string {
+  const [, theme] = /(?:^|; *)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? "") ?? [];
+  if (theme === undefined) return page;
+  return page
+    .replace("<html", `<html data-theme="${theme}"`)
+    .replace('content="light dark"', `content="${theme}"`)
+    .replaceAll(/\(prefers-color-scheme: (\w+)\)/g, (_, one) => (one === theme ? "all" : "not all"));
+}
+
 /** The response headers of the specification; undefined ones are left out. */
 export type ServiceHeaders = {
   jobId?: string;

@@ -10,7 +10,7 @@ import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
 import { burstLimit } from "./limits.ts";
-import { readJson } from "./request.ts";
+import { inTheme, readJson } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
 import { demoRoute, deploymentRoute, directoryRoutes, networkRoute, publicConfig } from "./web-public.ts";
@@ -160,7 +160,7 @@ const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 const showPage =
   (config: string) =>
   (status: number): RequestHandler =>
-  (_request, response) => {
+  (request, response) => {
     const page = join(WEB_DIST, "index.html");
     if (!existsSync(page)) {
       throw new WebError(
@@ -171,7 +171,8 @@ const showPage =
     // No setting can end the element: in JSON a "<" can always be written as an escape.
     const begin = `id="config">`;
     const text = readFileSync(page, "utf8").replace(begin, () => begin + config.replaceAll("<", "\\u003c"));
-    response.status(status).setHeader("cache-control", "no-cache").type("html").send(text);
+    response.status(status).setHeader("cache-control", "no-cache").vary("cookie").type("html");
+    response.send(inTheme(text, request));
   };
 
 /**

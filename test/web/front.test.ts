@@ -73,6 +73,26 @@ describeInBrowser("the front door", () => {
     }
   });
 
+  it("is dark for whoever chose that, as are the application and the guide, before any script runs", async ({
+    visitor,
+  }) => {
+    const scheme = () => visitor.page.evaluate("getComputedStyle(document.documentElement).colorScheme");
+    expect(await scheme()).toBe("light dark");
+    await visitor.page.getByText("Dark", { exact: true }).click();
+    expect(await scheme()).toBe("dark");
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.page.route("**/*.js", (route) => route.abort());
+    for (const path of ["/..", "/models", "/../docs"]) {
+      await visitor.go(path);
+      expect(await scheme(), path).toBe("dark");
+    }
+    await visitor.page.unroute("**/*.js");
+    await visitor.go("/models");
+    await visitor.page.getByText("System", { exact: true }).click();
+    await visitor.go("/../docs");
+    expect(await scheme()).toBe("light dark");
+  });
+
   describe("leads whoever looks for a job to its verdict", () => {
     let jobId = "";
     it.beforeAll(async ({ stack }) => {

@@ -9,6 +9,7 @@ import { Button } from "./ui/controls.tsx";
 import { moment, short } from "./ui/format.ts";
 import { Skeleton } from "./ui/loaded.tsx";
 import { Failure, Notice } from "./ui/page.tsx";
+import { ThemeSwitch } from "./ui/theme.tsx";
 
 const OWN = [
   [PATHS.overview, "Overview"],
@@ -130,6 +131,7 @@ function Foot() {
       <p>
         Settled on {chain_name} (chain {chain_id})
       </p>
+      <ThemeSwitch />
       <nav aria-label="Documentation">
         <ul>
           <li>

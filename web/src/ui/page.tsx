@@ -4,24 +4,29 @@ import type { Told } from "../data/told.ts";
 /** Says in the browser's tab where one is. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Credit-metered inference`;
+    document.title = `${title} – Credit-metered inference`;
   }, [title]);
 }
 
-/** One page: its heading gets the focus when one comes to it, so that screen readers say where one is. */
+/**
+ * One page: its heading gets the focus when one comes to it, so that screen readers say where one is. `tab`: what the browser's tab says
+ * instead of the heading, where that would be the same for many pages.
+ */
 export function Page({
   title,
+  tab = title,
   about,
   actions,
   children,
 }: {
   title: string;
+  tab?: string;
   about?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useTitle(title);
+  useTitle(tab);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <main id="content">
