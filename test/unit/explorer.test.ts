@@ -3,9 +3,12 @@ import { type Abi, type Address, encodeAbiParameters, encodeEventTopics, erc20Ab
 import { describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { JobAudit } from "../../verify/audit-job.ts";
+import type { JobEvidence } from "../../verify/evidence.ts";
 import type { ChainLog, ChainTransaction } from "../../web/src/data/types.ts";
-import { decodeTransactions, eventsOfJob } from "../../web/src/explorer/decode.ts";
+import { auditAddresses, decodeTransactions, eventsOfJob } from "../../web/src/explorer/decode.ts";
 import { arrowsOf } from "../../web/src/explorer/flow.ts";
+import { verdictOf } from "../../web/src/explorer/verdict.ts";
 
 const at = (byte: string): Address => getAddress(`0x${byte.repeat(20)}`);
 const [ESCROW, TREASURY, STABLECOIN, WALLET, WORKER] = ["e5", "7e", "5c", "aa", "b0"].map(at) as [
@@ -134,5 +137,108 @@ describe("a batch of two settlements", () => {
       feeUnits: 12_000n,
       returned: 4,
     });
+  });
+});
+
+describe("the verdict on a job", () => {
+  const windows = { completion: 120, inclusion: 30, dispute: 60, finalization: 3_600 };
+  /** Block 1 is 10 s before the answer was signed, block 2 is 5 s after it. */
+  const timeOf = (block: bigint) => 1_700_000_000 + (block === 1n ? -10 : 5);
+  const audit = {
+    status: "settled",
+    open: false,
+    credits_locked: 16,
+    credits_charged: 12,
+    billed_tokens: 3_000,
+    credits_per_request: 8,
+    credits_per_1k_tokens: 4,
+    fee_bps: 1_000,
+    settlement_tx: settlements.hash,
+    proof_hash: HASH,
+    holds: true,
+    checks: [
+      "lock.word",
+      "settlement.charge",
+      "payout.fee",
+      "proof.signature",
+      "proof.time",
+      "state.order",
+      "new.check",
+    ].map((id) => ({ id, holds: true, says: `${id} is right` })),
+  } as unknown as JobAudit;
+  const verdict = (transactions: readonly ChainTransaction[], changed: Partial<JobAudit> = {}) => {
+    const events = decodeTransactions(transactions, CONTRACTS).flatMap((one) =>
+      one.events.flatMap((e) => e.audited ?? []),
+    );
+    const addresses = auditAddresses(CONTRACTS);
+    const evidence = { jobId: jobs[0], events, addresses, windows, timeOf } as unknown as JobEvidence;
+    return verdictOf(evidence, { ...audit, ...changed });
+  };
+
+  it("has each check in one line, with the events of this job alone that it rests on", () => {
+    const { lines, headline } = verdict([locks, settlements]);
+    expect(headline).toBe(
+      "Charge correct: 12 credits, max(8, ⌈3,000 × 4 ÷ 1,000⌉); 90 % to the worker, 10 % to the treasury.",
+    );
+    expect(lines.map(({ title, checks }) => [title, checks.map(({ id }) => id)])).toEqual([
+      ["Charge", ["settlement.charge"]],
+      ["Split", ["payout.fee"]],
+      ["Signatures", ["proof.signature"]],
+      ["Lock", ["lock.word"]],
+      ["Times", ["proof.time"]],
+      ["Account", ["state.order", "new.check"]],
+    ]);
+    const split = lines.find(({ title }) => title === "Split");
+    // The job's own payout, and the one transfer to the treasury for both jobs.
+    expect(split?.events.map(({ name, logIndex }) => [name, logIndex])).toEqual([
+      ["JobSettled", 0],
+      ["Transfer", 1],
+      ["Transfer", 4],
+    ]);
+    expect(lines.find(({ title }) => title === "Lock")?.events.map(({ logIndex }) => logIndex)).toEqual([0]);
+    expect(lines.find(({ title }) => title === "Times")?.says).toBe(
+      "Locked before the work, answered after 10 s, settled after 15 s",
+    );
+  });
+
+  it("says first which line does not hold, and why", () => {
+    const checks = audit.checks.map((check) =>
+      check.id === "proof.signature" ? { ...check, holds: false, says: "another key signed it" } : check,
+    );
+    const { lines, headline } = verdict([locks, settlements], { holds: false, checks });
+    expect(headline).toMatch(/does not fit together. Look at: signatures\./);
+    expect(lines[0]).toMatchObject({ title: "Signatures", holds: false, says: "Another key signed it" });
+  });
+
+  it("shows lock, signature and settlement in their order, and when the dispute closes", () => {
+    const { moments, deadline } = verdict([locks, settlements]);
+    expect(moments.map(({ title, at }) => [title, at - 1_700_000_000])).toEqual([
+      ["Locked", -10],
+      ["Answered and signed", 0],
+      ["Settled", 5],
+    ]);
+    expect(deadline).toEqual({ title: "Dispute closes", at: 1_700_000_095, tx: null });
+  });
+
+  it("splits all of the lock among worker, treasury and wallet", () => {
+    expect(verdict([locks, settlements]).shares).toEqual([
+      { to: "Worker", units: 108_000n },
+      { to: "Treasury", units: 12_000n },
+      { to: "Returned", units: 40_000n },
+    ]);
+  });
+
+  it("of one that runs names what is held, and when it comes back", () => {
+    const open = {
+      status: "pending",
+      open: true,
+      credits_charged: 0,
+      billed_tokens: null,
+      settlement_tx: null,
+    } as const;
+    const { shares, deadline, headline } = verdict([locks], open);
+    expect(shares).toEqual([{ to: "Held in escrow", units: 160_000n }]);
+    expect(deadline).toMatchObject({ title: "Refund, if unanswered", at: 1_700_000_110 });
+    expect(headline).toBe("16 credits are locked; nothing is charged yet.");
   });
 });

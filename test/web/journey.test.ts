@@ -194,8 +194,21 @@ describeInBrowser("a person's way through", () => {
     await visitor.sees(
       /Charge correct: 2 credits, the flat price of 2 for \d+ tokens.* 90 % to the worker, 10 % to the treasury/,
     );
-    await visitor.page.locator("summary", { hasText: /All \d+ checks hold/ }).click();
-    await visitor.page.locator("li", { hasText: "settlement.charge" }).waitFor();
+    expect(await visitor.page.title()).toBe(
+      `${jobId.slice(0, 8)}…${jobId.slice(-6)}, settled, 2 credits – Credit-metered inference`,
+    );
+    const charge = visitor.page
+      .locator(".verdict details")
+      .filter({ has: visitor.page.getByText("Charge", { exact: true }) });
+    await charge.locator("summary").click();
+    await charge.getByText("settlement.charge").waitFor();
+    await charge.getByText(/JobSettled #\d+ in block \d+/).waitFor();
+    await charge.locator("a[href*='/app/tx/']").waitFor();
+    expect(await visitor.page.locator(".shares > div").allTextContents()).toEqual([
+      "Worker1.8 credits 0.018 USDG",
+      "Treasury0.2 credits 0.002 USDG",
+      "Returned0 credits 0.00 USDG",
+    ]);
     expect(await visitor.findings()).toEqual([]);
     const stranger = await open(privateKeyToAccount(generatePrivateKey()));
     const job = (await apiClient(stack, apiKey).get(`/v1/jobs/${jobId}`)).body;
@@ -208,8 +221,26 @@ describeInBrowser("a person's way through", () => {
       });
     });
     await stranger.go(`/jobs/${jobId}`);
-    await stranger.sees("What the chain says of this job does not fit together.");
+    await stranger.sees(/What the chain says of this job does not fit together. Look at: .*signatures/);
+    // The line says why, and lies open.
+    await stranger.page
+      .locator(".verdict details[open]", { hasText: "Signatures" })
+      .getByText("proof.signature")
+      .waitFor();
     await stranger.close();
+  });
+
+  it("takes the audit away: as a command that finds the same, and as a file", async () => {
+    const command = (await visitor.page.locator("pre", { hasText: "npx" }).textContent()) as string;
+    const [npx, name, ...args] = command.split(" ");
+    expect([npx, name]).toEqual(["npx", (await import("../../verify/package.json")).default.name]);
+    const { stdout } = await run(process.execPath, ["verify/main.ts", ...args, "--json"]);
+    const downloading = visitor.page.waitForEvent("download");
+    await visitor.press("Download JSON");
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(`${jobId}.json`);
+    const file = JSON.parse(await download.createReadStream().then(readAll));
+    expect(file.audit).toEqual(JSON.parse(stdout).jobs[0]);
   });
 
   it("turns the pages of the jobs from an address that somebody gave away", async ({ open }) => {
@@ -233,11 +264,16 @@ describeInBrowser("a person's way through", () => {
     const { jobId: latest } = await complete(apiKey);
     await visitor.go(`/jobs/${latest}`);
     await visitor.sees(/Time left: [01]:\d\d/);
+    await visitor.page
+      .locator(".step", { hasText: "Dispute closes" })
+      .getByText(/^in [01]:\d\d$/)
+      .waitFor();
     const later = await open(account);
     await later.signIn();
     await later.page.clock.setFixedTime(Date.now() + 600_000);
     await later.go(`/jobs/${latest}`);
     await later.sees("The time to dispute this charge is over.");
+    await later.page.locator(".step.done", { hasText: "Dispute closes" }).getByText("over", { exact: true }).waitFor();
     expect(await later.page.getByRole("button", { name: "Dispute…" }).count()).toBe(0);
     await later.close();
   });
@@ -245,11 +281,9 @@ describeInBrowser("a person's way through", () => {
   it("follows a job's transactions in the explorer and checks the answer", async () => {
     await visitor.go(`/jobs/${jobId}`);
     await visitor.page.getByLabel("Answer as you received it").fill(answer);
-    await visitor.sees("This is the answer the worker signed");
-    // One transaction settles many jobs: the verdict names the one it is about.
-    await visitor.page.locator(".notice.good").locator(`code[title="${jobId}"]`).waitFor();
+    await visitor.sees("This is the answer that this job's worker signed");
     await visitor.page.getByLabel("Answer as you received it").fill(`${answer.slice(0, -1)}?`);
-    await visitor.sees("This is another text than the worker signed");
+    await visitor.sees("This is another text than this job's worker signed");
     await visitor.page.locator(".fact", { hasText: "Settlement transaction" }).getByRole("link").click();
     await visitor.sees("Escrow released: proof verified, job charged");
     const paid = visitor.page.locator(".flows li", { hasText: "Worker" });
@@ -269,7 +303,7 @@ describeInBrowser("a person's way through", () => {
     await visitor.press("Open the dispute");
     await visitor.sees("The dispute is open");
     await visitor.page.locator(".badge", { hasText: "disputed" }).first().waitFor();
-    await visitor.sees("Dispute opened");
+    await visitor.page.locator(".step", { hasText: "Dispute opened" }).waitFor();
   });
 
   it("adds its own hash to the dispute that the operator opened for it", async () => {
@@ -279,7 +313,7 @@ describeInBrowser("a person's way through", () => {
     await visitor.press("Join the dispute");
     await visitor.sees("Your hash is part of the dispute");
     expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction"]);
-    await visitor.page.locator("code", { hasText: "DisputeJoined" }).waitFor();
+    await visitor.page.locator(".step", { hasText: "Wallet joined the dispute" }).waitFor();
   });
 
   it("disputes a job with its own wallet: free credits are the bond, and what they lack is bought", async () => {
@@ -350,6 +384,7 @@ describeInBrowser("a person's way through", () => {
     await stranger.go("/explorer");
     await stranger.page.getByLabel("Transaction hash or job id").fill(jobId);
     await stranger.press("Look it up");
+    await stranger.page.locator("summary", { hasText: "Raw events" }).click();
     await stranger.sees("Credits locked in escrow for a job");
     await stranger.sees(`${OPERATOR} (this service)`);
     expect(await stranger.page.getByText("Dispute…").count()).toBe(0);

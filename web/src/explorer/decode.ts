@@ -98,16 +98,20 @@ function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: C
     const audited = decodeLog({ address, topics, data, ...place }, addresses);
     if (audited === null) return { ...shown, ...decodeGovernance(log, names) };
     const jobId = jobOfEvent(audited);
-    const { title, fields } = describeEvent(audited);
     return {
       ...shown,
-      title,
-      fields: fields.flatMap(unpacked),
+      ...inWords(audited),
       name: audited.name,
       audited,
       jobId: jobId && toApiJobId(jobId),
     };
   });
+}
+
+/** An event's title, and its arguments with packed words taken apart. */
+export function inWords(event: AnyEvent): { title: string; fields: Field[] } {
+  const { title, fields } = describeEvent(event);
+  return { title, fields: fields.flatMap(unpacked) };
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ReactNode } from "react";
+import type { Field } from "../../../verify/describe.ts";
 import { Hash } from "../ui/copy.tsx";
 import { labelOf, type Names, type ShownEvent } from "./decode.ts";
 import { AddressValue, Value } from "./value.tsx";
@@ -15,20 +17,37 @@ export function Events({ events, names }: { events: readonly ShownEvent[]; names
               <AddressValue address={event.address} names={names} />
             </span>
           </h3>
-          <dl className="arguments">
-            {event.fields.map((field) => (
-              <div key={field.name}>
-                <dt>{labelOf(field.name)}</dt>
-                <dd>
-                  <Value field={field} names={names} />
-                </dd>
-              </div>
-            ))}
+          <Arguments fields={event.fields} names={names}>
             {event.name === null ? <Raw event={event} /> : null}
-          </dl>
+          </Arguments>
         </li>
       ))}
     </ol>
+  );
+}
+
+/** What an event or a call says, by name. */
+export function Arguments({
+  fields,
+  names,
+  children,
+}: {
+  fields: readonly Field[];
+  names: Names;
+  children?: ReactNode;
+}) {
+  return (
+    <dl className="arguments">
+      {fields.map((field) => (
+        <div key={field.name}>
+          <dt>{labelOf(field.name)}</dt>
+          <dd>
+            <Value field={field} names={names} />
+          </dd>
+        </div>
+      ))}
+      {children}
+    </dl>
   );
 }
 

@@ -8,16 +8,16 @@ import type { ChainJob, Job } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
 import { arrowsOf } from "../explorer/flow.ts";
-import { HashBox } from "../explorer/hash-box.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
+import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
-import { count, credits, moment, usdg } from "../ui/format.ts";
-import { Loaded } from "../ui/loaded.tsx";
+import { count, credits, moment, short, usdg } from "../ui/format.ts";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { VerdictCard } from "./job/verdict-card.tsx";
-import { proofsOf } from "./transaction.tsx";
+import { AnswerCard, CommandCard, MoneyCard, TimeLine } from "./job/charge-cards.tsx";
+import { useVerdict, VerdictCard } from "./job/verdict-card.tsx";
 
 /** Only a job's owner disputes it: the code for wallets is loaded then. */
 const DisputeCard = lazy(() => import("./job/dispute-card.tsx"));
@@ -28,23 +28,60 @@ export function JobPage() {
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
   const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
+  const judged = useVerdict(id, chain.data ? seenOf(chain.data) : null);
+  const verdict = judged.verdict.data ?? null;
   const { contracts } = app;
   const transactions = decodeTransactions(chain.data?.transactions ?? [], contracts).map((one) => ({
     ...one,
     events: eventsOfJob(one.events, id, contracts),
   }));
-  const audited = transactions.flatMap(({ events }) => events.flatMap((event) => event.audited ?? []));
+  const events = transactions.flatMap((one) => one.events);
+  const signed = verdict?.audit.proof_hash ?? chain.data?.proof_hash ?? null;
+  const proof = signed === null ? null : toProofHash(signed);
   return (
-    <Page title="Job" about={<Hash value={id} what="job id" full />}>
-      {chain.data ? <VerdictCard jobId={id} seen={seenOf(chain.data)} /> : null}
-      {own.data ? <OwnFacts job={own.data} /> : null}
+    <Page title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
+      {chain.data ? <VerdictCard {...judged} /> : null}
+      {chain.data ? (
+        <div className="columns">
+          {verdict ? <TimeLine {...verdict} /> : <Waiting title="Time line" {...judged} />}
+          <div className="pile">
+            {verdict ? <MoneyCard {...verdict} /> : <Waiting title="Money" {...judged} />}
+            <AnswerCard proof={proof} />
+          </div>
+        </div>
+      ) : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
-      <Suspense>{own.data ? <DisputeCard job={own.data} events={audited} /> : null}</Suspense>
+      <Suspense>
+        {own.data ? <DisputeCard job={own.data} events={events.flatMap(({ audited }) => audited ?? [])} /> : null}
+      </Suspense>
       <Loaded query={chain} rows={3} height={120}>
-        {(data) => <OnChain job={data} transactions={transactions} own={!!own.data} />}
+        {(data) => (
+          <>
+            <CommandCard jobId={id} node={judged.node} verdict={verdict} />
+            {own.data ? <OwnFacts job={own.data} /> : <PublicFacts job={data} />}
+            <RawEvents transactions={transactions} />
+          </>
+        )}
       </Loaded>
     </Page>
   );
+}
+
+/** In place of what the verdict tells, while there is none. */
+const Waiting = ({ title, node, verdict }: { title: string } & ReturnType<typeof useVerdict>) => (
+  <Card title={title}>
+    {node === null || verdict.error ? (
+      <Empty title="Known when a node has answered" />
+    ) : (
+      <Skeleton rows={4} height={30} />
+    )}
+  </Card>
+);
+
+/** `job_018f…314253, settled, 40 credits`. */
+function tabOf(id: string, chain: ChainJob | undefined, verdict: Verdict | null): string {
+  const cost = verdict === null || verdict.audit.open ? null : credits(verdict.audit.credits_charged);
+  return [short(id, 8, 6), chain?.status ?? "not indexed yet", cost].filter((part) => part !== null).join(", ");
 }
 
 /** Changes with the job's status and transactions. */
@@ -102,45 +139,44 @@ function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNul
   );
 }
 
-type Transactions = ReturnType<typeof decodeTransactions>;
+function PublicFacts({ job }: { job: ChainJob }) {
+  return (
+    <Card title="Job">
+      <dl className="facts">
+        <Fact label="Status">
+          {job.status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={job.status} />}
+        </Fact>
+        <Fact label="Model">{job.model === null ? "–" : `${job.model} (${job.tier})`}</Fact>
+        <Fact label="Wallet">{job.wallet === null ? "–" : <Hash value={job.wallet} what="wallet" />}</Fact>
+        <Fact label="Proof">
+          {job.proof_hash === null ? "–" : <Hash value={toProofHash(job.proof_hash)} what="proof hash" />}
+        </Fact>
+      </dl>
+    </Card>
+  );
+}
 
-function OnChain({ job, transactions, own }: { job: ChainJob; transactions: Transactions; own: boolean }) {
+/** Every event and every transfer, as this service relays them. */
+function RawEvents({ transactions }: { transactions: ReturnType<typeof decodeTransactions> }) {
   const { contracts } = app;
   const names = namesOf(contracts);
   const all = transactions.flatMap(({ events }) => events);
   const arrows = arrowsOf(all, contracts);
-  const proofs = proofsOf(all);
   return (
-    <>
-      {own ? null : (
-        <Card>
-          <dl className="facts">
-            <Fact label="Status">
-              {job.status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={job.status} />}
-            </Fact>
-            <Fact label="Model">{job.model === null ? "–" : `${job.model} (${job.tier})`}</Fact>
-            <Fact label="Wallet">{job.wallet === null ? "–" : <Hash value={job.wallet} what="wallet" />}</Fact>
-            <Fact label="Proof">
-              {job.proof_hash === null ? "–" : <Hash value={toProofHash(job.proof_hash)} what="proof hash" />}
-            </Fact>
-          </dl>
-        </Card>
-      )}
-      <Card title="Money">
-        {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
-      </Card>
-      <Card title="Check an answer">
-        <HashBox proofs={proofs} />
-      </Card>
+    <details className="card raw">
+      <summary>
+        Raw events <span className="hint">{`${all.length} in ${transactions.length} transactions`}</span>
+      </summary>
+      {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
       {transactions.map(({ transaction, events }) => (
-        <Card
-          key={transaction.hash}
-          title={transaction.block_number === null ? "Sent, not mined yet" : `Block ${count(transaction.block_number)}`}
-          aside={<TxHash hash={transaction.hash} />}
-        >
+        <section key={transaction.hash}>
+          <h2 className="row">
+            {transaction.block_number === null ? "Sent, not mined yet" : `Block ${count(transaction.block_number)}`}
+            <TxHash hash={transaction.hash} />
+          </h2>
           <Events events={events} names={names} />
-        </Card>
+        </section>
       ))}
-    </>
+    </details>
   );
 }

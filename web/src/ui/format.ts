@@ -31,6 +31,18 @@ const shortTime = new Intl.DateTimeFormat(undefined, MINUTES);
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
 export const shortMoment = (iso: string): string => shortTime.format(new Date(iso));
 
+const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const dayAndZone = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  timeZoneName: "short",
+});
+
+/** The time of day of Unix seconds; `day` says which day, and the zone of both. */
+export const clock = (seconds: number): string => clockTime.format(seconds * 1_000);
+export const day = (seconds: number): string => dayAndZone.format(seconds * 1_000);
+
 /** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
 export function short(text: string, head = 6, tail = 4): string {
   return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;

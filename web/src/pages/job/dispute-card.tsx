@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
 import type { AnyEvent } from "../../../../verify/events.ts";
@@ -7,6 +7,7 @@ import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
+import { countdown, useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
 import { moment } from "../../ui/format.ts";
@@ -46,22 +47,6 @@ function dueOf(job: Job, { signed, freeBefore }: DisputeFacts): { service: numbe
     service: (signed.completion.completedAt + app.dispute_seconds) * 1_000,
     wallet: settled + app.wallet_dispute_seconds * 1_000,
   };
-}
-
-/** The time, read anew each second. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-}
-
-/** `0:42`. */
-function countdown(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());

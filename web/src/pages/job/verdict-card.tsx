@@ -1,44 +1,69 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { FLAT_TOKENS, quote } from "../../../../protocol/pricing.ts";
 import { nodeHost, nodeUrlFault } from "../../../../shared/node-url.ts";
-import type { JobAudit } from "../../../../verify/audit-job.ts";
 import { app } from "../../data/app.ts";
+import { inWords, namesOf } from "../../explorer/decode.ts";
+import { Arguments } from "../../explorer/events.tsx";
+import type { Verdict, VerdictLine } from "../../explorer/verdict.ts";
 import { Button, Field } from "../../ui/controls.tsx";
-import { count, credits } from "../../ui/format.ts";
+import { count } from "../../ui/format.ts";
 import { Skeleton } from "../../ui/loaded.tsx";
 import { Card, Notice } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
+import { TxHash } from "../../wallet/action-status.tsx";
 
 /** Where the browser keeps the visitor's own node. */
 const NODE = "node of the visitor";
 
 /**
- * Whether all that the chain says of the job fits together: price, signatures, times, money. The browser asks a node itself, which the
- * visitor may name, so nobody has to trust this service. `seen` changes when the chain has more of the job.
+ * Asks a node of the visitor's choice for all that the chain says of the job, and judges it here: nobody has to trust this service. `seen`
+ * changes when the chain has more of the job.
  */
-export function VerdictCard({ jobId, seen }: { jobId: string; seen: string }) {
+export function useVerdict(jobId: string, seen: string | null) {
   const [node, setNode] = useState(localStorage.getItem(NODE) ?? app.rpc_url);
-  const audit = useQuery({
-    queryKey: ["audit", jobId, node, seen],
+  const verdict = useQuery({
+    queryKey: ["verdict", jobId, node, seen],
     // The audit's code is loaded when somebody looks at a job.
-    queryFn: async () => (await import("../../explorer/audit.ts")).audit(jobId, node as string),
-    enabled: node !== null,
+    queryFn: async () => (await import("../../explorer/audit.ts")).judge(jobId, node as string),
+    enabled: node !== null && seen !== null,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
-    placeholderData: (before) => before,
+    placeholderData: (before) => (before?.audit.job_id === jobId ? before : undefined),
   });
   const choose = (url: string) => {
     localStorage.setItem(NODE, url);
     setNode(url);
   };
+  return { node, choose, verdict };
+}
+
+/** Whether all that the chain says of the job fits together: price, signatures, times, money; each line with the events that it rests on. */
+export function VerdictCard({ node, choose, verdict }: ReturnType<typeof useVerdict>) {
+  const { data, error, isPending } = verdict;
   return (
-    <Card title="Verdict" aside={audit.data ? <Summary audit={audit.data} /> : null}>
-      {audit.data ? <Findings audit={audit.data} /> : null}
-      {node !== null && audit.isPending ? <Skeleton rows={2} /> : null}
-      {audit.error ? (
-        <Notice tone="error" title="The job could not be checked">
-          <p>{audit.error.message.split("\n", 1)[0]}</p>
+    <Card title="Verdict" aside={data ? <Summary audit={data.audit} /> : null}>
+      {data ? (
+        <>
+          <p className={data.audit.holds ? "headline" : "headline wrong"}>{data.headline}</p>
+          <ul className="verdict">
+            {data.lines.map((line) => (
+              <Line key={line.title} line={line} />
+            ))}
+          </ul>
+        </>
+      ) : null}
+      {node !== null && isPending && !error ? <Skeleton rows={6} height={28} /> : null}
+      {error ? (
+        <Notice
+          tone="error"
+          title="The job could not be checked"
+          actions={
+            <Button busy={verdict.isFetching} onClick={() => void verdict.refetch()}>
+              Try again
+            </Button>
+          }
+        >
+          <p>{error.message.split("\n", 1)[0]}</p>
         </Notice>
       ) : null}
       <Node url={node} onChange={choose} />
@@ -46,56 +71,51 @@ export function VerdictCard({ jobId, seen }: { jobId: string; seen: string }) {
   );
 }
 
-function Summary({ audit: { holds, open } }: { audit: JobAudit }) {
+function Summary({ audit: { holds, open } }: { audit: Verdict["audit"] }) {
   if (!holds) return <Badge tone="bad">does not hold</Badge>;
   return open ? <Badge tone="wait">holds so far</Badge> : <Badge tone="good">holds</Badge>;
 }
 
-function Findings({ audit }: { audit: JobAudit }) {
-  const { checks, holds } = audit;
-  const failed = checks.filter((check) => !check.holds);
+/** A line opens to its checks and to the events that they look at. */
+function Line({ line: { title, says, holds, checks, events } }: { line: VerdictLine }) {
+  const names = namesOf(app.contracts);
   return (
-    <>
-      <p>
-        <strong>{holds ? headline(audit) : "What the chain says of this job does not fit together."}</strong>
-      </p>
-      {failed.length > 0 ? <Lines checks={failed} /> : null}
-      <details>
+    <li>
+      <details open={!holds}>
         <summary>
-          {holds
-            ? `All ${checks.length} checks hold: lock, price, signatures, times, payouts, balances`
-            : `${failed.length} of ${checks.length} checks fail`}
+          <span className={holds ? "mark-good" : "mark-bad"}>
+            <span aria-hidden="true">{holds ? "✓" : "✗"}</span>
+            <span className="visually-hidden">{holds ? "holds" : "fails"}: </span>
+          </span>
+          <strong>{title}</strong> <span>{says}</span>
         </summary>
-        <Lines checks={checks} />
+        <ul className="checks">
+          {checks.map((check) => (
+            <li key={`${check.id} ${check.says}`}>
+              {check.holds ? null : <Badge tone="bad">fails</Badge>} <code>{check.id}</code> {check.says}
+            </li>
+          ))}
+        </ul>
+        <ol className="events">
+          {events.map((event) => {
+            const { title, fields } = inWords(event);
+            return (
+              <li key={`${event.tx} ${event.logIndex}`}>
+                <h3>
+                  {title}
+                  <span className="hint">
+                    <code>{event.name}</code> #{event.logIndex} in block {count(Number(event.block))}, transaction{" "}
+                    <TxHash hash={event.tx} />
+                  </span>
+                </h3>
+                <Arguments fields={fields} names={names} />
+              </li>
+            );
+          })}
+        </ol>
       </details>
-    </>
+    </li>
   );
-}
-
-const Lines = ({ checks }: { checks: JobAudit["checks"] }) => (
-  <ul className="plain-list">
-    {checks.map(({ id, holds, says }) => (
-      <li key={`${id} ${says}`}>
-        <Badge tone={holds ? "good" : "bad"}>{holds ? "holds" : "fails"}</Badge> <code>{id}</code> {says}
-      </li>
-    ))}
-  </ul>
-);
-
-/** What the job cost and why, in one sentence. */
-function headline(audit: JobAudit): string {
-  const { credits_charged: charged, billed_tokens: tokens, credits_locked: locked, fee_bps: fee } = audit;
-  if (tokens === null) {
-    return audit.open ? `${credits(locked)} are locked; nothing is charged yet.` : "Nothing was charged.";
-  }
-  const { credits_per_request: flat, credits_per_1k_tokens: rate } = audit;
-  const price =
-    tokens <= FLAT_TOKENS
-      ? `the flat price of ${flat} for ${count(tokens)} tokens`
-      : `max(${flat}, ⌈${count(tokens)} × ${rate} ÷ 1,000⌉)`;
-  const full = quote(tokens, { creditsPerRequest: flat, creditsPer1kTokens: rate });
-  const limit = full > charged ? `, but no more than the ${locked} that were locked` : "";
-  return `Charge correct: ${credits(charged)}, ${price}${limit}; ${100 - fee / 100} % to the worker, ${fee / 100} % to the treasury.`;
 }
 
 /** The node that was asked, and a field for another one. */

@@ -1,0 +1,152 @@
+import { useState } from "react";
+import { app } from "../../data/app.ts";
+import { AnswerInput } from "../../explorer/hash-box.tsx";
+import type { Moment, Share, Verdict } from "../../explorer/verdict.ts";
+import { countdown, useNow } from "../../ui/clock.ts";
+import { Button } from "../../ui/controls.tsx";
+import { CopyButton, Hash } from "../../ui/copy.tsx";
+import { clock, credits, day, units } from "../../ui/format.ts";
+import { Card, Notice } from "../../ui/page.tsx";
+import { TxHash } from "../../wallet/action-status.tsx";
+
+/** What happened to the job and when, by the clock of the chain, and what ends next. */
+export function TimeLine({ moments, deadline }: Pick<Verdict, "moments" | "deadline">) {
+  const first = moments[0]?.at ?? 0;
+  return (
+    <Card title="Time line" aside={<span className="hint">{day(first)}</span>}>
+      <ol className="receipt">
+        {moments.map(({ title, at, tx }) => (
+          <li key={`${title} ${at} ${tx}`} className="step done">
+            <p className="step-title">
+              {title}
+              <Clock at={at} first={first} />
+            </p>
+            <div className="step-text">
+              {at === first ? "" : `+${at - first} s`}
+              {tx === null ? "by the worker's signature" : <TxHash hash={tx} />}
+            </div>
+          </li>
+        ))}
+        {deadline === null ? null : <Deadline deadline={deadline} first={first} />}
+      </ol>
+    </Card>
+  );
+}
+
+function Deadline({ deadline: { title, at }, first }: { deadline: Moment; first: number }) {
+  const left = at * 1_000 - useNow();
+  return (
+    <li className={left > 0 ? "step" : "step done"}>
+      <p className="step-title">
+        {title}
+        <Clock at={at} first={first} />
+      </p>
+      <div className="step-text" role="timer">
+        {left > 0 ? `in ${countdown(left)}` : "over"}
+      </div>
+    </li>
+  );
+}
+
+/** The time of day; with the day where that is another one than at first. */
+function Clock({ at, first }: { at: number; first: number }) {
+  const iso = new Date(at * 1_000).toISOString();
+  return (
+    <time className="hint" dateTime={iso} title={iso}>
+      {day(at) === day(first) ? clock(at) : `${day(at)}, ${clock(at)}`}
+    </time>
+  );
+}
+
+/** Whose the locked credits are now: one bar, and its numbers as text. */
+export function MoneyCard({ shares }: { shares: readonly Share[] }) {
+  const all = shares.reduce((sum, share) => sum + share.units, 0n);
+  return (
+    <Card title="Money" aside={<span className="hint">of {asCredits(all)} locked</span>}>
+      <div className="split" aria-hidden="true">
+        {shares.map(({ to, units }) => (
+          <span key={to} className={classOf(to)} style={{ flexGrow: Number(units) }} />
+        ))}
+      </div>
+      <dl className="shares">
+        {shares.map(({ to, units: value }) => (
+          <div key={to}>
+            <dt className={classOf(to)}>{to}</dt>
+            <dd>
+              <strong>{asCredits(value)}</strong> <span className="hint">{units(value, 6)} USDG</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+const classOf = (to: string): string => `share ${to.split(" ")[0]?.toLowerCase()}`;
+
+/** A credit is 10,000 token units; a share can have a fraction of one. */
+const asCredits = (value: bigint): string =>
+  value % 10_000n === 0n ? credits(Number(value / 10_000n)) : `${units(value, 4, 0)} credits`;
+
+/** Whether a text is what this job's worker signed. `proof`: its hash, null while there is none. */
+export function AnswerCard({ proof }: { proof: string | null }) {
+  const [hash, setHash] = useState<string | null>(null);
+  return (
+    <Card title="Is it the answer you got?">
+      <AnswerInput label="Answer as you received it" onHash={setHash} />
+      <div aria-live="polite">
+        {hash === null ? null : proof === null ? (
+          <Notice tone="info" title="This job has no proof yet">
+            <p>Its worker has signed nothing that the chain knows.</p>
+          </Notice>
+        ) : hash === proof ? (
+          <Notice tone="good" title="This is the answer that this job's worker signed">
+            <p className="row-start">
+              Its SHA-256 is the job's proof: <Hash value={hash} what="hash of the text" />
+            </p>
+          </Notice>
+        ) : (
+          <Notice tone="warn" title="This is another text than this job's worker signed">
+            <p className="row-start">
+              Its SHA-256 is <Hash value={hash} what="hash of the text" />, the job's proof is{" "}
+              <Hash value={proof} what="proof hash" />. Every character counts, spaces included: copy the whole answer.
+            </p>
+          </Notice>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+/** The same audit without this page: the command, and what was found as a file. */
+export function CommandCard({ jobId, node, verdict }: { jobId: string; node: string | null; verdict: Verdict | null }) {
+  const escrow = app.contracts["InferenceEscrow"];
+  const from = app.start_block > 0 ? ` --start-block ${app.start_block}` : "";
+  const command = `npx @credit-metered-inference/verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
+  return (
+    <Card title="Check it without this page">
+      <div className="code sunken wraps">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <pre tabIndex={0}>{command}</pre>
+        <CopyButton text={command} what="verify command" />
+      </div>
+      <div className="row">
+        <p className="hint">It needs Node.js, and asks the node alone. It finds what this page finds.</p>
+        <Button disabled={verdict === null} onClick={() => verdict && download(`${jobId}.json`, verdict)}>
+          Download JSON
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+/** As a shell takes it: a node's address can hold an ampersand. */
+const quoted = (text: string): string => (/^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+function download(name: string, verdict: Verdict): void {
+  const text = JSON.stringify(verdict, (_, value) => (typeof value === "bigint" ? String(value) : value), 2);
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = Object.assign(document.createElement("a"), { href: url, download: name });
+  link.click();
+  URL.revokeObjectURL(url);
+}
