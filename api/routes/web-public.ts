@@ -1,12 +1,12 @@
 /** What everyone may see without signing in. Below /app/api. */
 import { existsSync, readFileSync } from "node:fs";
 import { type RequestHandler, Router } from "express";
-import { JOB_STATES } from "../../protocol/job-status.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
 import type { Config } from "../config.ts";
 import { listWorkerIncidents } from "../db/incidents.ts";
 import { listModels, listSlashes, listWorkers, type Reader, read, view } from "../db/index-reads.ts";
+import { type DayRow, paced, totalsBy } from "../db/network-day.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
 import { showAddress } from "./request.ts";
@@ -144,61 +144,43 @@ export function directoryRoutes(reader: Reader, pool: WorkerPool): Router {
   return Router().get("/models", models).get("/workers", workers);
 }
 
-/** How long the numbers of the network are shown before they are read again: the route is open to everybody. */
-const NUMBERS_MS = 3_000;
 const LATEST = 8;
-const DAY_SECONDS = 86_400;
 
 /**
  * `GET /network`: what the network does now, of public data. `workers` answer this gateway, `models` have one of them. The jobs are those
  * that this operator locked in the last 24 hours, and the newest settled ones of them; `credits_total` is what all wallets ever paid.
  */
-export function networkRoute(reader: Reader, pool: WorkerPool, operator: number): RequestHandler {
-  let last: { until: number; found: Promise<object> } | undefined;
+export function networkRoute(
+  reader: Reader,
+  day: () => Promise<DayRow[]>,
+  { pool, operator }: { pool: WorkerPool; operator: number },
+): RequestHandler {
+  const total = paced(() => chargedEver(reader));
+  const latest = paced(() => latestSettled(reader, operator));
   return async (_request, response) => {
-    if (last === undefined || Date.now() > last.until) {
-      const current = { until: Number.POSITIVE_INFINITY, found: networkNumbers(reader, pool, operator) };
-      last = current;
-      const over = () => {
-        current.until = Date.now() + NUMBERS_MS;
-      };
-      void current.found.then(over, over);
-    }
-    response.json(await last.found);
+    const [rows, credits_total, jobs, catalog] = await Promise.all([day(), total(), latest(), listModels(reader)]);
+    const today = totalsBy(rows, (row) => row.operator).get(operator);
+    response.json({
+      workers: pool.states().filter(({ healthy }) => healthy).length,
+      models: catalog.filter((model) => !model.retired && pool.hosts(model.number).length > 0).length,
+      jobs_24h: today?.jobs ?? 0,
+      credits_24h: today?.credits ?? 0,
+      credits_total,
+      latest: jobs.map((job) => ({ ...job, created_at: isoTime(job.created_at) })),
+    });
   };
 }
 
-async function networkNumbers(reader: Reader, pool: WorkerPool, operator: number): Promise<object> {
-  const since = Math.floor(Date.now() / 1_000) - DAY_SECONDS;
-  const [[day], [total], latest, catalog] = await Promise.all([
-    read<{ jobs: number; credits: number }>(
-      reader,
-      "network_day",
-      `SELECT count(*) AS jobs, COALESCE(sum(credits_charged), 0)::bigint AS credits
-       FROM ${view("job")} WHERE operator = $1 AND status = ANY($2) AND created_at >= $3`,
-      [operator, JOB_STATES, since],
-    ),
-    read<{ credits: number }>(
-      reader,
-      "network_total",
-      `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`,
-      [],
-    ),
-    read<{ id: string; model: string; credits: number; created_at: number }>(
-      reader,
-      "network_latest",
-      `SELECT 'job_' || substr(id, 3) AS id, model, credits_charged AS credits, created_at
-       FROM ${view("job")} WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`,
-      [operator, LATEST],
-    ),
-    listModels(reader),
-  ]);
-  return {
-    workers: pool.states().filter(({ healthy }) => healthy).length,
-    models: catalog.filter((model) => !model.retired && pool.hosts(model.number).length > 0).length,
-    jobs_24h: day?.jobs ?? 0,
-    credits_24h: day?.credits ?? 0,
-    credits_total: total?.credits ?? 0,
-    latest: latest.map((job) => ({ ...job, created_at: isoTime(job.created_at) })),
-  };
+async function chargedEver(reader: Reader): Promise<number> {
+  const text = `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`;
+  return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
 }
+
+const latestSettled = (reader: Reader, operator: number) =>
+  read<{ id: string; model: string; credits: number; created_at: number }>(
+    reader,
+    "network_latest",
+    `SELECT 'job_' || substr(id, 3) AS id, model, credits_charged AS credits, created_at
+     FROM ${view("job")} WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`,
+    [operator, LATEST],
+  );

@@ -6,6 +6,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from "
 import { PATHS } from "../../shared/web-paths.ts";
 import { requireSession, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces } from "../account/sign-in.ts";
+import { networkDay } from "../db/network-day.ts";
 import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -67,7 +68,7 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
   api.use(directoryRoutes(pool, gateway.workers));
-  api.get("/network", networkRoute(pool, gateway.workers, gateway.operator.id));
+  api.get("/network", networkRoute(pool, networkDay(pool), { pool: gateway.workers, operator: gateway.operator.id }));
   api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);

@@ -8,6 +8,7 @@ import {
   listWalletEvents,
   type Reader,
 } from "../../api/db/index-reads.ts";
+import { readFrom } from "../../api/db/network-day.ts";
 import { Stage } from "./support/stage.ts";
 
 const WALLETS = 20;
@@ -109,6 +110,15 @@ test("jobs that are overdue are found by the time of their lock", async () => {
   expect(plan).not.toMatch(/Seq Scan/);
   expect((await listOverdueJobs(stage.pool, 1, 1_700_000_900)).length).toBeGreaterThan(0);
   expect(await listOverdueJobs(stage.pool, 2, 1_700_000_900)).toEqual([]);
+});
+
+test("the numbers of a day are read by the time of the lock, of each operator", async () => {
+  const since = 1_700_000_000 + JOBS - 600;
+  const [plan = ""] = await plansOf((reader) => readFrom(reader, since));
+  expect(plan).toMatch(/Index.* on job/);
+  expect(plan).not.toMatch(/Seq Scan on job/);
+  const rows = await readFrom(stage.pool, since);
+  expect(rows.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(601);
 });
 
 test("events are read by an index range", async () => {

@@ -117,7 +117,9 @@ describeInBrowser("the front door", () => {
 
     it("and counts it among the live numbers", async ({ visitor }) => {
       await visitor.page.locator(`.latest code[title="${jobId}"]`).waitFor();
-      expect(Number(await visitor.figure("Jobs in 24 hours"))).toBeGreaterThan(0);
+      await expect
+        .poll(async () => Number(await visitor.figure("Jobs in 24 hours")), { timeout: 60_000 })
+        .toBeGreaterThan(0);
     });
 
     it("and says when it is neither job nor transaction", async ({ visitor }) => {

@@ -1,0 +1,100 @@
+/** What workers, models and operators did in the last 24 hours, for pages that are open to everybody. */
+
+import { JOB_STATES } from "../../protocol/job-status.ts";
+import { getHead, type Reader, read, view } from "./index-reads.ts";
+
+/** Jobs that one operator locked for one model within ten minutes, and that one worker has, or none. */
+export type DayRow = {
+  bucket: number;
+  operator: number;
+  model: number;
+  worker: string | null;
+  jobs: number;
+  /** Charged ones, whatever a dispute brought later. */
+  settled: number;
+  /** Ended without a charge. */
+  failed: number;
+  /** Of which an end is still to come. */
+  open: number;
+  credits: number;
+  /** Stablecoin units for the worker. */
+  units: number;
+};
+
+const BUCKET_SECONDS = 600;
+const DAY_SECONDS = 86_400;
+
+/**
+ * Answers everybody with one read. The next one begins after a pause of 20 times what the last one took, between 3 s and a minute: however
+ * many visitors there are, they take a twentieth of one connection.
+ */
+export function paced<T>(readNow: () => Promise<T>, now: () => number = Date.now): () => Promise<T> {
+  let last: { until: number; found: Promise<T> } | undefined;
+  return () => {
+    if (last !== undefined && now() < last.until) return last.found;
+    const begun = now();
+    const current = { until: Number.POSITIVE_INFINITY, found: readNow() };
+    last = current;
+    const over = () => {
+      const ended = now();
+      current.until = ended + Math.min(60_000, Math.max(3_000, 20 * (ended - begun)));
+    };
+    void current.found.then(over, over);
+    return current.found;
+  };
+}
+
+/**
+ * Reads the last 24 hours, to within ten minutes. Ten minutes are kept once the index is past them and all their jobs have ended, so a day of
+ * jobs is read once, and afterwards the newest ones.
+ */
+export function networkDay(reader: Reader, now: () => number = Date.now): () => Promise<DayRow[]> {
+  let kept: DayRow[] = [];
+  let from = 0;
+  return paced(async () => {
+    const oldest = Math.ceil((now() / 1000 - DAY_SECONDS) / BUCKET_SECONDS);
+    const begin = Math.max(from, oldest);
+    // First, so that no row is missing before the block that it names.
+    const indexed = (await getHead(reader))?.blockTime ?? 0;
+    const rows = await readFrom(reader, begin * BUCKET_SECONDS);
+    const ended = Math.floor(indexed / BUCKET_SECONDS);
+    const over = rows.reduce((first, { open, bucket }) => (open > 0 ? Math.min(first, bucket) : first), ended);
+    from = Math.max(begin, over);
+    const all = [...kept.filter(({ bucket }) => bucket >= oldest), ...rows];
+    kept = all.filter(({ bucket }) => bucket < from);
+    return all;
+  }, now);
+}
+
+/** A range of the index by operator, status and time for each operator and status. */
+export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
+  read<DayRow>(
+    reader,
+    "network_day",
+    `SELECT created_at / ${BUCKET_SECONDS} AS bucket, operator, model_number AS model, worker, count(*) AS jobs,
+       count(completed_at) AS settled,
+       count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
+       count(*) FILTER (WHERE status = ANY('{pending,processing,settling}')) AS open,
+       sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units
+     FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
+     GROUP BY 1, 2, 3, 4`,
+    [JOB_STATES, since],
+  );
+
+export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "credits" | "units">;
+
+/** The rows' sums by one of their columns. */
+export function totalsBy<K>(rows: readonly DayRow[], key: (row: DayRow) => K): Map<K, DayTotal> {
+  const totals = new Map<K, DayTotal>();
+  for (const row of rows) {
+    const total = totals.get(key(row)) ?? { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
+    totals.set(key(row), {
+      jobs: total.jobs + row.jobs,
+      settled: total.settled + row.settled,
+      failed: total.failed + row.failed,
+      credits: total.credits + row.credits,
+      units: total.units + row.units,
+    });
+  }
+  return totals;
+}

@@ -1,0 +1,111 @@
+/** The numbers of a day are open to everybody: asking for them must not cost a scan of the day's jobs each time. */
+import { expect, it } from "vitest";
+import { type DayRow, networkDay, paced } from "../../api/db/network-day.ts";
+
+const HOUR = 3_600;
+/** The beginning of ten minutes, Unix seconds. */
+const START = 1_700_000_400;
+const bucketAt = (time: number) => Math.floor(time / 600);
+
+/** A job of worker `w`, locked at a time; without an end it is open. */
+const jobAt = (time: number, ends: "settled" | "failed" | "open" = "settled"): DayRow => ({
+  bucket: bucketAt(time),
+  operator: 1,
+  model: 1,
+  worker: "w",
+  jobs: 1,
+  settled: Number(ends === "settled"),
+  failed: Number(ends === "failed"),
+  open: Number(ends === "open"),
+  credits: ends === "settled" ? 2 : 0,
+  units: 0,
+});
+
+/** An index whose jobs a test changes; it notes from which time on it was read. */
+function world() {
+  const state = { now: START, indexed: START, jobs: [] as DayRow[], since: [] as number[] };
+  const query = async ({ name, values }: { name: string; values: unknown[] }) => {
+    if (name === "index_head") return { rows: [{ blockTime: state.indexed }] };
+    const since = values[1] as number;
+    state.since.push(since);
+    return { rows: state.jobs.filter(({ bucket }) => bucket * 600 >= since) };
+  };
+  const day = networkDay({ query } as never, () => state.now * 1000);
+  const later = async (seconds: number) => {
+    state.now += seconds;
+    state.indexed = state.now;
+    return (await day()).reduce((sum, { jobs }) => sum + jobs, 0);
+  };
+  return { state, day, later };
+}
+
+it("reads the whole day once, and then only what is not over", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - 20 * HOUR), jobAt(START - 2 * HOUR), jobAt(START)];
+  expect(await later(60)).toBe(3);
+  expect(await later(60)).toBe(3);
+  state.jobs.push(jobAt(START + 130));
+  expect(await later(60)).toBe(4);
+  expect(state.since).toEqual([START - 24 * HOUR + 600, START, START]);
+});
+
+it("reads again from the first job that has not ended", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - 2 * HOUR, "open"), jobAt(START - HOUR)];
+  await later(60);
+  state.jobs[0] = jobAt(START - 2 * HOUR);
+  await later(60);
+  await later(60);
+  expect(state.since.slice(1)).toEqual([START - 2 * HOUR, START]);
+});
+
+it("keeps nothing that the index has not reached", async () => {
+  const { state, day, later } = world();
+  await later(0);
+  state.now += HOUR;
+  await day();
+  state.jobs = [jobAt(START + 10)];
+  expect(await later(60)).toBe(1);
+});
+
+it("forgets what is older than a day", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - HOUR)];
+  expect(await later(60)).toBe(1);
+  expect(await later(23 * HOUR)).toBe(0);
+});
+
+it("answers all who ask with one read, and pauses 20 times as long as it took", async () => {
+  let now = 0;
+  let reads = 0;
+  const ask = paced(
+    async () => {
+      reads += 1;
+      now += 1_000;
+      return reads;
+    },
+    () => now,
+  );
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
+  now += 19_000;
+  expect(await ask()).toBe(1);
+  now += 1_000;
+  expect(await ask()).toBe(2);
+});
+
+it("asks again after a failure, no sooner than after a success", async () => {
+  let now = 0;
+  let reads = 0;
+  const ask = paced(
+    async () => {
+      reads += 1;
+      throw new Error("no index");
+    },
+    () => now,
+  );
+  await expect(ask()).rejects.toThrow("no index");
+  await expect(ask()).rejects.toThrow("no index");
+  now += 3_000;
+  await expect(ask()).rejects.toThrow("no index");
+  expect(reads).toBe(2);
+});
