@@ -12,7 +12,12 @@ const PATIENCE_MS = 90_000;
 const KEY_TRIES = 100;
 
 /** `rate`: requests a second of all clients; without it each sends the next one when its last has ended. */
-export type Pace = { concurrency: number; rate?: number | undefined };
+export type Pace = {
+  concurrency: number;
+  rate?: number | undefined;
+  /** True if no client leaves: each request that is not answered has failed. */
+  patient?: boolean;
+};
 
 /** The one client that leaves some requests: it pays for answers that it did not wait for. No other ever leaves. */
 export const leaverOf = (world: World): Client => world.clients[0] as Client;
@@ -23,13 +28,15 @@ export class Load {
   readonly #world: World;
   readonly #clients: Promise<void>[];
   readonly #intervalMs: number;
+  readonly #patient: boolean;
   /** When the next request is due. */
   #due = Date.now();
   #stopping = false;
 
-  constructor(world: World, random: Random, { concurrency, rate }: Pace) {
+  constructor(world: World, random: Random, { concurrency, rate, patient = false }: Pace) {
     this.#world = world;
     this.#intervalMs = rate === undefined ? 0 : 1000 / rate;
+    this.#patient = patient;
     this.#clients = Array.from({ length: concurrency }, (_, n) => {
       const client = world.clients[n % world.clients.length] as Client;
       return this.#client(client, random.fork());
@@ -45,7 +52,7 @@ export class Load {
     while (!this.#stopping) {
       await this.#turn();
       const stream = random.chance(0.5);
-      const leaves = client === leaverOf(this.#world) && random.chance(0.2);
+      const leaves = !this.#patient && client === leaverOf(this.#world) && random.chance(0.2);
       const question = {
         apiKey: client.apiKey,
         idempotencyKey: random.chance(0.2) ? randomUUID() : null,

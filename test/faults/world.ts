@@ -6,7 +6,7 @@ import { freePorts } from "../../scripts/dev/ports.ts";
 import { Client, openStore } from "../support/client.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { startTestStack, type TestStack, type TestStackOptions } from "../support/stack.ts";
 import { Wire } from "../support/wire.ts";
 import { keepLogs } from "./keep-logs.ts";
 import { Miner } from "./miner.ts";
@@ -17,6 +17,16 @@ const CLIENTS = 4;
 const NEVER = 36_000;
 /** Short enough that a run sees timeouts; long enough that a healthy job never does. */
 const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 30 };
+/** Settings of both gateways. */
+export const GATEWAY_ENV = {
+  LOG_LEVEL: "warn",
+  WEBHOOK_CONFIRMATIONS: "0",
+  ACKNOWLEDGE_SECONDS: "5",
+  FIRST_TOKEN_SECONDS: "8",
+  LOCK_SECONDS: "10",
+  REPLACE_AFTER_SECONDS: "3",
+  BURST_PER_SECOND: "100000",
+};
 const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
 
 /** Two gateways behind one database and one chain, workers, webhook receivers, and the connections that faults bend. */
@@ -46,14 +56,17 @@ export async function openWorld(options: {
   /** Where everything that is logged is kept. */
   keep?: string;
   note: (line: string) => void;
+  /** What differs from the stack of the fault suite. */
+  stack?: TestStackOptions;
 }): Promise<World> {
-  const ports = await freePorts(3);
+  const { databaseUrl, env: given } = options.stack ?? {};
+  const ports = { ...(await freePorts(3)), ...(databaseUrl ? { postgres: Number(new URL(databaseUrl).port) } : {}) };
   const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
   const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
   const miner = new Miner(`http://127.0.0.1:${ports.chain}`);
   const running: TestStack = await startTestStack({
     ports,
-    ownDatabase: true,
+    ...(databaseUrl ? { databaseUrl } : { ownDatabase: true }),
     blockTime: NEVER,
     windows: WINDOWS,
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
@@ -62,14 +75,9 @@ export async function openWorld(options: {
       api: {
         MASTER_KEY,
         RPC_URL: `http://127.0.0.1:${chainWire.port}`,
-        LOG_LEVEL: "warn",
-        WEBHOOK_CONFIRMATIONS: "0",
-        ACKNOWLEDGE_SECONDS: "5",
-        FIRST_TOKEN_SECONDS: "8",
-        LOCK_SECONDS: "10",
-        REPLACE_AFTER_SECONDS: "3",
-        BURST_PER_SECOND: "100000",
+        ...GATEWAY_ENV,
       },
+      ...given,
       workers: { WORKER_FIRST_TOKEN_MS: "50", WORKER_TOKENS_PER_SECOND: "300" },
     },
     // A process manager starts what has died again; here `revive` does.
@@ -97,11 +105,7 @@ export async function openWorld(options: {
   };
   const second = new SecondGateway(running, {
     DATABASE_URL: wired(running.info.database_url, databaseWire),
-    LOCK_SECONDS: "10",
-    ACKNOWLEDGE_SECONDS: "5",
-    FIRST_TOKEN_SECONDS: "8",
-    REPLACE_AFTER_SECONDS: "3",
-    BURST_PER_SECOND: "100000",
+    ...GATEWAY_ENV,
   });
   await rpc(running.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x3635c9adc5dea00000"]);
   await second.start();

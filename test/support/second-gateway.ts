@@ -27,8 +27,8 @@ export class SecondGateway {
     this.#env = env;
   }
 
-  /** Starts the process and waits until it can serve. */
-  async start(): Promise<void> {
+  /** Starts the process and waits until it can serve. `env` has settings of this start only; `root` is another checkout. */
+  async start({ env: more = {}, root = ROOT }: { env?: Record<string, string>; root?: string } = {}): Promise<void> {
     const port = Number(new URL(this.url || `http://127.0.0.1:${await freePort()}`).port);
     this.url = `http://127.0.0.1:${port}`;
     const { info, deploymentFile } = this.#stack;
@@ -44,9 +44,10 @@ export class SecondGateway {
       WEBHOOK_CONFIRMATIONS: "0",
       LOG_LEVEL: "warn",
       ...this.#env,
+      ...more,
     };
     this.#earlier = this.output;
-    this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: ROOT, env });
+    this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: root, env });
     await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
   }
 
@@ -64,6 +65,11 @@ export class SecondGateway {
 
   get pid(): number {
     return this.#part?.child.pid ?? Number.NaN;
+  }
+
+  /** Of its newest process, once it has ended; null when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#part?.child.exitCode ?? null;
   }
 
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {

@@ -1,0 +1,169 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { runOperator } from "../../scripts/operator.ts";
+import { Load } from "../faults/load.ts";
+import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
+import { GATEWAY_ENV, openWorld, type World } from "../faults/world.ts";
+import { Balancer } from "../support/balancer.ts";
+import { Patience } from "../support/patience.ts";
+import { ROOT } from "../support/processes.ts";
+import { Random } from "../support/random.ts";
+import { SecondGateway } from "../support/second-gateway.ts";
+import type { TestStackOptions } from "../support/stack.ts";
+
+/** One drill of docs/operations: what an operator does by hand, done by a script under load. */
+export type Drill = {
+  name: string;
+  does: string;
+  /** Requests may fail, as in an accident; without it each one that fails is a problem. */
+  mayFail?: true;
+  /** What differs from the stack of the fault suite. */
+  stack?: () => Promise<TestStackOptions>;
+  practise: (practice: Practice) => Promise<void>;
+};
+
+export type DrillOptions = {
+  rate: number;
+  /** The version before this one, as git names it. */
+  before: string;
+  note: (line: string) => void;
+};
+
+export type DrillResult = Verdict & { steps: Step[]; failures: string[] };
+type Step = { what: string; seconds: number; requests: number; failed: number };
+
+/** What a whole drill takes at most. */
+const WITHIN_MS = 900_000;
+const LAST_ANSWERS_MS = 120_000;
+const CONCURRENCY = 8;
+/** Longer than the balancer takes to notice. */
+const STOP_DELAY = { STOP_DELAY_SECONDS: "1" };
+
+/** A drill under way: two gateways behind a load balancer, clients that never stop asking, and what was done so far. */
+export class Practice {
+  readonly world: World;
+  readonly load: Load;
+  /** The gateway of the stack's own signer, and the one of the second. */
+  readonly gateways: readonly [SecondGateway, SecondGateway];
+  readonly options: DrillOptions;
+  readonly steps: Step[] = [];
+  readonly problems: string[] = [];
+  /** When an answer can have lost its lock or its settlement. */
+  readonly lossy: Lossy[] = [];
+  /** What is done at the end of the drill, the last one first. */
+  readonly ends: (() => Promise<void> | void)[];
+
+  constructor(
+    world: World,
+    gateways: readonly [SecondGateway, SecondGateway],
+    options: DrillOptions & Pick<Practice, "ends">,
+  ) {
+    this.world = world;
+    this.ends = options.ends;
+    this.gateways = gateways;
+    this.options = options;
+    const pace = { concurrency: CONCURRENCY, rate: options.rate, patient: true };
+    this.load = new Load(world, new Random(1), pace);
+  }
+
+  get failures(): string[] {
+    const failed = this.load.requests.filter(({ outcome }) => outcome !== "answered");
+    return failed.map(({ at, outcome, status, code, jobId }) =>
+      [new Date(at).toISOString().slice(11, 23), outcome, status, code, jobId].join(" "),
+    );
+  }
+
+  /** Does one step, and notes how long it took and what clients saw meanwhile. */
+  async step<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const [begun, requests, failed] = [Date.now(), this.load.requests.length, this.failures.length];
+    this.options.note(`${what} …`);
+    const result = await work();
+    const step = {
+      what,
+      seconds: (Date.now() - begun) / 1000,
+      requests: this.load.requests.length - requests,
+      failed: this.failures.length - failed,
+    };
+    this.steps.push(step);
+    this.options.note(
+      `${what}: ${step.seconds.toFixed(1)} s, ${step.requests} requests ended, ${step.failed} of them failed`,
+    );
+    return result;
+  }
+
+  /** What does not hold fails the drill. */
+  expect(holds: boolean, problem: string): void {
+    if (!holds) this.problems.push(problem);
+  }
+
+  /** Ends a gateway as an upgrade does, and starts it with other settings or from another checkout. */
+  async exchange(gateway: SecondGateway, changes: Parameters<SecondGateway["start"]>[0] = {}): Promise<void> {
+    await gateway.kill("SIGTERM");
+    this.expect(
+      gateway.exitCode === 0,
+      `a gateway ended with ${gateway.exitCode} after SIGTERM: ${gateway.output.slice(-2_000)}`,
+    );
+    await startBehindBalancer(gateway, changes);
+  }
+
+  /** A command of `npm run operator`, sent with this key; returns its JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: each command has its own form
+  async operator(key: string, command: string): Promise<any> {
+    const { info, deploymentFile } = this.world.stack;
+    const place = { RPC_URL: info.rpc_url, DATABASE_URL: info.database_url, DEPLOYMENT_FILE: deploymentFile };
+    const argv = [...command.split(" "), "--json", "--yes"];
+    return JSON.parse(await runOperator(argv, { ...place, OPERATOR_PRIVATE_KEY: key }));
+  }
+}
+
+const startBehindBalancer = (gateway: SecondGateway, { env, root }: Parameters<SecondGateway["start"]>[0] = {}) =>
+  gateway.start({ env: { ...STOP_DELAY, ...env }, ...(root === undefined ? {} : { root }) });
+
+/** Runs a drill under load; then the verdict of the fault suite. */
+export async function run(drill: Drill, options: DrillOptions): Promise<DrillResult> {
+  const { note, rate } = options;
+  const patience = new Patience(WITHIN_MS, note);
+  const stack = await drill.stack?.();
+  const credits = Math.ceil((rate * WITHIN_MS) / 1000) * 8;
+  const world = await openWorld({ credits, note, ...(stack === undefined ? {} : { stack }) });
+  const first = new SecondGateway(world.stack, { ...GATEWAY_ENV, GATEWAY_PRIVATE_KEY: GATEWAY.privateKey });
+  const ends: Practice["ends"] = [() => world.stop(), () => first.kill()];
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = (): void => interrupted.reject(new Error("interrupted"));
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  const work = async (): Promise<DrillResult> => {
+    await world.stack.kill("api", "SIGTERM");
+    await world.second.kill("SIGTERM");
+    for (const gateway of [first, world.second]) await startBehindBalancer(gateway);
+    const balancer = await Balancer.open([first.url, world.second.url]);
+    ends.push(() => balancer.close());
+    world.gateways.splice(0, 2, balancer.url);
+    const practice = new Practice(world, [first, world.second], { ...options, ends });
+    await patience.within(drill.name, drill.practise(practice), WITHIN_MS);
+    await patience.within("the last answers", practice.load.stop(), LAST_ANSWERS_MS);
+    note(`${practice.load.requests.length} requests made; the verdict follows`);
+    const verdict = await judge(world, practice.load, practice.lossy, patience);
+    const { failures, steps, problems } = practice;
+    if (drill.mayFail !== true && failures.length > 0) problems.push(`${failures.length} requests failed`);
+    verdict.problems.unshift(...problems);
+    return { ...verdict, steps, failures };
+  };
+  try {
+    return await Promise.race([work(), interrupted.promise]);
+  } finally {
+    note("stopping the system");
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+/** The files of another commit beside this project's packages; `remove` deletes them. */
+export function checkout(commit: string): { root: string; remove: () => void } {
+  const root = mkdtempSync(join(tmpdir(), "version-"));
+  const archive = execFileSync("git", ["archive", commit], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  execFileSync("tar", ["-x", "-C", root], { input: archive });
+  symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+  return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
