@@ -103,9 +103,14 @@ function bodyError({ fault, limit }: BodyRefused): ApiError {
 /** PostgreSQL's text has no NUL: an id with one in it is a client's mistake wherever it gets to. */
 const NO_SUCH_CHARACTER = "22021";
 
-/** Connection errors of the database driver and PostgreSQL's classes 08 (connection), 53 (resources), 57P (shutdown). */
+/**
+ * The driver could not reach its host, or PostgreSQL's classes 08 (connection), 25006 (a replica that is no primary yet), 28 (the password was
+ * changed), 53 (resources), 57P (shutdown).
+ */
+const OUTAGE = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|08|25006|28|53|57P)/;
+
 function isDatabaseOutage(error: unknown, code: string | undefined): boolean {
-  if (code !== undefined) return /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08|53|57P)/.test(code);
+  if (code !== undefined) return OUTAGE.test(code);
   // A connection that breaks under a query, or a pool that gets none in time: the driver has no codes for these.
   return (
     error instanceof Error &&

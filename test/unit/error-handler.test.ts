@@ -15,6 +15,10 @@ const THROWN: Record<string, unknown> = {
   sql: Object.assign(new Error('syntax error at or near "DROP"'), { code: "42601" }),
   nul: Object.assign(new Error("invalid byte sequence"), { code: "22021" }),
   database: Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" }),
+  "database's host": Object.assign(new Error("connect EHOSTUNREACH 10.0.0.7:5432"), { code: "EHOSTUNREACH" }),
+  "database's name": Object.assign(new Error("getaddrinfo EAI_AGAIN db.internal:"), { code: "EAI_AGAIN" }),
+  "database's password": Object.assign(new Error('password authentication failed for "x"'), { code: "28P01" }),
+  "database that is a replica": Object.assign(new Error("in a read-only transaction"), { code: "25006" }),
   chain: new RpcUnreachable("eth_call", new Error("http://user:password@node.internal:8545")),
 };
 
@@ -33,7 +37,9 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function ask(what: string) {
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${what}`);
+  const response = await fetch(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/${encodeURIComponent(what)}`,
+  );
   const text = await response.text();
   return {
     status: response.status,
@@ -60,16 +66,20 @@ describe("an error", () => {
     },
   );
 
-  it.each(["database", "chain"])(
-    "of the %s: 503 service_unavailable with when to come back, and no address",
-    async (what) => {
-      const { status, text, error, retryAfter } = await ask(what);
-      expect(status).toBe(503);
-      expect(error).toMatchObject({ code: "service_unavailable", type: "capacity_error", details: { retry_after: 5 } });
-      expect(retryAfter).toBe("5");
-      expect(text).not.toMatch(/10\.0\.0\.7|password|internal:/);
-    },
-  );
+  it.each([
+    "database",
+    "database's host",
+    "database's name",
+    "database's password",
+    "database that is a replica",
+    "chain",
+  ])("of the %s: 503 service_unavailable with when to come back, and no address", async (what) => {
+    const { status, text, error, retryAfter } = await ask(what);
+    expect(status).toBe(503);
+    expect(error).toMatchObject({ code: "service_unavailable", type: "capacity_error", details: { retry_after: 5 } });
+    expect(retryAfter).toBe("5");
+    expect(text).not.toMatch(/10\.0\.0\.7|password|internal:/);
+  });
 
   it("of a NUL in a value is the client's: 400 invalid_request", async () => {
     expect(await ask("nul")).toMatchObject({ status: 400, error: { code: "invalid_request" } });
