@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --sections cost,overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ * `npm run bench [-- --sections cost,client,overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
@@ -9,6 +9,7 @@
 import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { clientCost } from "./client.ts";
 import { cost, type NamedSystem } from "./cost.ts";
 import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
@@ -29,7 +30,7 @@ import { webhooks } from "./webhooks.ts";
 const number = z.coerce.number().positive();
 const names = z.string().transform((list) => list.split(","));
 const schema = z.object({
-  sections: names.default(["cost", "overhead", "single", "throughput", "lists", "webhooks", "memory"]),
+  sections: names.default(["cost", "client", "overhead", "single", "throughput", "lists", "webhooks", "memory"]),
   /** A minute; 20 s for webhooks. */
   seconds: number.optional(),
   requests: number.default(400),
@@ -132,6 +133,10 @@ try {
       if (wanted.has("throughput"))
         done(await throughput(system, { concurrency: clients, seconds, blocks: named(blocks) }));
     });
+  }
+  if (wanted.has("client")) {
+    const { requests, rounds } = values;
+    await withSystem("instant", async (system) => done(await clientCost(system, { requests, rounds })), 2);
   }
   // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
   if (wanted.has("single")) {

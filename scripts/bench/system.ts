@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { pino } from "pino";
-import { createNonceManager, generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { createNonceManager, generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { jsonRpc } from "viem/nonce";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
@@ -86,6 +86,7 @@ export async function startParts(
 
 export type System = {
   stack: Stack;
+  accounts: readonly Account[];
   /** All of the funded accounts take turns. */
   target: Target;
   /** Resident memory by part, MB. */
@@ -125,19 +126,20 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", ...profile },
     },
   });
-  let keys: string[];
+  let accounts: Account[];
   try {
-    keys = await openAccounts(stack, options.accounts, options.credits);
+    accounts = await openAccounts(stack, options.accounts, options.credits);
   } catch (error) {
     await stop();
     throw error;
   }
   let turn = 0;
-  const headers = () => ({ authorization: `Bearer ${keys[turn++ % keys.length]}` });
+  const headers = () => ({ authorization: `Bearer ${accounts[turn++ % accounts.length]?.apiKey}` });
   const ofParts = (of: (pid: number) => number) => () =>
     Object.fromEntries(stack.processes().map(({ name, pid }) => [name, of(pid)]));
   return {
     stack,
+    accounts,
     target: { name: "this service", url: stack.info.base_url as string, model: MODEL, headers },
     memory: ofParts(residentMegabytes),
     processor: ofParts(processorMilliseconds),
@@ -152,17 +154,20 @@ export async function startSystemOf(folder: string, options: SystemOptions): Pro
   return other.startSystem(options);
 }
 
-/** Opens `count` funded accounts, as many clients as a batch has jobs, and returns their API keys. */
-async function openAccounts(stack: Stack, count: number, credits: number): Promise<string[]> {
+/** A funded account of the benchmark. */
+export type Account = { owner: PrivateKeyAccount; apiKey: string };
+
+/** Opens `count` funded accounts, as many clients as a batch has jobs. */
+async function openAccounts(stack: Stack, count: number, credits: number): Promise<Account[]> {
   // One of its own: the library's would go on counting where the chain of an earlier system ended.
   const nonceManager = createNonceManager({ source: jsonRpc() });
   const funder = privateKeyToAccount(DEPLOYER_KEY, { nonceManager });
   const pool = openDatabase(stack.info.database_url as string, pino({ level: "silent" }), 4);
   const keys = new Keys(pool);
-  const open = async (): Promise<string> => {
+  const open = async (): Promise<Account> => {
     const owner = privateKeyToAccount(generatePrivateKey());
     await provideCredits(stack.info, { funder, owner, credits });
-    return keys.regenerate(owner.address);
+    return { owner, apiKey: await keys.regenerate(owner.address) };
   };
   try {
     return await Promise.all(Array.from({ length: count }, open));
