@@ -26,7 +26,8 @@ export async function auditJob(evidence: JobEvidence) {
   await checkLock(checks, job);
   const money = {
     escrow: addresses.escrow,
-    splitOf: splitOf(eventsOf([...events, ...related], "escrow", "JobLocked")),
+    // A batch settles jobs of the same wallet, too: their locks are in its history.
+    splitOf: splitOf(eventsOf([...events, ...related, ...evidence.walletHistory], "escrow", "JobLocked")),
     logsOf: (tx: Hex) => events.filter((event) => event.tx === tx),
   };
   checkMoney(checks, story, { ...money, terms, feesOf: feesByTransaction(money.logsOf, money) });

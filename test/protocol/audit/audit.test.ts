@@ -11,9 +11,11 @@ import {
   type RangeAudit,
   type RangeProgress,
 } from "../../../verify/audit-range.ts";
+import { Chain as Node } from "../../../verify/chain.ts";
 import type { Check } from "../../../verify/checks.ts";
 import { type AnyEvent, isBefore, jobOfEvent } from "../../../verify/events.ts";
-import { decodeProgress, encodeProgress } from "../../../verify/range.ts";
+import { decodeProgress, encodeProgress, verifyRange } from "../../../verify/range.ts";
+import { EvidenceReader } from "../../../verify/reader.ts";
 import { type Chain, startChain } from "../../indexer/support/chain.ts";
 import { deploy } from "../../indexer/support/deploy.ts";
 import { everything, type Story } from "../../indexer/support/everything.ts";
@@ -41,11 +43,17 @@ const failing = (checks: readonly Check[]) =>
   checks.filter(({ holds }) => !holds).map(({ id, says }) => `${id}: ${says}`);
 
 describe("an honest chain", () => {
-  it("holds in every respect, job by job", async () => {
+  it("holds in every respect, job by job: in the log, and as a reader finds it on the node", async () => {
+    const { escrow } = log.addresses;
+    const reader = await EvidenceReader.begin(await Node.open({ rpcUrl: chain.url, escrow, span: 10_000n }));
     for (const [name, jobId] of Object.entries(story)) {
-      const { checks } = await auditJob(jobEvidence(log, jobId));
-      expect([name, failing(checks)]).toEqual([name, []]);
+      for (const evidence of [jobEvidence(log, jobId), await reader.job(jobId, null)]) {
+        const { checks } = await auditJob(evidence);
+        expect([name, failing(checks)]).toEqual([name, []]);
+      }
     }
+    const { checks } = await verifyRange(reader, { from: 0n, to: reader.chain.head });
+    expect(failing(checks)).toEqual([]);
   });
 
   it("holds as a whole", () => {
