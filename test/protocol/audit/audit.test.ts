@@ -46,12 +46,23 @@ describe("an honest chain", () => {
   it("holds in every respect, job by job: in the log, and as a reader finds it on the node", async () => {
     const { escrow } = log.addresses;
     const reader = await EvidenceReader.begin(await Node.open({ rpcUrl: chain.url, escrow, span: 10_000n }));
+    const statuses: Record<string, [status: string, open: boolean]> = {};
     for (const [name, jobId] of Object.entries(story)) {
       for (const evidence of [jobEvidence(log, jobId), await reader.job(jobId, null)]) {
-        const { checks } = await auditJob(evidence);
+        const { checks, status, open } = await auditJob(evidence);
         expect([name, failing(checks)]).toEqual([name, []]);
+        statuses[name] = [status, open];
       }
     }
+    expect(statuses).toMatchObject({
+      open: ["pending", true],
+      failed: ["failed", false],
+      refunded: ["refunded", false],
+      rejected: ["settling", true],
+      contested: ["disputed", true],
+      guilty: ["refunded", false],
+      authorized: ["settled", expect.any(Boolean)],
+    });
     const { checks } = await verifyRange(reader, { from: 0n, to: reader.chain.head });
     expect(failing(checks)).toEqual([]);
   });

@@ -25,14 +25,12 @@ import { newJobId } from "../../../protocol/job-id.ts";
 import {
   type Acknowledgement,
   type Assignment,
-  authorizationTypes,
   type Completion,
   compactSignature,
   escrowDomain,
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
-import { OPERATOR } from "../../../scripts/dev/wallets.ts";
 import { mined } from "../../support/mined.ts";
 import { testContract } from "../../support/test-contract.ts";
 import { client, gateway, newWorker, startChain } from "../../worker/support/chain.ts";
@@ -144,24 +142,6 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     await batch(gateway, [lockCall(jobId, maxTokens)]);
     return jobId;
   };
-  /** The same for a wallet with an authorization key: at most `credits`, for a request of nobody's. */
-  const lockAuthorized = async (key: PrivateKeyAccount, credits = 8): Promise<Hex> => {
-    const jobId = newJobId((await now()) * 1_000);
-    const authorization = {
-      jobId,
-      wallet: client.address,
-      operator: OPERATOR,
-      model: MODEL,
-      maxTokens: 2_000,
-      maxCredits: credits,
-      requestHash: keccak256(toBytes("a request")),
-      expiresAt: (await now()) + 60,
-    };
-    const types = authorizationTypes;
-    const signed = await key.signTypedData({ domain, types, primaryType: "Authorization", message: authorization });
-    await batch(gateway, [{ functionName: "lockAuthorized", args: [authorization, compactSignature(signed)] }]);
-    return jobId;
-  };
   const settle = async (more: Partial<Completion> = {}, maxTokens?: number) => {
     const jobId = await lock(maxTokens);
     const completion = await completionOf(jobId, more);
@@ -236,7 +216,6 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     completeCall,
     completionOf,
     lock,
-    lockAuthorized,
     settle,
     prove,
     signedIn,
