@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { rpc } from "../../scripts/dev/chain.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, type KnownStack } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { errorBody } from "../support/contract.ts";
@@ -53,27 +54,35 @@ describe("a second process with the signer of a running one", () => {
 describe("a key", () => {
   const owner = privateKeyToAddress(generatePrivateKey());
 
+  const operator = (...argv: string[]) => runOperator(argv, { DATA_DIR: stack.dataDir });
+  /** What both gateways say to the very next request. */
+  const told = async (key: string) => {
+    const replies = await Promise.all(both(key).map((gateway) => gateway.get("/v1/account")));
+    return replies.map(({ status, body }) => [status, body.error?.code ?? null]);
+  };
+  const twice = (...reply: [number, string | null]) => [reply, reply];
+
   it("revoked through one gateway is refused by both with the very next request", async () => {
-    const key = await keys.regenerate(owner);
-    for (const gateway of both(key)) expect((await gateway.get("/v1/account")).status).toBe(200);
-    await keys.revoke(owner);
-    for (const gateway of both(key)) {
-      const { status, body } = await gateway.get("/v1/account");
-      expect([status, body.error.code]).toEqual([401, "invalid_api_key"]);
-    }
+    const { api_key: key } = JSON.parse(await operator("keys", "create", owner, "--json"));
+    expect(key).toMatch(/^svc_live_[A-Za-z0-9]{32}$/);
+    await expect(operator("keys", "create", owner)).rejects.toThrow(/has a key; revoke it first/);
+    expect(await told(key)).toEqual(twice(200, null));
+    await operator("keys", "revoke", owner);
+    expect(await told(key)).toEqual(twice(401, "invalid_api_key"));
+    await expect(operator("keys", "revoke", owner)).rejects.toThrow(/has no key/);
+    expect(await operator("keys", "list", "--all")).toContain("revoked");
   });
 
   it("suspended is refused by both with 403 key_suspended, and taken again by both once released", async () => {
     const key = await keys.regenerate(owner);
-    for (const gateway of both(key)) expect((await gateway.get("/v1/account")).status).toBe(200);
-    await keys.setSuspended(owner, true);
-    for (const gateway of both(key)) {
-      const { status, body } = await gateway.get("/v1/account");
-      expect(status).toBe(403);
-      expect(body).toMatchObject(errorBody(stack, "key_suspended", "permission_error", { docs: expect.any(String) }));
-    }
-    await keys.setSuspended(owner, false);
-    for (const gateway of both(key)) expect((await gateway.get("/v1/account")).status).toBe(200);
+    await operator("keys", "suspend", owner);
+    expect(await told(key)).toEqual(twice(403, "key_suspended"));
+    const { body } = await apiClient(stack, key).get("/v1/account");
+    expect(body).toMatchObject(errorBody(stack, "key_suspended", "permission_error", { docs: expect.any(String) }));
+    const listed = JSON.parse(await operator("keys", "list", "--json"));
+    expect(listed).toContainEqual(expect.objectContaining({ wallet: owner.toLowerCase(), status: "suspended" }));
+    await operator("keys", "unsuspend", owner);
+    expect(await told(key)).toEqual(twice(200, null));
   });
 });
 

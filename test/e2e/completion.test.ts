@@ -15,6 +15,7 @@ import { type ApiClient, apiClient, chat, eventually, readStream } from "../supp
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { mineBlock, mining, pendingLocks } from "../support/mempool.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { verifyJson } from "../verify/support/cli.ts";
 
 const SETTLEMENT = "x-service-settlement-tx";
 
@@ -287,7 +288,11 @@ describe("the chain alone", () => {
     expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: treasury, value: 2_000n });
     expect(Number(settlement.receipt.blockNumber)).toBe(job.on_chain.block_number);
 
+    const env = { DATA_DIR: stack.options.dataDir };
+    const audited = await verifyJson(["job", jobId], env);
+    expect(audited.report.jobs).toMatchObject([{ holds: true, credits_charged: 2, worker: job.worker_address }]);
     const after = await solvency();
+    expect((await verifyJson(["range"], env)).report).toMatchObject({ holds: true });
     expect(after.held).toBe(after.owed);
     expect(before.held - after.held).toBe(20_000n);
   });
