@@ -52,7 +52,7 @@ export async function read<Row>(reader: Reader, name: string, text: string, valu
 }
 
 /** `SELECT` list that turns columns into properties: `{ escrowTx: "escrow_tx" }` → `escrow_tx AS "escrowTx"`. */
-function columns<Row>(map: Record<keyof Row & string, string>): string {
+export function columns<Row>(map: Record<keyof Row & string, string>): string {
   return Object.entries<string>(map)
     .map(([property, column]) => `${column} AS "${property}"`)
     .join(", ");

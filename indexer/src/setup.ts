@@ -5,7 +5,7 @@ import pg from "pg";
  * Indexes, beside the primary keys. They are not declared with the tables, because Ponder drops declared indexes at each
  * start and builds them again when it has caught up: 12 s with 500,000 jobs, in which every list is a scan.
  */
-const INDEXES: readonly { table: string; columns: readonly string[] }[] = [
+const INDEXES: readonly { table: string; columns: readonly string[]; where?: string }[] = [
   // The planner walks these backwards for "newest first": one range of one index a list, whatever the filters.
   { table: "job", columns: ["wallet", "id"] },
   { table: "job", columns: ["wallet", "status", "id"] },
@@ -14,6 +14,11 @@ const INDEXES: readonly { table: string; columns: readonly string[] }[] = [
   { table: "job", columns: ["wallet", "created_at"] },
   // Jobs that hold credits for too long, by the time of their lock.
   { table: "job", columns: ["operator", "status", "created_at"] },
+  // The explorer's: jobs of a worker, and jobs with an answer. A job enters them when it has one.
+  { table: "job", columns: ["worker", "id"], where: "worker IS NOT NULL" },
+  { table: "job", columns: ["proof_hash", "id"], where: "proof_hash IS NOT NULL" },
+  // The history of accounts, workers, operators and models; no job's event costs an entry.
+  { table: "protocol_event", columns: ["subject", "position"], where: "job_id IS NULL" },
   // A range of blocks is a range of positions, so this one serves both.
   { table: "protocol_event", columns: ["position"] },
   { table: "protocol_event", columns: ["wallet", "position"] },
@@ -39,10 +44,10 @@ ponder.on("InferenceEscrow:setup", async () => {
   const client = new pg.Client({ connectionString: DATABASE_URL });
   await client.connect();
   try {
-    for (const { table, columns } of INDEXES) {
+    for (const { table, columns, where = "true" } of INDEXES) {
       const name = [table, "by", ...columns].join("_");
       await client.query(
-        `CREATE INDEX IF NOT EXISTS ${name} ON "${INDEXER_SCHEMA}".${table} (${columns.map(byBytes).join(", ")})`,
+        `CREATE INDEX IF NOT EXISTS ${name} ON "${INDEXER_SCHEMA}".${table} (${columns.map(byBytes).join(", ")}) WHERE ${where}`,
       );
     }
   } finally {

@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  listBlockEvents,
+  listHistory,
+  listJobsBy,
+  listJobsOfOperator,
+  listLatestEvents,
+} from "../../api/db/explorer-reads.ts";
+import {
   type JobQuery,
   listEvents,
   listJobs,
@@ -27,10 +34,11 @@ beforeAll(async () => {
     `INSERT INTO index.job (id, wallet, model, model_number, tier, status, operator, credits_locked, credits_charged, credits_returned,
        credits_per_request, credits_per_thousand_tokens, fee_bps, attempt, created_at, escrow_tx, lock_block, deferred_payouts,
        equivocated, credits_compensated, operator_paid, treasury_granted, treasury_paid, treasury_owes,
-       compensation_paid, compensation_owed, compensations)
+       compensation_paid, compensation_owed, compensations, worker, proof_hash)
      SELECT '0x' || lpad(to_hex(n), 32, '0'), '0x' || lpad(to_hex(n % $1), 40, '0'), 'model-' || n % 7, n % 7, 'lite',
        (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 1,
-       1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0, 0, 0
+       1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0, 0, 0,
+       CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n % 50), 40, '0') END, CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n / 4), 64, '0') END
      FROM generate_series(1, $3) AS n`,
     [WALLETS, `0x${randomBytes(32).toString("hex")}`, JOBS],
   );
@@ -130,4 +138,38 @@ test("events are read by an index range", async () => {
   const [ofWallet = ""] = await plansOf((reader) => listWalletEvents(reader, { wallet, limit: 20 }));
   expect(ofWallet).toMatch(/Index Scan Backward using/);
   expect(ofWallet).not.toMatch(/Seq Scan|Sort/);
+});
+
+const ofWorker = `0x${"7".padStart(40, "0")}`;
+
+test("the explorer's lists of jobs are each one walk along one index", async () => {
+  const proof = `0x${(5_000).toString(16).padStart(64, "0")}`;
+  const lists: [(reader: Reader) => Promise<{ id: string }[]>, number[]][] = [
+    [(reader) => listJobsBy(reader, "wallet", { value: wallet, limit: 2 }), [19_983, 19_963]],
+    [(reader) => listJobsBy(reader, "worker", { value: ofWorker, limit: 2 }), [19_957, 19_907]],
+    [(reader) => listJobsBy(reader, "worker", { value: ofWorker, before: id(19_957), limit: 1 }), [19_907]],
+    [(reader) => listJobsBy(reader, "proof_hash", { value: proof, limit: 9 }), [20_000]],
+    [(reader) => listJobsOfOperator(reader, 1, 1), [20_000]],
+  ];
+  for (const [list, numbers] of lists) {
+    const [plan = ""] = await plansOf(list);
+    expect(plan).toMatch(/Index Scan Backward using/);
+    expect(plan).not.toMatch(/Seq Scan|Sort|Bitmap/);
+    expect((await list(stage.pool)).map((job) => job.id)).toEqual(numbers.map(id));
+  }
+});
+
+test("the newest events, those of a block and a history are each a range of an index", async () => {
+  const [latest = ""] = await plansOf((reader) => listLatestEvents(reader, 50));
+  const [ofBlock = ""] = await plansOf((reader) => listBlockEvents(reader, 9_000, 50));
+  const [history = ""] = await plansOf((reader) => listHistory(reader, "operator", { subject: "1", limit: 50 }));
+  for (const plan of [latest, ofBlock, history]) {
+    expect(plan).toMatch(/Index Scan/);
+    expect(plan).not.toMatch(/Seq Scan/);
+  }
+  expect(history).toContain("protocol_event_by_subject_position");
+  expect(await listBlockEvents(stage.pool, 9_000, 50)).toHaveLength(1);
+  const kinds = (await listHistory(stage.pool, "operator", { subject: "1", limit: 50 })).map(({ kind }) => kind);
+  expect(kinds).toContain("operator.signer_added");
+  expect(kinds.every((kind) => kind.startsWith("operator."))).toBe(true);
 });
