@@ -10,7 +10,12 @@ export const PATHS = {
   webhook: "/app/webhooks/:id",
   settings: "/app/settings",
   models: "/app/models",
+  model: "/app/models/:id",
   workers: "/app/workers",
+  worker: "/app/workers/:id",
+  operator: "/app/operators/:id",
   explorer: "/app/explorer",
   transaction: "/app/tx/:hash",
+  block: "/app/block/:number",
+  address: "/app/address/:address",
 } as const;

@@ -113,6 +113,21 @@ export async function listWorkerIncidents(
   });
 }
 
+const FAILED_JOBS = (Object.keys(INCIDENTS) as IncidentCode[]).filter((code) =>
+  ["failure", "misconduct"].includes(INCIDENTS[code].severity),
+);
+
+/** Failures and misconducts of the last 24 hours that concerned a job, by worker (lower case). */
+export async function countFailedJobs(reader: Pick<pg.Pool, "query">): Promise<Map<string, number>> {
+  const { rows } = await reader.query({
+    name: "worker-failed-jobs",
+    text: `SELECT worker, sum(occurrences)::int AS failures FROM worker_incident
+           WHERE last_at > now() - interval '24 hours' AND job_id IS NOT NULL AND code = ANY($1) GROUP BY worker`,
+    values: [FAILED_JOBS],
+  });
+  return new Map(rows.map(({ worker, failures }) => [worker, failures]));
+}
+
 /** Writes incidents down. */
 export class IncidentStore {
   readonly #pool: pg.Pool;

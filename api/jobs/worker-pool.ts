@@ -178,10 +178,10 @@ export class WorkerPool {
   }
 
   /** Every worker known on chain, with what the last probe said and the jobs it has from here. */
-  states(): { worker: string; healthy: boolean; outstanding: number; room: number }[] {
+  states(): { worker: string; healthy: boolean; outstanding: number; room: number; firstTokenMs: number | null }[] {
     return this.#parts.directory.workers().map((worker) => {
-      const { healthy, outstanding } = this.#of(worker.signer);
-      return { worker: worker.signer, healthy, outstanding, room: this.#parts.cover.room(worker) };
+      const { healthy, outstanding, firstTokenMs } = this.#of(worker.signer);
+      return { worker: worker.signer, healthy, outstanding, room: this.#parts.cover.room(worker), firstTokenMs };
     });
   }
 

@@ -1,10 +1,31 @@
+/** The explorer: what the chain says of a transaction, a block, an address or a job. Open to everybody, below /app/api. */
 import { type RequestHandler, Router } from "express";
 import type { Address, Hex } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
-import { type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
-import { getJob, IndexUnavailable, type JobRow, listJobEvents, type Reader } from "../db/index-reads.ts";
+import { type Head, type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
+import {
+  listBlockEvents,
+  listHistory,
+  listJobsBy,
+  listJobsNamed,
+  listLatestEvents,
+  listOperators,
+  transactionsOf,
+} from "../db/explorer-reads.ts";
+import {
+  getAccount,
+  getJob,
+  IndexUnavailable,
+  type JobRow,
+  listJobEvents,
+  listWorkers,
+  type Reader,
+} from "../db/index-reads.ts";
 import { findJob, type StoredJob } from "../db/jobs.ts";
+import { paced } from "../db/network-day.ts";
 import { ApiError, WebError } from "../errors.ts";
+import { showAddress } from "./request.ts";
+import { showEvent, showJob } from "./web-network.ts";
 
 /** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
 type ShownTransaction = {
@@ -18,25 +39,40 @@ type ShownTransaction = {
   gas_used: number | null;
   /** Of a mined one; in the chain's smallest unit, decimal. */
   fee_wei: string | null;
-  /** Of a reverted call of the escrow: its data, and what the contract answers to it in that block. */
-  reverted: { input: Hex; data: Hex | null } | null;
+  /** Of a call of one of our contracts, where it was asked for: the data that it was sent with. */
+  input: Hex | null;
+  /** Of a reverted call of the escrow: what the contract answers to it in that block, if anything. */
+  reverted: { data: Hex | null } | null;
   logs: { address: Hex; topics: Hex[]; data: Hex; log_index: number }[];
 };
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
 
+type Parts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
+
+const JOBS_SHOWN = 25;
+const EVENTS_SHOWN = 25;
+const LATEST_JOBS = 12;
+const LATEST_TRANSACTIONS = 12;
+/** Events among which the latest jobs and transactions are looked for; a full batch has some 150. */
+const LATEST_EVENTS = 600;
+const BLOCK_EVENTS = 5_000;
+
 /**
- * What the explorer needs from the chain, for everyone: `GET /tx/{hash}` relays a transaction with its logs, `GET
- * /explorer/jobs/{job_id}` all transactions that concern a job. The index only says which ones; their contents come
- * from the node.
+ * `GET /tx/{hash}` relays a transaction with its logs, `/explorer/jobs/{job_id}` all transactions that concern a job, `/explorer/blocks/{number}`
+ * and `/explorer/addresses/{address}` a block and an address. `/explorer/latest` has the newest jobs and transactions, `/explorer/find/{hash}`
+ * what a hash may be. The index says which transactions are the protocol's; their contents come from the node.
  */
-export function explorerRoutes({ rpc, reader, escrow }: { rpc: Rpc; reader: Reader; escrow: Address }): Router {
+export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
+  const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));
+  const escrow = contracts["InferenceEscrow"] as Address;
+  const readTransaction = (hash: Hex, withInput = false) => transactionOf(rpc, hash, { ours, escrow, withInput });
   const transaction: RequestHandler = async (request, response) => {
     const hash = String(request.params.hash).toLowerCase();
     if (!/^0x[0-9a-f]{64}$/.test(hash)) {
       throw new WebError("transaction_not_found", `'${hash}' is not a transaction hash: 0x and 64 hex digits.`);
     }
-    const shown = await readTransaction(rpc, escrow, hash as Hex);
+    const shown = await readTransaction(hash as Hex, true);
     if (shown === null) {
       throw new WebError("transaction_not_found", `The chain does not know a transaction ${hash} (yet).`);
     }
@@ -52,7 +88,7 @@ export function explorerRoutes({ rpc, reader, escrow }: { rpc: Rpc; reader: Read
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
     if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
-    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(rpc, escrow, hash)));
+    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(hash)));
     response.json({
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
@@ -66,7 +102,128 @@ export function explorerRoutes({ rpc, reader, escrow }: { rpc: Rpc; reader: Read
     });
   };
 
-  return Router().get("/tx/:hash", transaction).get("/explorer/jobs/:job_id", job);
+  const block: RequestHandler = async (request, response) => {
+    const number = String(request.params.number);
+    const found = /^\d{1,9}$/.test(number) ? await readBlock(rpc, `0x${Number(number).toString(16)}`) : null;
+    if (found === null) throw new WebError("not_found", `The chain has no block ${number} (yet).`);
+    const events = await listBlockEvents(reader, found.number, BLOCK_EVENTS);
+    response.json({ ...found, transactions: transactionsOf(events) });
+  };
+
+  const address: RequestHandler = async (request, response) => {
+    const wanted = String(request.params.address).toLowerCase();
+    if (!/^0x[0-9a-f]{40}$/.test(wanted)) {
+      throw new WebError("not_found", `'${wanted}' is not an address: 0x and 40 hex digits.`);
+    }
+    const before = typeof request.query["before"] === "string" ? request.query["before"] : undefined;
+    const [[balance, sent], account, workers, operators, jobs, history] = await Promise.all([
+      rpc.batch<[Hex, Hex]>(
+        ["eth_getBalance", "eth_getTransactionCount"].map((method) => ({ method, params: [wanted, "latest"] })),
+      ),
+      getAccount(reader, wanted),
+      listWorkers(reader),
+      listOperators(reader),
+      listJobsBy(reader, "wallet", { value: wanted, before, limit: JOBS_SHOWN + 1 }),
+      listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
+    ]);
+    response.json({
+      address: showAddress(wanted),
+      balance_wei: String(BigInt(balance)),
+      transactions_sent: Number(sent),
+      account: account && {
+        number: account.number,
+        free: account.free,
+        escrowed: account.escrowed,
+        deposited: account.deposited,
+        withdrawn: account.withdrawn,
+        charged: account.charged,
+        compensated: account.compensated,
+        disputes: account.disputes,
+        operator: account.operator,
+        daily_limit: account.dailyLimit,
+        frozen: account.frozen,
+      },
+      workers: workers.flatMap(({ number, signer, owner, payout }) => {
+        const roles = Object.entries({ signer, owner, payout }).filter(([, at]) => at.toLowerCase() === wanted);
+        return roles.length === 0 ? [] : { number, roles: roles.map(([role]) => role) };
+      }),
+      operators: operators.flatMap(({ number, admin, signers }) => {
+        const roles = [
+          ...(admin.toLowerCase() === wanted ? ["admin"] : []),
+          ...signers
+            .filter(({ signer }) => signer.toLowerCase() === wanted)
+            .map(({ removedAt }) => (removedAt === null ? "signer" : "former signer")),
+        ];
+        return roles.length === 0 ? [] : { number, roles };
+      }),
+      jobs: jobs.slice(0, JOBS_SHOWN).map(showJob),
+      has_more: jobs.length > JOBS_SHOWN,
+      history: history.map(showEvent),
+    });
+  };
+
+  const readLatest = paced(async () => {
+    const events = await listLatestEvents(reader, LATEST_EVENTS);
+    const ids = [...new Set(events.flatMap(({ jobId }) => jobId ?? []))].slice(0, LATEST_JOBS);
+    return {
+      jobs: (await listJobsNamed(reader, ids)).map(showJob),
+      transactions: transactionsOf(events).slice(0, LATEST_TRANSACTIONS),
+    };
+  });
+  const latest: RequestHandler = async (_request, response) => {
+    response.json({ head_block: head.block.number, ...(await readLatest()) });
+  };
+
+  /** 64 hex digits are a transaction, a block, or the proof hash of jobs. */
+  const find: RequestHandler = async (request, response) => {
+    const hash = String(request.params.hash).toLowerCase() as Hex;
+    if (!/^0x[0-9a-f]{64}$/.test(hash))
+      throw new WebError("not_found", `'${hash}' is not a hash: 0x and 64 hex digits.`);
+    const [transaction, found, jobs] = await Promise.all([
+      rpc.request<object | null>("eth_getTransactionByHash", [hash], NODE_MS, RECEIPT_BYTES),
+      readBlock(rpc, hash),
+      listJobsBy(reader, "proof_hash", { value: hash, limit: LATEST_JOBS }),
+    ]);
+    response.json({ transaction: transaction !== null, block: found?.number ?? null, jobs: jobs.map(showJob) });
+  };
+
+  return Router()
+    .get("/tx/:hash", transaction)
+    .get("/explorer/jobs/:job_id", job)
+    .get("/explorer/blocks/:number", block)
+    .get("/explorer/addresses/:address", address)
+    .get("/explorer/latest", latest)
+    .get("/explorer/find/:hash", find);
+}
+
+type RawBlock = {
+  number: Hex;
+  hash: Hex;
+  parentHash: Hex;
+  timestamp: Hex;
+  miner: Hex;
+  gasUsed: Hex;
+  gasLimit: Hex;
+  baseFeePerGas?: Hex;
+  transactions: Hex[];
+};
+
+/** A block by its number or hash, with how many transactions it has; null if the chain has none. */
+async function readBlock(rpc: Rpc, which: Hex) {
+  const method = which.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
+  const block = await rpc.request<RawBlock | null>(method, [which, false], NODE_MS, RECEIPT_BYTES);
+  if (block === null) return null;
+  return {
+    number: Number(block.number),
+    hash: block.hash,
+    parent_hash: block.parentHash,
+    timestamp: Number(block.timestamp),
+    producer: showAddress(block.miner),
+    gas_used: Number(block.gasUsed),
+    gas_limit: Number(block.gasLimit),
+    base_fee_wei: block.baseFeePerGas === undefined ? null : String(BigInt(block.baseFeePerGas)),
+    transaction_count: block.transactions.length,
+  };
 }
 
 type Known = [row: JobRow | null, events: { txHash: Hex }[], stored: StoredJob | null];
@@ -86,17 +243,29 @@ const NODE_MS = 5_000;
 /** A full batch of ours has a third of it. Anyone can name a transaction of his own that logs megabytes. */
 const RECEIPT_BYTES = 2 * 1024 * 1024;
 
-async function readTransaction(rpc: Rpc, escrow: Address, hash: Hex): Promise<ShownTransaction | null> {
+type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
+
+async function transactionOf(
+  rpc: Rpc,
+  hash: Hex,
+  { ours, escrow, withInput }: Asked,
+): Promise<ShownTransaction | null> {
   const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
+  const readSent = () => rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, RECEIPT_BYTES);
+  const isOurs = (to: Hex | null) => to !== null && ours.has(to.toLowerCase());
   if (receipt === null) {
-    const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash]);
+    const sent = await readSent();
     if (sent === null) return null;
     const { from, to } = sent;
     const unknown = { block_number: null, timestamp: null, gas_used: null, fee_wei: null, reverted: null };
-    return { hash, status: "pending", from, to, ...unknown, logs: [] };
+    return { hash, status: "pending", from, to, input: isOurs(to) ? sent.input : null, ...unknown, logs: [] };
   }
-  const block = await rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [receipt.blockNumber, false]);
   const success = receipt.status === "0x1";
+  const failedCall = !success && receipt.to?.toLowerCase() === escrow.toLowerCase();
+  const [block, sent] = await Promise.all([
+    rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [receipt.blockNumber, false]),
+    failedCall || (withInput && isOurs(receipt.to)) ? readSent() : null,
+  ]);
   return {
     hash,
     status: success ? "success" : "reverted",
@@ -105,8 +274,9 @@ async function readTransaction(rpc: Rpc, escrow: Address, hash: Hex): Promise<Sh
     block_number: Number(receipt.blockNumber),
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
-    fee_wei: String(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)),
-    reverted: success || receipt.to?.toLowerCase() !== escrow.toLowerCase() ? null : await repeat(rpc, receipt),
+    fee_wei: String(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(receipt.l1Fee ?? 0)),
+    input: sent?.input ?? null,
+    reverted: failedCall && sent !== null ? await repeat(rpc, sent, receipt.blockNumber) : null,
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({
       address,
       topics,
@@ -122,20 +292,18 @@ const REPEATED_AT_ONCE = 2;
 let repeating = 0;
 
 /** Makes a reverted call of the escrow again, on the state before its block: a receipt does not say why. The escrow runs nobody's code. */
-async function repeat(rpc: Rpc, { transactionHash, blockNumber }: RawReceipt): Promise<ShownTransaction["reverted"]> {
-  const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [transactionHash]);
-  if (sent === null) return null;
+async function repeat(rpc: Rpc, sent: RawTransaction, minedIn: Hex): Promise<ShownTransaction["reverted"]> {
   const { from, to, input, value, gas } = sent;
   if (BigInt(gas) > MOST_GAS || repeating >= REPEATED_AT_ONCE) return null;
-  const before = `0x${(BigInt(blockNumber) - 1n).toString(16)}`;
+  const before = `0x${(BigInt(minedIn) - 1n).toString(16)}`;
   repeating += 1;
   try {
     await rpc.request("eth_call", [{ from, to, input, value, gas }, before], NODE_MS);
     // What was mined before it in its own block made it fail.
-    return { input, data: null };
+    return { data: null };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    return { input, data: typeof error.data === "string" ? (error.data as Hex) : null };
+    return { data: typeof error.data === "string" ? (error.data as Hex) : null };
   } finally {
     repeating -= 1;
   }

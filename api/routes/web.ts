@@ -6,7 +6,6 @@ import express, { type ErrorRequestHandler, type RequestHandler, Router } from "
 import { PATHS } from "../../shared/web-paths.ts";
 import { requireSession, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces } from "../account/sign-in.ts";
-import { networkDay } from "../db/network-day.ts";
 import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -14,7 +13,8 @@ import { burstLimit } from "./limits.ts";
 import { inTheme, readJson } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
-import { demoRoute, deploymentRoute, directoryRoutes, networkRoute, publicConfig } from "./web-public.ts";
+import { networkRoutes } from "./web-network.ts";
+import { demoRoute, deploymentRoute, publicConfig } from "./web-public.ts";
 import { sessionRoutes } from "./web-session.ts";
 import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -43,7 +43,7 @@ const browsersOnly: RequestHandler = (request, response, next) => {
 };
 
 function webApi(gateway: Gateway, shown: object): Router {
-  const { config, pool, rpc, keys, jobReader } = gateway;
+  const { config, pool, rpc, head, keys, jobReader } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
   const sessions = new Sessions(pool, origin);
@@ -62,13 +62,15 @@ function webApi(gateway: Gateway, shown: object): Router {
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
-  api.use(["/workers", "/models", "/network"], burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)));
+  api.use(
+    ["/workers", "/models", "/operators", "/network"],
+    burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)),
+  );
   api.get("/config", (_request, response) => void response.json(shown));
   api.get("/deployment.json", deploymentRoute(config));
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
-  api.use(explorerRoutes({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
-  api.use(directoryRoutes(pool, gateway.workers));
-  api.get("/network", networkRoute(pool, networkDay(pool), { pool: gateway.workers, operator: gateway.operator.id }));
+  api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
+  api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
   api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);

@@ -1,4 +1,4 @@
-/** The page of workers is open to everyone and read on the connections that jobs need. */
+/** The pages of the network and the explorer are open to everyone, and read on the connections that jobs need. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -84,7 +84,55 @@ it("asks the database as often for three workers as for one, and gives each what
   ]);
 });
 
-it.each(["workers", "models"])("allows one address 50 readings of /%s a second", async (path) => {
+it.each(["workers", "models", "operators"])("allows one address 50 readings of /%s a second", async (path) => {
   const { reply } = await ask(`/app/api/${path}`, {});
   expect(reply.headers.get("ratelimit-policy")).toContain("q=50; w=1");
+});
+
+it.each([
+  "models/no-such-model",
+  "workers/9",
+  "workers/0x1",
+  "operators/1%20OR%201",
+  "explorer/blocks/latest",
+  "explorer/blocks/99999999999",
+  "explorer/addresses/0x12",
+  "explorer/find/0xzz",
+])("answers /%s with 404", async (path) => {
+  const { reply } = await ask(`/app/api/${path}`, { index_workers: [worker(1)] });
+  expect(reply.status).toBe(404);
+  expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("not_found");
+});
+
+it("shows a worker's page by its number and by its address, in any case", async () => {
+  for (const id of ["1", signer(1), signer(1).toUpperCase()]) {
+    const { reply } = await ask(`/app/api/workers/${id}`, { index_workers: [worker(1), worker(2)] });
+    expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
+    server?.close();
+  }
+});
+
+it("counts a worker's success of this operator's jobs and the failures that this gateway saw", async () => {
+  const day = {
+    bucket: 1,
+    operator: 1,
+    model: 1,
+    worker: signer(1),
+    jobs: 9,
+    settled: 9,
+    failed: 0,
+    open: 0,
+    credits: 18,
+    units: 162,
+  };
+  const { reply } = await ask("/app/api/workers", {
+    index_workers: [worker(1)],
+    index_network_day: [day, { ...day, operator: 2, settled: 5, units: 90 }],
+    "worker-failed-jobs": [{ worker: signer(1), failures: 1 }],
+  });
+  expect(((await reply.json()) as { data: object[] }).data[0]).toMatchObject({
+    jobs_24h: 14,
+    earned_24h: 252,
+    success_24h: 0.9,
+  });
 });

@@ -1,12 +1,28 @@
 /** The explorer's reading of a batch: whose money each transfer is, by what the events alone say. */
-import { type Abi, type Address, encodeAbiParameters, encodeEventTopics, erc20Abi, getAddress, type Hex } from "viem";
+import {
+  type Abi,
+  type Address,
+  encodeAbiParameters,
+  encodeEventTopics,
+  encodeFunctionData,
+  erc20Abi,
+  getAddress,
+  type Hex,
+} from "viem";
 import { describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobAudit } from "../../verify/audit-job.ts";
 import type { JobEvidence } from "../../verify/evidence.ts";
 import type { ChainLog, ChainTransaction } from "../../web/src/data/types.ts";
-import { auditAddresses, decodeTransactions, eventsOfJob } from "../../web/src/explorer/decode.ts";
+import {
+  auditAddresses,
+  decodeCall,
+  decodeTransactions,
+  eventsOfJob,
+  groupsOf,
+} from "../../web/src/explorer/decode.ts";
+import { hashOf, placesNamed, placesOf } from "../../web/src/explorer/find.ts";
 import { arrowsOf } from "../../web/src/explorer/flow.ts";
 import { verdictOf } from "../../web/src/explorer/verdict.ts";
 
@@ -78,6 +94,7 @@ const transaction = (hash: string, block: number, logs: ChainLog[]): ChainTransa
   timestamp: 1_700_000_000,
   gas_used: 1,
   fee_wei: "1",
+  input: null,
   reverted: null,
   logs,
 });
@@ -94,6 +111,88 @@ const settlements = transaction("02", 2, [
 
 const tokens = (arrows: ReturnType<typeof arrowsOf>) =>
   arrows.filter(({ unit }) => unit !== "credits").map(({ to, amount, why }) => [to.role, amount, why]);
+
+/** The batch that a gateway sends for these settlements. */
+const item = (jobId: Hex) =>
+  encodeFunctionData({
+    abi: inferenceEscrowAbi,
+    functionName: "complete",
+    args: [
+      { jobId, proofHash: HASH, promptTokens: 7, completionTokens: 3_100, completedAt: 1_700_000_000 },
+      3_000,
+      { r: HASH, vs: HASH },
+      WALLET,
+    ],
+  });
+const batch = (items: Hex[]) => encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [items] });
+
+describe("a batch's calls and events by job", () => {
+  it("each job has its call and its events; the treasury's transfer is of no single job", () => {
+    const call = decodeCall(batch(jobs.map(item)));
+    const [{ events } = { events: [] }] = decodeTransactions([settlements], CONTRACTS);
+    const groups = groupsOf(call, events, CONTRACTS).map(({ jobId, calls, events }) => [
+      jobId,
+      calls.map(({ name }) => name),
+      events.map(({ name }) => name),
+    ]);
+    expect(groups).toEqual([
+      [toApiJobId(jobs[0]), ["complete"], ["JobSettled", "Transfer"]],
+      [toApiJobId(jobs[1]), ["complete"], ["JobSettled", "Transfer"]],
+      [null, [], ["Transfer"]],
+    ]);
+  });
+
+  it("an item that reverted alone is of its job, with the contract's answer", () => {
+    const failed = log(0, ESCROW, inferenceEscrowAbi, "BatchItemFailed", {
+      index: 1n,
+      selector: "0x12345678",
+      reason: "0x01",
+    });
+    const [{ events } = { events: [] }] = decodeTransactions([transaction("03", 3, [failed])], CONTRACTS);
+    const groups = groupsOf(decodeCall(batch(jobs.map(item))), events, CONTRACTS);
+    expect(groups.map(({ jobId, calls }) => [jobId, calls[0]?.failed ?? null])).toEqual([
+      [toApiJobId(jobs[0]), null],
+      [toApiJobId(jobs[1]), "0x01"],
+      [null, null],
+    ]);
+  });
+
+  it("bytes that are no call of ours, and a batch in a batch, are not decoded", () => {
+    expect(decodeCall("0xdeadbeef")).toBe(null);
+    expect(decodeCall(batch(["0xdeadbeef", batch([item(jobs[0])]), "0x"]))?.items).toEqual([null, null, null]);
+  });
+});
+
+describe("what somebody looks for", () => {
+  const job = jobs[0].slice(2);
+  const hash = "AB".repeat(32);
+
+  it.each([
+    [`job_${job}`, [`/app/jobs/job_${job}`]],
+    [` chatcmpl-job_${job} `, [`/app/jobs/job_${job}`]],
+    [`0X${job.toUpperCase()}`, [`/app/jobs/job_${job}`]],
+    [WALLET, [`/app/address/${WALLET.toLowerCase()}`]],
+    [WALLET.slice(2).toUpperCase(), [`/app/address/${WALLET.toLowerCase()}`]],
+    ["12,345", ["/app/block/12345", "/app/workers/12345", "/app/operators/12345"]],
+    ["Worker 3", ["/app/workers/3"]],
+    ["block #7", ["/app/block/7"]],
+    ["99999999999", []],
+    ["../settings", []],
+    ["", []],
+  ])("'%s' leads to %j", (text, paths) => {
+    expect(placesOf(text).map(({ path }) => path)).toEqual(paths);
+  });
+
+  it.each([hash, `0x${hash}`, `sha256:${hash}`, ` 0X${hash.toLowerCase()} `])("'%s' is a hash", (text) => {
+    expect(hashOf(text)).toBe(`0x${hash.toLowerCase()}`);
+  });
+
+  it("a name leads to models and contracts that have it", () => {
+    const names = { contracts: CONTRACTS, models: ["qwen3-8b", "a/b?c"] };
+    expect(placesNamed("ESCROW", names).map(({ path }) => path)).toEqual([`/app/address/${ESCROW}`]);
+    expect(placesNamed("a/b", names).map(({ path }) => path)).toEqual(["/app/models/a%2Fb%3Fc"]);
+  });
+});
 
 describe("a batch of two settlements", () => {
   it("on the transaction's page: both payouts, and one transfer to the treasury for both", () => {

@@ -6,7 +6,19 @@ import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 import type { Look } from "./support/visitor.ts";
 
-const PAGES = ["/..", "/", "/fund", "/jobs", "/webhooks", "/settings", "/models", "/workers", "/explorer"];
+const PAGES = [
+  "/..",
+  "/",
+  "/fund",
+  "/jobs",
+  "/webhooks",
+  "/settings",
+  "/models",
+  "/workers",
+  "/workers/1",
+  "/operators/1",
+  "/explorer",
+];
 
 describeInBrowser.each<Look>([
   { colorScheme: "light", width: 1280 },
@@ -36,11 +48,16 @@ describeInBrowser.each<Look>([
     await reader.press(/^Sign in with/);
     await reader.sees("Latest jobs");
     const jobId = headers.get("x-service-job-id");
-    for (const path of [...PAGES, `/jobs/${jobId}`, `/tx/${headers.get("x-service-tx-hash")}`]) {
+    const own = [`/jobs/${jobId}`, `/tx/${headers.get("x-service-tx-hash")}`, `/address/${client.account.address}`];
+    for (const path of [...PAGES, `/models/${MODEL}`, "/block/1", ...own]) {
       await reader.go(path);
       await reader.page.locator("h1").waitFor();
       await check(path);
     }
+    await reader.page.keyboard.press("Control+k");
+    await reader.page.getByRole("combobox").fill("qwen");
+    await reader.page.getByRole("option").first().waitFor();
+    await check("the search");
     expect(found).toEqual({});
   });
 });

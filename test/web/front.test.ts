@@ -5,6 +5,7 @@ import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
+import type { Visitor } from "./support/visitor.ts";
 
 /** A stranger at the front door, in a new window for each test. */
 const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
@@ -127,6 +128,94 @@ describeInBrowser("the front door", () => {
       await visitor.press("Verify a job");
       await visitor.sees("This is neither a job's id nor a transaction hash.");
     });
+  });
+});
+
+describeInBrowser("the search", () => {
+  const jobs: { id: string; proof: string; tx: string }[] = [];
+  let wallet = "";
+  it.beforeAll(async ({ stack }) => {
+    const database = openStore(stack);
+    const client = await Client.funded(stack, database, 100);
+    await database.end();
+    wallet = client.account.address;
+    for (const _ of [1, 2]) {
+      const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, `Say hello to ${wallet}.`));
+      const id = headers.get("x-service-job-id") as string;
+      await expect
+        .poll(async () => (await client.api.get(`/v1/jobs/${id}`)).body.status, { timeout: 60_000 })
+        .toBe("settled");
+      const { body } = await client.api.get(`/v1/jobs/${id}`);
+      jobs.push({ id, proof: body.on_chain.proof_hash, tx: body.on_chain.settlement_tx });
+    }
+  });
+
+  /** Opens the search, types a text, and goes to the option with this name, by keyboard alone. */
+  const search = async (visitor: Visitor, text: string, option: RegExp) => {
+    await visitor.page.keyboard.press("Control+k");
+    await visitor.page.getByRole("combobox").waitFor();
+    await visitor.page.keyboard.type(text);
+    const wanted = visitor.page.getByRole("option", { name: option });
+    await wanted.waitFor();
+    while ((await wanted.getAttribute("aria-selected")) !== "true") await visitor.page.keyboard.press("ArrowDown");
+    await visitor.page.keyboard.press("Enter");
+    await visitor.page.getByRole("combobox").waitFor({ state: "detached" });
+    return new URL(visitor.page.url()).pathname;
+  };
+
+  it("finds a wallet, a job of it, its settlement, the block, the worker and the model, each from the one before", async ({
+    visitor,
+  }) => {
+    const { id, tx } = jobs[1] as (typeof jobs)[0];
+    expect(await search(visitor, wallet.slice(2).toUpperCase(), /^Address/)).toBe(
+      `/app/address/${wallet.toLowerCase()}`,
+    );
+    await visitor.page.locator(`code[title="${id}"]`).waitFor();
+    expect(await search(visitor, tx.toUpperCase().replace("0X", ""), /^Transaction/)).toBe(`/app/tx/${tx}`);
+    await visitor.page.locator(".fact", { hasText: "Confirmations" }).getByText(/^\d+$/).waitFor();
+    await visitor.page.locator(".groups summary", { hasText: "complete" }).first().waitFor();
+    await visitor.page.locator(".fact", { hasText: "Block" }).getByRole("link").click();
+    await visitor.page
+      .getByRole("row", { name: /settled/ })
+      .getByRole("link")
+      .first()
+      .waitFor();
+    await search(visitor, "worker 1", /^Worker/);
+    await visitor.page.getByRole("heading", { name: "Worker 1" }).waitFor();
+    await visitor.page.getByRole("link", { name: MODEL, exact: true }).first().click();
+    await visitor.page.getByRole("heading", { name: "Workers that host it" }).waitFor();
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("finds the jobs that have an answer by its proof hash", async ({ visitor }) => {
+    const { proof } = jobs[0] as (typeof jobs)[0];
+    await visitor.page.keyboard.press("Control+k");
+    await visitor.page.getByRole("combobox").fill(proof);
+    const found = visitor.page.getByRole("option", { name: /Job with this proof/ });
+    await found.first().waitFor();
+    const same = jobs.filter((job) => job.proof === proof).length;
+    expect(await found.count()).toBeGreaterThanOrEqual(same);
+  });
+
+  it("says so when there is nothing, and gives the focus back", async ({ visitor }) => {
+    const button = visitor.page.getByRole("button", { name: "Search" });
+    await button.focus();
+    await visitor.page.keyboard.press("Enter");
+    await visitor.page.getByRole("combobox").fill("f".repeat(64));
+    await visitor.sees("Nothing has this name, number or hash.");
+    await visitor.page.keyboard.press("Escape");
+    await visitor.page.locator("button.search:focus").waitFor();
+  });
+
+  it("shows the newest jobs and transactions, and who does the work", async ({ visitor }) => {
+    await visitor.go("/explorer");
+    await visitor.page.locator(`code[title="${jobs[1]?.id}"]`).waitFor();
+    await visitor.page.locator(`code[title="${jobs[1]?.tx}"]`).waitFor();
+    await visitor.go("/workers");
+    const row = visitor.page.getByRole("row", { name: /Worker 1/ });
+    await row.getByText("active").waitFor();
+    await row.getByText("100 %").waitFor();
+    await visitor.press("Copy the worker's command");
   });
 });
 

@@ -382,8 +382,11 @@ describeInBrowser("a person's way through", () => {
   it("is shown every job by anyone's browser, without signing in", async ({ open }) => {
     const stranger = await open(privateKeyToAccount(generatePrivateKey()));
     await stranger.go("/explorer");
-    await stranger.page.getByLabel("Transaction hash or job id").fill(jobId);
-    await stranger.press("Look it up");
+    await stranger.page.keyboard.press("Control+k");
+    await stranger.page.getByRole("combobox").waitFor();
+    await stranger.page.keyboard.type(jobId.replace("job_", "0x").toUpperCase());
+    await stranger.page.getByRole("option", { name: jobId }).waitFor();
+    await stranger.page.keyboard.press("Enter");
     await stranger.page.locator("summary", { hasText: "Raw events" }).click();
     await stranger.sees("Credits locked in escrow for a job");
     await stranger.sees(`${OPERATOR} (this service)`);

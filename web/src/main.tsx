@@ -7,6 +7,7 @@ import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/parts.css";
 import "./styles/pages.css";
+import "./styles/explorer.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");

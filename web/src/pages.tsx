@@ -20,7 +20,12 @@ const JobPage = loaded(() => import("./pages/job.tsx").then((file) => file.JobPa
 const TransactionPage = loaded(() => import("./pages/transaction.tsx").then((file) => file.TransactionPage));
 const Explorer = loaded(() => import("./pages/explorer.tsx").then((file) => file.Explorer));
 const Models = loaded(() => import("./pages/models.tsx").then((file) => file.Models));
+const ModelPage = loaded(() => import("./pages/model.tsx").then((file) => file.ModelPage));
 const Workers = loaded(() => import("./pages/workers.tsx").then((file) => file.Workers));
+const WorkerPage = loaded(() => import("./pages/worker.tsx").then((file) => file.WorkerPage));
+const OperatorPage = loaded(() => import("./pages/operator.tsx").then((file) => file.OperatorPage));
+const BlockPage = loaded(() => import("./pages/block.tsx").then((file) => file.BlockPage));
+const AddressPage = loaded(() => import("./pages/address.tsx").then((file) => file.AddressPage));
 
 export const Pages = () => (
   <BrowserRouter>
@@ -40,7 +45,12 @@ export const Pages = () => (
           <Route path={PATHS.transaction} element={<TransactionPage />} />
           <Route path={PATHS.explorer} element={<Explorer />} />
           <Route path={PATHS.models} element={<Models />} />
+          <Route path={PATHS.model} element={<ModelPage />} />
           <Route path={PATHS.workers} element={<Workers />} />
+          <Route path={PATHS.worker} element={<WorkerPage />} />
+          <Route path={PATHS.operator} element={<OperatorPage />} />
+          <Route path={PATHS.block} element={<BlockPage />} />
+          <Route path={PATHS.address} element={<AddressPage />} />
           <Route path="*" element={<NotFound />} />
         </Route>
       </Routes>

@@ -5,6 +5,7 @@ import { PATHS } from "../../shared/web-paths.ts";
 import { app } from "./data/app.ts";
 import { call, isOutage } from "./data/client.ts";
 import { sessionQuery } from "./data/queries.ts";
+import { Search } from "./explorer/search.tsx";
 import { Button } from "./ui/controls.tsx";
 import { moment, short } from "./ui/format.ts";
 import { Skeleton } from "./ui/loaded.tsx";
@@ -20,7 +21,7 @@ const OWN = [
 ] as const;
 const PUBLIC = [
   [PATHS.models, "Models"],
-  [PATHS.workers, "Workers"],
+  [PATHS.workers, "Network"],
   [PATHS.explorer, "Explorer"],
 ] as const;
 
@@ -43,6 +44,7 @@ export function Shell() {
           <Link to={PATHS.front} className="brand">
             <Mark /> Credit-metered inference
           </Link>
+          <Search everywhere />
           <Button
             kind="quiet"
             className="menu"

@@ -3,15 +3,22 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { ApiFailure, call } from "./client.ts";
 import type {
   AccountInfo,
+  ChainAddress,
+  ChainBlock,
   ChainJob,
   ChainTransaction,
   Delivery,
   DeliveryDetail,
+  FoundHash,
+  HistoryEvent,
   Job,
   JobPage,
   KeyInfo,
+  Latest,
+  ListedJob,
   Model,
   Network,
+  Operator,
   SessionState,
   UsageDay,
   Webhook,
@@ -97,6 +104,66 @@ export const workersQuery = queryOptions({
   queryFn: () => call<{ data: Worker[] }>("GET", "/workers"),
   refetchInterval: 30_000,
 });
+
+export const modelQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["models", id],
+    queryFn: () => call<Model & { history: HistoryEvent[] }>("GET", `/models/${encodeURIComponent(id)}`),
+    refetchInterval: 30_000,
+  });
+
+export const workerQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["workers", id],
+    queryFn: () =>
+      call<Worker & { jobs: ListedJob[]; history: HistoryEvent[] }>("GET", `/workers/${encodeURIComponent(id)}`),
+    refetchInterval: 15_000,
+  });
+
+export const operatorsQuery = queryOptions({
+  queryKey: ["operators"],
+  queryFn: () => call<{ data: Operator[] }>("GET", "/operators"),
+  refetchInterval: 30_000,
+});
+
+export const operatorQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["operators", id],
+    queryFn: () =>
+      call<Operator & { jobs: ListedJob[]; history: HistoryEvent[] }>("GET", `/operators/${encodeURIComponent(id)}`),
+    refetchInterval: 15_000,
+  });
+
+/** The newest block, jobs and transactions. */
+export const latestQuery = queryOptions({
+  queryKey: ["latest"],
+  queryFn: () => call<Latest>("GET", "/explorer/latest"),
+  refetchInterval: LIVE_MS,
+});
+
+export const blockQuery = (number: string) =>
+  queryOptions({
+    queryKey: ["block", number],
+    queryFn: () => call<ChainBlock>("GET", `/explorer/blocks/${encodeURIComponent(number)}`),
+    staleTime: 30_000,
+  });
+
+export const addressQuery = (address: string, before: string) =>
+  queryOptions({
+    queryKey: ["address", address, before],
+    queryFn: () =>
+      call<ChainAddress>("GET", `/explorer/addresses/${encodeURIComponent(address)}${queryString({ before })}`),
+    refetchInterval: 15_000,
+    placeholderData: keepPreviousData,
+  });
+
+export const foundQuery = (hash: string | null) =>
+  queryOptions({
+    queryKey: ["find", hash],
+    queryFn: () => call<FoundHash>("GET", `/explorer/find/${hash}`),
+    enabled: hash !== null,
+    staleTime: 30_000,
+  });
 
 export const transactionQuery = (hash: string) =>
   queryOptions({

@@ -89,6 +89,46 @@ export type Model = {
   retires_at: string | null;
   retired: boolean;
   active_workers: number;
+  /** Charged in the last 24 hours, by all operators; and the share of the ended jobs that was. */
+  jobs_24h: number;
+  credits_24h: number;
+  success_24h: number | null;
+};
+
+/** What happened to a model, a worker, an operator or an account. */
+export type HistoryEvent = {
+  /** `worker.endpoint_set`, … */
+  kind: string;
+  block_number: number;
+  occurred_at: string;
+  tx: Hex;
+  data: Record<string, unknown>;
+};
+
+/** A job as everybody may see it. */
+export type ListedJob = {
+  id: string;
+  status: JobState;
+  model: string;
+  credits: number;
+  worker: Address | null;
+  created_at: string;
+};
+
+export type Operator = {
+  number: number;
+  admin: Address;
+  stopped: boolean;
+  /** Credits that pay for its faults, those held for disputes, and those announced to leave. */
+  reserve: number;
+  held: number;
+  leaving: number | null;
+  leaves_at: string | null;
+  signers: { address: Address; added_at: string; removed_at: string | null }[];
+  admitted_at: string;
+  jobs_24h: number;
+  credits_24h: number;
+  success_24h: number | null;
 };
 
 /** What the network does now. */
@@ -100,7 +140,7 @@ export type Network = {
   credits_24h: number;
   credits_total: number;
   /** Settled ones, newest first. */
-  latest: { id: string; model: string; credits: number; created_at: string }[];
+  latest: ListedJob[];
 };
 
 export type Worker = {
@@ -115,6 +155,13 @@ export type Worker = {
   active: boolean;
   /** The service reaches it. */
   answers: boolean;
+  /** Running time to first token of this service's jobs. */
+  first_token_ms: number | null;
+  /** Charged in the last 24 hours, by all operators, and what they earned it, stablecoin units. */
+  jobs_24h: number;
+  earned_24h: number;
+  /** Share of this service's jobs of 24 hours that it did not fail. */
+  success_24h: number | null;
   unbonds_at: string | null;
   registered_at: string;
   models: string[];
@@ -147,8 +194,10 @@ export type ChainTransaction = {
   timestamp: number | null;
   gas_used: number | null;
   fee_wei: string | null;
-  /** Of a reverted call of our contracts: the data it was sent with, and what the contract answers to it. */
-  reverted: { input: Hex; data: Hex | null } | null;
+  /** The data of a call of our contracts; null where nobody asked for it. */
+  input: Hex | null;
+  /** Of a reverted call of the escrow: what the contract answers to it; null if the service did not repeat it. */
+  reverted: { data: Hex | null } | null;
   logs: ChainLog[];
 };
 
@@ -161,6 +210,58 @@ export type ChainJob = {
   proof_hash: Hex | null;
   transactions: ChainTransaction[];
 };
+
+/** A transaction of the protocol in a list, with how many events of each kind it has. */
+export type ListedTransaction = {
+  hash: Hex;
+  block_number: number;
+  /** Unix seconds. */
+  timestamp: number;
+  jobs: number;
+  events: Record<string, number>;
+};
+
+export type Latest = { head_block: number; jobs: ListedJob[]; transactions: ListedTransaction[] };
+
+export type ChainBlock = {
+  number: number;
+  hash: Hex;
+  parent_hash: Hex;
+  timestamp: number;
+  producer: Address;
+  gas_used: number;
+  gas_limit: number;
+  base_fee_wei: string | null;
+  transaction_count: number;
+  transactions: ListedTransaction[];
+};
+
+export type ChainAddress = {
+  address: Address;
+  balance_wei: string;
+  transactions_sent: number;
+  account: {
+    number: number;
+    free: number;
+    escrowed: number;
+    deposited: number;
+    withdrawn: number;
+    charged: number;
+    compensated: number;
+    disputes: number;
+    operator: number | null;
+    daily_limit: number | null;
+    frozen: boolean;
+  } | null;
+  workers: { number: number; roles: string[] }[];
+  operators: { number: number; roles: string[] }[];
+  jobs: ListedJob[];
+  has_more: boolean;
+  history: HistoryEvent[];
+};
+
+/** What 64 hex digits are. */
+export type FoundHash = { transaction: boolean; block: number | null; jobs: ListedJob[] };
 
 export type Webhook = {
   id: string;

@@ -2,6 +2,7 @@ import {
   type Abi,
   type AbiEvent,
   type AbiFunction,
+  type AbiParameter,
   type Address,
   decodeEventLog,
   decodeFunctionData,
@@ -9,6 +10,7 @@ import {
   type Hex,
   isAddressEqual,
   toEventSelector,
+  toFunctionSelector,
 } from "viem";
 import {
   arbitrationPanelAbi,
@@ -32,6 +34,9 @@ import {
   jobOfEvent,
 } from "../../../verify/events.ts";
 import type { ChainLog, ChainTransaction } from "../data/types.ts";
+import { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
+
+export { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
 
 /** Events are decoded here, in the browser, from what the chain says: the service only relays bytes. */
 
@@ -48,14 +53,6 @@ export type ShownEvent = {
   audited: AnyEvent | null;
   log: ChainLog;
 };
-
-/** Contracts of the deployment, by their name in the deployment file. */
-export type Contracts = Record<string, Address>;
-/** Lower-case address → name of the deployment's contract. */
-export type Names = ReadonlyMap<string, string>;
-
-export const namesOf = (contracts: Contracts): Names =>
-  new Map(Object.entries(contracts).map(([name, address]) => [address.toLowerCase(), name]));
 
 /** The deployment as the audit's code names it. */
 export function auditAddresses(contracts: Contracts): AuditAddresses {
@@ -195,55 +192,84 @@ function decodeGovernance(log: ChainLog, names: Names): Pick<ShownEvent, "name" 
 
 const CALLS: Abi = [...inferenceEscrowAbi, ...workerRegistryAbi, ...arbitrationPanelAbi, ...modelCatalogAbi];
 
-/** A call of one of our contracts: its method and arguments; null when it is none of theirs. */
-export function decodeCall(input: Hex): { name: string; fields: Field[] } | null {
+/** A call of one of our contracts. `items`: the calls of a batch, null where one is none of ours. */
+export type Call = { name: string; fields: Field[]; jobId: string | null; items: (Call | null)[] };
+
+/** A call's method and arguments; null when it is none of our contracts'. */
+export function decodeCall(input: Hex): Call | null {
   try {
     const { functionName, args = [] } = decodeFunctionData({ abi: CALLS, data: input });
     const { inputs } = getAbiItem({ abi: CALLS, name: input.slice(0, 10) as Hex }) as AbiFunction;
-    const fields = inputs.map(({ name = "", type }, index): Field => {
-      const value = args[index];
-      const unit = argumentUnit("escrow", type, name) ?? "text";
-      return { name, value, unit: unit === "packed word" ? "text" : unit, text: textOf(value) };
-    });
-    return { name: functionName, fields };
+    const isBatch = functionName === "execute";
+    const fields = isBatch ? [] : inputs.flatMap((one, index) => fieldsOf(one, args[index]));
+    const job = fields.find(({ unit }) => unit === "job");
+    return {
+      name: functionName,
+      fields,
+      jobId: job === undefined ? null : toApiJobId(job.value as Hex),
+      items: isBatch ? (args[0] as Hex[]).map(decodeItem) : [],
+    };
   } catch {
     // Another contract's method, or data that does not fit it: shown as bytes.
     return null;
   }
 }
 
+/** A batch holds no batch: the contract refuses it, and whoever nests them must not keep a browser busy. */
+const decodeItem = (item: Hex): Call | null => (item.startsWith(EXECUTE) ? null : decodeCall(item));
+const EXECUTE = toFunctionSelector("execute(bytes[])");
+
+/** An argument; a structure as the fields it holds. */
+function fieldsOf({ name = "", type, ...rest }: AbiParameter, value: unknown): Field[] {
+  if (type === "tuple" && "components" in rest) {
+    const parts = value as Record<string, unknown>;
+    return rest.components.flatMap((part) => fieldsOf(part, parts[part.name ?? ""]));
+  }
+  const unit = argumentUnit("escrow", type, name) ?? "text";
+  return [{ name, value, unit: unit === "packed word" ? "text" : unit, text: textOf(value) }];
+}
+
+/** What a transaction did for one job; `jobId` is null for what concerns none, or all. */
+export type JobGroup = {
+  jobId: string | null;
+  /** Items of the batch, with their place in it, and what the contract answered to one that failed alone. */
+  calls: { index: number; name: string; failed: Hex | null }[];
+  events: ShownEvent[];
+};
+
+/** A transaction's calls and events by job, in the order of their first appearance; what concerns no single job comes last. */
+export function groupsOf(call: Call | null, events: readonly ShownEvent[], contracts: Contracts): JobGroup[] {
+  const groups = new Map<string | null, JobGroup>();
+  const groupOf = (jobId: string | null): JobGroup => {
+    const group = groups.get(jobId) ?? { jobId, calls: [], events: [] };
+    groups.set(jobId, group);
+    return group;
+  };
+  const failures = new Map(
+    events.flatMap(({ audited }): [number, Hex][] =>
+      audited !== null && isEvent(audited, "escrow", "BatchItemFailed")
+        ? [[Number(audited.args.index), audited.args.reason]]
+        : [],
+    ),
+  );
+  call?.items.forEach((item, index) => {
+    const name = item?.name ?? "unknown call";
+    groupOf(item?.jobId ?? null).calls.push({ index, name, failed: failures.get(index) ?? null });
+  });
+  const treasury = contracts["ProtocolTreasury"] as Address;
+  let job: string | null = null;
+  for (const event of events) {
+    const { audited } = event;
+    const isTransfer = audited !== null && isEvent(audited, "stablecoin", "Transfer");
+    const isForAll = isTransfer && isAddressEqual(audited.args.to, treasury);
+    // Transfers follow the event of their job; the treasury is paid once for all.
+    if (!isTransfer) job = event.jobId;
+    groupOf(isForAll ? null : job).events.push(event);
+  }
+  return [...groups.values()].toSorted((a, b) => Number(a.jobId === null) - Number(b.jobId === null));
+}
+
 const textOf = (value: unknown): string =>
   typeof value === "object"
     ? JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner))
     : String(value);
-
-/** How a parameter reads where its Solidity name says too little; others are split at their capitals. */
-const LABELS: Record<string, string> = {
-  jobId: "job",
-  creditsPerRequest: "price per request",
-  creditsPer1kTokens: "price per 1,000 tokens",
-  feeBps: "protocol fee",
-  free: "free balance after",
-  escrowed: "in escrow after",
-  workerUnits: "to the worker",
-  feeUnits: "to the treasury",
-  proofHash: "proof (SHA-256 of the answer)",
-  receivedHash: "hash the client received",
-  workerHash: "hash the worker signed",
-  billedTokens: "billed output tokens",
-  completionTokens: "output tokens",
-  returned: "credits returned",
-  ruleBefore: "to be ruled before",
-  ruleFrom: "no ruling before",
-  byOperator: "opened by the operator",
-  disputeBefore: "can be disputed without a bond before",
-  reserve: "operator's reserve after",
-  held: "held for disputes after",
-  requestHash: "SHA-256 of the request",
-  r: "worker's signature (r)",
-  vs: "worker's signature (vs)",
-  sequence: "event number",
-};
-
-export const labelOf = (name: string): string =>
-  LABELS[name] ?? name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);

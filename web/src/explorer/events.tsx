@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import type { Field } from "../../../verify/describe.ts";
 import { Hash } from "../ui/copy.tsx";
-import { labelOf, type Names, type ShownEvent } from "./decode.ts";
+import type { ShownEvent } from "./decode.ts";
+import { labelOf, type Names } from "./labels.ts";
 import { AddressValue, Value } from "./value.tsx";
 
 /** Every event of a transaction, decoded; strangers' events with their bytes. */

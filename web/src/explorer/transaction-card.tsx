@@ -1,16 +1,20 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { app } from "../data/app.ts";
+import { latestQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
 import { count, moment, units } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { namesOf } from "./decode.ts";
+import { namesOf } from "./labels.ts";
 import { AddressValue } from "./value.tsx";
 
 const TONES = { success: "good", reverted: "bad", pending: "wait" } as const;
 
 /** Where and when a transaction was mined, by whom and at what cost. */
-export function TransactionFacts({ transaction }: { transaction: ChainTransaction }) {
+export function TransactionFacts({ transaction, method }: { transaction: ChainTransaction; method: string | null }) {
+  const head = useQuery(latestQuery).data?.head_block ?? 0;
   const names = namesOf(app.contracts);
   const { status, block_number, timestamp, from, to, gas_used, fee_wei } = transaction;
   return (
@@ -19,7 +23,21 @@ export function TransactionFacts({ transaction }: { transaction: ChainTransactio
         <Fact label="Status">
           <Badge tone={TONES[status]}>{status}</Badge>
         </Fact>
-        <Fact label="Block">{block_number === null ? "not mined yet" : count(block_number)}</Fact>
+        {method === null ? null : (
+          <Fact label="Method">
+            <code>{method}</code>
+          </Fact>
+        )}
+        <Fact label="Block">
+          {block_number === null ? (
+            "not mined yet"
+          ) : (
+            <Link to={`/app/block/${block_number}`}>{count(block_number)}</Link>
+          )}
+        </Fact>
+        <Fact label="Confirmations">
+          {block_number === null || head < block_number ? "–" : count(head - block_number + 1)}
+        </Fact>
         <Fact label="Time">{timestamp === null ? "–" : moment(new Date(timestamp * 1000).toISOString())}</Fact>
         <Fact label="Gas used">{gas_used === null ? "–" : count(gas_used)}</Fact>
         <Fact label="Fee">{fee_wei === null ? "–" : `${units(BigInt(fee_wei), 18, 0)} ${app.currency}`}</Fact>

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { type Address, getAddress, type Hex } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
@@ -8,7 +9,7 @@ import { app } from "../data/app.ts";
 import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, units } from "../ui/format.ts";
-import type { Names } from "./decode.ts";
+import type { Names } from "./labels.ts";
 
 /** One argument of an event with its unit, as a person reads it. */
 export function Value({ field, names }: { field: Field; names: Names }) {
@@ -48,13 +49,14 @@ function Addresses({ value, names }: { value: unknown; names: Names }) {
 function ModelName({ number }: { number: number }) {
   const { data } = useQuery(modelsQuery);
   const name = data?.data.find((model) => model.number === number)?.id;
-  return <>{name === undefined ? `number ${number}` : `${name} (${number})`}</>;
+  if (name === undefined) return <>{`number ${number}`}</>;
+  return <Link to={`/app/models/${encodeURIComponent(name)}`}>{`${name} (${number})`}</Link>;
 }
 
 function Operator({ id }: { id: number }) {
   const { operator } = app;
   if (id === 0) return <>none</>;
-  return <>{id === operator ? `${id} (this service)` : id}</>;
+  return <Link to={`/app/operators/${id}`}>{id === operator ? `${id} (this service)` : id}</Link>;
 }
 
 function Time({ seconds }: { seconds: number }) {
@@ -69,7 +71,7 @@ export function AddressValue({ address, names }: { address: Address; names: Name
   return (
     <>
       {name ? <span className="contract-name">{name} </span> : null}
-      <Hash value={getAddress(address)} what="address" />
+      <Hash value={getAddress(address)} what="address" to={`/app/address/${getAddress(address)}`} />
     </>
   );
 }

@@ -1,15 +1,27 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { isEvent } from "../../../verify/events.ts";
 import { app } from "../data/app.ts";
-import { transactionQuery } from "../data/queries.ts";
+import { foundQuery, transactionQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
-import { decodeCall, decodeTransactions, labelOf, type Names, namesOf, type ShownEvent } from "../explorer/decode.ts";
-import { Events } from "../explorer/events.tsx";
+import {
+  type Call,
+  decodeCall,
+  decodeTransactions,
+  groupsOf,
+  type JobGroup,
+  labelOf,
+  type Names,
+  namesOf,
+  type ShownEvent,
+} from "../explorer/decode.ts";
+import { hashOf } from "../explorer/find.ts";
 import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox, type Proof } from "../explorer/hash-box.tsx";
+import { JobGroups } from "../explorer/job-groups.tsx";
+import { JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
 import { Value } from "../explorer/value.tsx";
@@ -22,28 +34,71 @@ import { revertReason } from "../wallet/errors.ts";
 export function TransactionPage() {
   const { hash = "" } = useParams();
   const transaction = useQuery(transactionQuery(hash));
+  // A proof hash looks like a transaction's.
+  const found = useQuery(foundQuery(transaction.isError ? hashOf(hash) : null)).data;
   return (
-    <Page title="Transaction" about="Read from the chain; decoded in your browser.">
+    <Page
+      title="Transaction"
+      about="Read from the chain; decoded in your browser."
+      actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
+    >
       <Loaded query={transaction} rows={3} height={120}>
         {(data) => <Contents transaction={data} />}
       </Loaded>
+      {found === undefined || found.jobs.length === 0 ? null : (
+        <Card title="Jobs with this proof hash">
+          <ListedJobs jobs={found.jobs} empty="" />
+        </Card>
+      )}
+      {found == null || found.block === null ? null : (
+        <Card>
+          <p>
+            It is the hash of <Link to={`/app/block/${found.block}`}>block {found.block}</Link>.
+          </p>
+        </Card>
+      )}
     </Page>
   );
 }
 
+/** As many arrows are read at a glance; more are folded. */
+const ARROWS_SHOWN = 6;
+
 function Contents({ transaction }: { transaction: ChainTransaction }) {
   const { contracts } = app;
   const names = namesOf(contracts);
+  const call = transaction.input === null ? null : decodeCall(transaction.input);
   const events = decodeTransactions([transaction], contracts).flatMap((one) => one.events);
+  const groups = groupsOf(call, events, contracts);
   const arrows = arrowsOf(events, contracts);
   const proofs = proofsOf(events);
+  const items = call?.items.length ?? 0;
   return (
     <>
-      <TransactionFacts transaction={transaction} />
-      {transaction.reverted ? <Reverted reverted={transaction.reverted} names={names} /> : null}
+      <TransactionFacts transaction={transaction} method={call?.name ?? null} />
+      {transaction.status === "reverted" ? <Reverted transaction={transaction} call={call} names={names} /> : null}
+      <Card
+        title={items > 0 ? "Batch and events" : "Events"}
+        aside={<span className="hint">{counted(items, groups, events.length)}</span>}
+      >
+        {groups.length > 0 ? (
+          <JobGroups groups={groups} names={names} />
+        ) : transaction.status === "reverted" ? (
+          <Empty title="A reverted transaction has no events: nothing of it took effect" />
+        ) : (
+          <Empty title="It emitted no events" />
+        )}
+      </Card>
       {arrows.length > 0 ? (
         <Card title="Money">
-          <MoneyFlow arrows={arrows} />
+          {arrows.length > ARROWS_SHOWN ? (
+            <details>
+              <summary>{arrows.length} movements</summary>
+              <MoneyFlow arrows={arrows} />
+            </details>
+          ) : (
+            <MoneyFlow arrows={arrows} />
+          )}
         </Card>
       ) : null}
       {proofs.length > 0 ? (
@@ -51,46 +106,63 @@ function Contents({ transaction }: { transaction: ChainTransaction }) {
           <HashBox proofs={proofs} />
         </Card>
       ) : null}
-      <Card title="Events" aside={<span className="hint">{events.length}</span>}>
-        {transaction.status === "reverted" ? (
-          <Empty title="A reverted transaction has no events: nothing of it took effect" />
-        ) : events.length === 0 ? (
-          <Empty title="It emitted no events" />
-        ) : (
-          <Events events={events} names={names} />
-        )}
-      </Card>
+      {call !== null && call.fields.length > 0 && transaction.status !== "reverted" ? (
+        <Card title="What was called">
+          <Arguments call={call} names={names} />
+        </Card>
+      ) : null}
     </>
   );
 }
 
+function counted(items: number, groups: readonly JobGroup[], events: number): string {
+  const jobs = groups.filter(({ jobId }) => jobId !== null).length;
+  return [
+    ...(items > 0 ? [`${items} ${items === 1 ? "item" : "items"}`] : []),
+    ...(jobs > 0 ? [`${jobs} ${jobs === 1 ? "job" : "jobs"}`] : []),
+    `${events} ${events === 1 ? "event" : "events"}`,
+  ].join(", ");
+}
+
 /** What a reverted transaction asked for, and why the contract refused it. */
-function Reverted({ reverted, names }: { reverted: NonNullable<ChainTransaction["reverted"]>; names: Names }) {
-  const call = decodeCall(reverted.input);
+function Reverted({ transaction, call, names }: { transaction: ChainTransaction; call: Call | null; names: Names }) {
+  const { reverted, input } = transaction;
   return (
     <Card title="Why it reverted">
-      {reverted.data === null ? (
+      {reverted === null ? (
+        <p>The reason is not known: this service repeats only small calls of the escrow.</p>
+      ) : reverted.data === null ? (
         <p>What was mined before it in its block made it fail; on the state before that block the call works.</p>
       ) : (
         <p>{revertReason(reverted.data)}</p>
       )}
-      <dl className="arguments">
-        <div>
-          <dt>method</dt>
-          <dd>{call === null ? <Hash value={reverted.input} what="data" /> : <code>{call.name}</code>}</dd>
-        </div>
-        {call?.fields.map((field) => (
-          <div key={field.name}>
-            <dt>{labelOf(field.name)}</dt>
-            <dd>
-              <Value field={field} names={names} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      {call !== null ? (
+        <Arguments call={call} names={names} />
+      ) : input === null ? null : (
+        <Hash value={input} what="data" />
+      )}
     </Card>
   );
 }
+
+const Arguments = ({ call, names }: { call: Call; names: Names }) => (
+  <dl className="arguments">
+    <div>
+      <dt>method</dt>
+      <dd>
+        <code>{call.name}</code>
+      </dd>
+    </div>
+    {call.fields.map((field) => (
+      <div key={field.name}>
+        <dt>{labelOf(field.name)}</dt>
+        <dd>
+          <Value field={field} names={names} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
 
 /** What workers signed, as these events show it. */
 export function proofsOf(events: readonly ShownEvent[]): Proof[] {

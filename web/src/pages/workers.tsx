@@ -1,97 +1,164 @@
 import { useQuery } from "@tanstack/react-query";
-import { workersQuery } from "../data/queries.ts";
-import type { Incident, Worker } from "../data/types.ts";
-import { Hash } from "../ui/copy.tsx";
-import { moment, svc } from "../ui/format.ts";
+import { Link } from "react-router";
+import { app } from "../data/app.ts";
+import { operatorsQuery, workersQuery } from "../data/queries.ts";
+import type { Operator, Worker } from "../data/types.ts";
+import { ModelLink, success, Table } from "../explorer/lists.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { count, credits, moment, svc, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 
+/** Who answers requests and who routes them. */
 export function Workers() {
   const workers = useQuery(workersQuery);
+  const operators = useQuery(operatorsQuery);
   return (
     <Page
-      title="Workers"
-      about="Who answers requests, what they have at stake, what they lost for fraud and what went wrong lately."
+      title="Network"
+      about="Workers answer requests and put a stake at risk. Operators route them. Anybody may become a worker."
+      actions={
+        <a className="button primary" href="#run">
+          Run a worker
+        </a>
+      }
     >
-      <Loaded query={workers} rows={3} height={120}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Card>
-              <Empty title="No worker is registered" />
-            </Card>
-          ) : (
-            data.map((worker) => <WorkerCard key={worker.number} worker={worker} />)
-          )
-        }
-      </Loaded>
+      <Card title="Workers" aside={<span className="hint">the last 24 hours</span>}>
+        <Loaded query={workers} rows={4} height={36}>
+          {({ data }) =>
+            data.length === 0 ? <Empty title="No worker is registered" /> : <WorkerTable workers={data} />
+          }
+        </Loaded>
+      </Card>
+      <Card title="Operators" aside={<span className="hint">the last 24 hours</span>}>
+        <Loaded query={operators} rows={2} height={36}>
+          {({ data }) => <OperatorTable operators={data} />}
+        </Loaded>
+      </Card>
+      <RunAWorker />
     </Page>
   );
 }
 
-function WorkerCard({ worker }: { worker: Worker }) {
+/** Registered first, then those that answer with most jobs. */
+const byUse = (a: Worker, b: Worker): number =>
+  Number(b.active && b.answers) - Number(a.active && a.answers) || b.jobs_24h - a.jobs_24h || a.number - b.number;
+
+function WorkerTable({ workers }: { workers: readonly Worker[] }) {
+  const columns = [
+    { label: "Worker" },
+    { label: "State" },
+    { label: "Models", more: true },
+    { label: "Stake", end: true, more: true },
+    { label: "Jobs", end: true },
+    { label: "Success", end: true },
+    { label: "First token", end: true, more: true },
+    { label: "Earned, USDG", end: true, more: true },
+    { label: "Slashes", end: true, more: true },
+  ];
   return (
-    <Card title={`Worker ${worker.number}`} aside={<State worker={worker} />}>
-      <dl className="facts">
-        <Fact label="Stake">{svc(BigInt(worker.stake))}</Fact>
-        <Fact label="Signing key">
-          <Hash value={worker.address} what="worker address" />
-        </Fact>
-        <Fact label="Paid to">
-          <Hash value={worker.payout} what="payout address" />
-        </Fact>
-        <Fact label="Registered">{moment(worker.registered_at)}</Fact>
-      </dl>
-      <p className="tags">
-        {worker.models.length === 0 ? <span className="hint">hosts no models</span> : null}
-        {worker.models.map((model) => (
-          <code key={model}>{model}</code>
-        ))}
-      </p>
-      {worker.slashes.length === 0 ? (
-        <p className="hint">Never slashed.</p>
-      ) : (
-        <ul className="plain-list">
-          {worker.slashes.map((slash) => (
-            <li key={slash.job_id}>
-              Lost {svc(BigInt(slash.amount))} on {moment(slash.slashed_at)} ({slash.reason}) for{" "}
-              <Hash value={slash.job_id} what="job id" to={`/app/jobs/${slash.job_id}`} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {worker.incidents.length === 0 ? (
-        <p className="hint">Nothing went wrong with it lately.</p>
-      ) : (
-        <ul className="plain-list" aria-label={`Incidents of worker ${worker.number}`}>
-          {worker.incidents.map((incident) => (
-            <IncidentLine key={`${incident.code} ${incident.first_at}`} incident={incident} />
-          ))}
-        </ul>
-      )}
-    </Card>
+    <Table caption="Workers and their last 24 hours" columns={columns}>
+      {workers.toSorted(byUse).map((worker) => (
+        <tr key={worker.number}>
+          <td>
+            <Link to={`/app/workers/${worker.number}`}>Worker {worker.number}</Link>
+          </td>
+          <td>
+            <WorkerState worker={worker} />
+          </td>
+          <td className="more">
+            <Models ids={worker.models} />
+          </td>
+          <td className="end more">{svc(BigInt(worker.stake))}</td>
+          <td className="end">{count(worker.jobs_24h)}</td>
+          <td className="end">{success(worker.success_24h)}</td>
+          <td className="end more">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
+          <td className="end more">{units(BigInt(worker.earned_24h), 6)}</td>
+          <td className="end more">{worker.slashes.length === 0 ? "none" : count(worker.slashes.length)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
-function IncidentLine({ incident }: { incident: Incident }) {
-  const { severity, title, occurrences, last_at, job_id } = incident;
-  return (
-    <li>
-      <Badge tone={severity === "misconduct" ? "bad" : "mild"}>{severity}</Badge> {title}
-      {occurrences > 1 ? ` ${occurrences} times, last` : ""} on {moment(last_at)}
-      {job_id === null ? null : (
-        <>
-          {" "}
-          with <Hash value={job_id} what="job id" to={`/app/jobs/${job_id}`} />
-        </>
-      )}
-    </li>
-  );
+function Models({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return <>none</>;
+  if (ids.length === 1) return <ModelLink id={ids[0] as string} />;
+  return <span title={ids.join(", ")}>{ids.length} models</span>;
 }
 
-function State({ worker }: { worker: Worker }) {
-  if (worker.active && !worker.answers) return <Badge tone="bad">does not answer</Badge>;
-  if (worker.active) return <Badge tone="good">active</Badge>;
+/** What the chain and this gateway say of it, the graver first. */
+export function WorkerState({ worker }: { worker: Worker }) {
   if (worker.unbonds_at !== null) return <Badge tone="mild">{`unbonding until ${moment(worker.unbonds_at)}`}</Badge>;
-  return <Badge tone="bad">below the minimum stake</Badge>;
+  if (!worker.active) return <Badge tone="bad">below the minimum stake</Badge>;
+  return worker.answers ? <Badge tone="good">active</Badge> : <Badge tone="bad">does not answer</Badge>;
+}
+
+function OperatorTable({ operators }: { operators: readonly Operator[] }) {
+  const columns = [
+    { label: "Operator" },
+    { label: "State" },
+    { label: "Signers", end: true, more: true },
+    { label: "Reserve", end: true, more: true },
+    { label: "Jobs", end: true },
+    { label: "Success", end: true },
+    { label: "Credits", end: true, more: true },
+  ];
+  return (
+    <Table caption="Operators and their last 24 hours" columns={columns}>
+      {operators.map((operator) => (
+        <tr key={operator.number}>
+          <td>
+            <Link to={`/app/operators/${operator.number}`}>Operator {operator.number}</Link>
+            {operator.number === app.operator ? <span className="hint more"> this service</span> : null}
+          </td>
+          <td>
+            <OperatorState operator={operator} />
+          </td>
+          <td className="end more">{operator.signers.filter(({ removed_at }) => removed_at === null).length}</td>
+          <td className="end more">{credits(operator.reserve)}</td>
+          <td className="end">{count(operator.jobs_24h)}</td>
+          <td className="end">{success(operator.success_24h)}</td>
+          <td className="end more">{count(operator.credits_24h)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export const OperatorState = ({ operator }: { operator: Operator }) =>
+  operator.stopped ? <Badge tone="bad">stopped</Badge> : <Badge tone="good">in office</Badge>;
+
+/** The way in, with this service's own address in the command. */
+function RunAWorker() {
+  const command = [
+    "npx @credit-metered-inference/worker --backend http://127.0.0.1:8000/v1 --models qwen3-8b \\",
+    `  --service ${app.origin} --endpoint https://gpu.example.com --rpc-url https://rpc.example.com`,
+  ].join("\n");
+  return (
+    <section className="card" id="run" aria-labelledby="run-title">
+      <header>
+        <h2 id="run-title">Run a worker</h2>
+      </header>
+      <p>
+        You need a model server with the OpenAI API, a public HTTPS address, the stake in SVC, and some {app.currency}{" "}
+        to register. Each answer is paid in USDG in the transaction that settles it. Serving jobs needs no gas.
+      </p>
+      <div className="code">
+        <pre>
+          <code>{command}</code>
+        </pre>
+        <CopyButton text={command} what="the worker's command" />
+      </div>
+      <p className="hint">
+        The first start makes the worker's key, checks your models and shows what it will send to the chain. It sends
+        that once you agree. The contracts' addresses are in{" "}
+        <a href="/app/api/deployment.json" download="deployment.json">
+          deployment.json
+        </a>
+        : compare them with those published elsewhere, because your stake goes to them.
+      </p>
+    </section>
+  );
 }

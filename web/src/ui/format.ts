@@ -20,6 +20,9 @@ export function units(value: bigint, decimals: number, least = 2): string {
   return `${negative ? "−" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** A share as a percentage, to a tenth: only all is 100 %. */
+export const percent = (share: number): string => `${Math.floor(share * 1000) / 10} %`;
+
 /** Millionths of an SVC. */
 export const svc = (millionths: bigint): string => `${units(millionths, 6, 0)} SVC`;
 
@@ -42,6 +45,14 @@ const dayAndZone = new Intl.DateTimeFormat(undefined, {
 /** The time of day of Unix seconds; `day` says which day, and the zone of both. */
 export const clock = (seconds: number): string => clockTime.format(seconds * 1_000);
 export const day = (seconds: number): string => dayAndZone.format(seconds * 1_000);
+
+/** How long ago: `12 s`, `5 min`, `3 h`, `40 d`. */
+export function age(iso: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
 
 /** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
 export function short(text: string, head = 6, tail = 4): string {

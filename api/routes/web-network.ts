@@ -1,0 +1,255 @@
+/** Who makes up the network, and what it does: models, workers, operators, and their histories. Open to everybody, below /app/api. */
+import { type RequestHandler, Router } from "express";
+import {
+  type HistoryEvent,
+  type ListedJob,
+  listHistory,
+  listJobsBy,
+  listJobsOfOperator,
+  listOperators,
+  type OperatorRow,
+} from "../db/explorer-reads.ts";
+import { countFailedJobs, listWorkerIncidents } from "../db/incidents.ts";
+import {
+  listModels,
+  listSlashes,
+  listWorkers,
+  type ModelRow,
+  type Reader,
+  read,
+  view,
+  type WorkerRow,
+} from "../db/index-reads.ts";
+import { type DayTotal, networkDay, paced, totalsBy } from "../db/network-day.ts";
+import { WebError } from "../errors.ts";
+import { isoTime } from "../jobs/job-reader.ts";
+import type { WorkerPool } from "../jobs/worker-pool.ts";
+import { showAddress } from "./request.ts";
+
+const SLASHES_SHOWN = 10;
+const INCIDENTS_SHOWN = 10;
+const LATEST = 8;
+const JOBS_SHOWN = 25;
+const EVENTS_SHOWN = 25;
+
+const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
+
+/**
+ * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
+ * `GET /network`. A worker is `active` if the chain lets it take jobs, and `answers` if this gateway reaches it. Stakes are in millionths
+ * of an SVC. Jobs, credits and earnings of 24 hours are all operators', as the chain has them. A worker's success is of this operator's
+ * jobs: the chain does not say who failed a job.
+ */
+export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
+  const day = networkDay(reader);
+  const failures = paced(() => countFailedJobs(reader));
+  const total = paced(() => chargedEver(reader));
+  const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
+
+  const shownModels = async (rows: readonly ModelRow[]) => {
+    const today = totalsBy(await day(), (row) => row.model);
+    return rows.map((row) => showModel(row, pool, today.get(row.number) ?? NOTHING));
+  };
+
+  const shownWorkers = async (rows: readonly WorkerRow[]) => {
+    const signers = rows.map((row) => row.signer);
+    // One question for all workers: these pages share their connections with jobs.
+    const [catalog, slashes, incidents, jobs, failed] = await Promise.all([
+      listModels(reader),
+      listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      day(),
+      failures(),
+    ]);
+    const states = new Map(pool.states().map((state) => [state.worker.toLowerCase(), state]));
+    const names = new Map(catalog.map((model) => [model.number, model.id]));
+    const ofAll = totalsBy(jobs, (row) => row.worker);
+    const ofOurs = totalsBy(
+      jobs.filter((row) => row.operator === operator),
+      (row) => row.worker,
+    );
+    return rows.map((row) => {
+      const today = ofAll.get(row.signer) ?? NOTHING;
+      return {
+        number: row.number,
+        address: showAddress(row.signer),
+        owner: showAddress(row.owner),
+        payout: showAddress(row.payout),
+        endpoint: row.endpoint,
+        stake: row.stake.toString(),
+        active: row.active,
+        answers: states.get(row.signer)?.healthy ?? false,
+        first_token_ms: rounded(states.get(row.signer)?.firstTokenMs),
+        jobs_24h: today.settled,
+        earned_24h: today.units,
+        success_24h: shareOf(ofOurs.get(row.signer)?.settled ?? 0, failed.get(row.signer) ?? 0),
+        unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
+        registered_at: isoTime(row.registeredAt),
+        models: row.models.map((number) => names.get(number) ?? `model ${number}`),
+        slashes: (slashes.get(row.signer) ?? []).map((slash) => ({
+          job_id: slash.jobId,
+          amount: slash.amount.toString(),
+          slashed_at: isoTime(slash.blockTime),
+          reason: slash.reason,
+          tx: slash.txHash,
+        })),
+        // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
+        incidents: (incidents.get(row.signer) ?? []).map((incident) => ({
+          code: incident.code,
+          severity: incident.severity,
+          title: incident.title,
+          occurrences: incident.occurrences,
+          first_at: incident.firstAt.toISOString(),
+          last_at: incident.lastAt.toISOString(),
+          job_id: incident.jobId,
+        })),
+      };
+    });
+  };
+
+  const shownOperators = async (rows: readonly OperatorRow[]) => {
+    const today = totalsBy(await day(), (row) => row.operator);
+    return rows.map((row) => showOperator(row, today.get(row.number) ?? NOTHING));
+  };
+
+  const models: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownModels(await listModels(reader)) });
+  };
+  const model: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = (await listModels(reader)).find((one) => one.id === id);
+    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    const subject = { subject: String(row.number), limit: EVENTS_SHOWN };
+    const [[shown], history] = await Promise.all([shownModels([row]), listHistory(reader, "model", subject)]);
+    response.json({ ...shown, history: history.map(showEvent) });
+  };
+  const workers: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownWorkers(await listWorkers(reader)) });
+  };
+  const worker: RequestHandler = async (request, response) => {
+    const id = String(request.params.id).toLowerCase();
+    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    const { signer } = row;
+    const [[shown], jobs, history] = await Promise.all([
+      shownWorkers([row]),
+      listJobsBy(reader, "worker", { value: signer, limit: JOBS_SHOWN }),
+      listHistory(reader, "worker", { subject: signer, limit: EVENTS_SHOWN }),
+    ]);
+    response.json({ ...shown, jobs: jobs.map(showJob), history: history.map(showEvent) });
+  };
+  const operators: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownOperators(await listOperators(reader)) });
+  };
+  const oneOperator: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = (await listOperators(reader)).find((one) => String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `There is no operator '${id}'.`);
+    const [[shown], jobs, history] = await Promise.all([
+      shownOperators([row]),
+      listJobsOfOperator(reader, row.number, JOBS_SHOWN),
+      listHistory(reader, "operator", { subject: id, limit: EVENTS_SHOWN }),
+    ]);
+    response.json({ ...shown, jobs: jobs.map(showJob), history: history.map(showEvent) });
+  };
+  /** What the network does now: workers that answer, models that one of them hosts, and this operator's jobs. */
+  const network: RequestHandler = async (_request, response) => {
+    const [rows, credits_total, jobs, catalog] = await Promise.all([day(), total(), latest(), listModels(reader)]);
+    const today = totalsBy(rows, (row) => row.operator).get(operator) ?? NOTHING;
+    response.json({
+      workers: pool.states().filter(({ healthy }) => healthy).length,
+      models: catalog.filter((one) => !one.retired && pool.hosts(one.number).length > 0).length,
+      jobs_24h: today.jobs,
+      credits_24h: today.credits,
+      credits_total,
+      latest: jobs.map(showJob),
+    });
+  };
+
+  return Router()
+    .get("/models", models)
+    .get("/models/:id", model)
+    .get("/workers", workers)
+    .get("/workers/:id", worker)
+    .get("/operators", operators)
+    .get("/operators/:id", oneOperator)
+    .get("/network", network);
+}
+
+function showModel(row: ModelRow, pool: WorkerPool, today: DayTotal) {
+  return {
+    number: row.number,
+    id: row.id,
+    owned_by: row.ownedBy,
+    parameters: row.parameters,
+    tier: row.tier,
+    context_window: row.contextWindow,
+    credits_per_request: row.creditsPerRequest,
+    credits_per_1k_tokens: row.creditsPer1kTokens,
+    next_credits_per_request: row.nextCreditsPerRequest,
+    next_credits_per_1k_tokens: row.nextCreditsPer1kTokens,
+    prices_change_at: row.pricesChangeAt === null ? null : isoTime(row.pricesChangeAt),
+    retires_at: row.retiresAt === null ? null : isoTime(row.retiresAt),
+    retired: row.retired,
+    active_workers: pool.hosts(row.number).length,
+    jobs_24h: today.settled,
+    credits_24h: today.credits,
+    success_24h: shareOf(today.settled, today.failed),
+  };
+}
+
+function showOperator(row: OperatorRow, today: DayTotal) {
+  return {
+    number: row.number,
+    admin: showAddress(row.admin),
+    stopped: row.stopped,
+    reserve: row.reserve,
+    held: row.held,
+    leaving: row.leaving,
+    leaves_at: row.leavesAt === null ? null : isoTime(row.leavesAt),
+    signers: row.signers.map(({ signer, addedAt, removedAt }) => ({
+      address: showAddress(signer),
+      added_at: isoTime(addedAt),
+      removed_at: removedAt === null ? null : isoTime(removedAt),
+    })),
+    admitted_at: isoTime(row.admittedAt),
+    jobs_24h: today.settled,
+    credits_24h: today.credits,
+    success_24h: shareOf(today.settled, today.failed),
+  };
+}
+
+/** A job in a list of the explorer. */
+export const showJob = ({ createdAt, worker, ...job }: ListedJob) => ({
+  ...job,
+  worker: worker === null ? null : showAddress(worker),
+  created_at: isoTime(createdAt),
+});
+
+/** An event in a history. */
+export const showEvent = ({ kind, blockNumber, blockTime, txHash, data }: HistoryEvent) => ({
+  kind,
+  block_number: blockNumber,
+  occurred_at: isoTime(blockTime),
+  tx: txHash,
+  data: withChecksums(data),
+});
+
+const withChecksums = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(data).map(([name, value]) => {
+      const isAddress = typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value);
+      return [name, isAddress ? showAddress(value) : value];
+    }),
+  );
+
+const rounded = (ms: number | null | undefined): number | null => (ms == null ? null : Math.round(ms));
+
+/** Share of what went well; null of nothing. */
+const shareOf = (good: number, bad: number): number | null => (good + bad === 0 ? null : good / (good + bad));
+
+/** Credits that all wallets ever paid. */
+async function chargedEver(reader: Reader): Promise<number> {
+  const text = `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`;
+  return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
+}

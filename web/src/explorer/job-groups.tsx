@@ -1,0 +1,51 @@
+import { Hash } from "../ui/copy.tsx";
+import { credits, short } from "../ui/format.ts";
+import { Badge } from "../ui/status.tsx";
+import { revertReason } from "../wallet/errors.ts";
+import type { JobGroup } from "./decode.ts";
+import { Events } from "./events.tsx";
+import type { Names } from "./labels.ts";
+
+/** A transaction's calls and events by job: one line a job, which opens. A lone job is open. */
+export function JobGroups({ groups, names }: { groups: readonly JobGroup[]; names: Names }) {
+  return (
+    <div className="groups">
+      {groups.map((group) => (
+        <Group key={group.jobId} group={group} names={names} open={groups.length === 1} />
+      ))}
+    </div>
+  );
+}
+
+function Group({ group, names, open }: { group: JobGroup; names: Names; open: boolean }) {
+  const { jobId, calls, events } = group;
+  const failed = calls.filter((call) => call.failed !== null);
+  const said =
+    calls.length > 0 ? calls.map(({ name }) => name) : events.flatMap(({ jobId, name }) => (jobId ? (name ?? []) : []));
+  const charged = events[0]?.fields.find(({ name }) => name === "credits");
+  return (
+    <details open={open}>
+      <summary>
+        {jobId === null ? <span>Of no single job</span> : <code title={jobId}>{short(jobId, 10, 6)}</code>}
+        <span className="hint">
+          {said.join(", ")}
+          {said.length > 0 ? "; " : ""}
+          {events.length} {events.length === 1 ? "event" : "events"}
+        </span>
+        {charged === undefined ? null : <span className="hint">{credits(Number(charged.value))}</span>}
+        {failed.length > 0 ? <Badge tone="bad">failed</Badge> : null}
+      </summary>
+      {jobId === null ? null : (
+        <p>
+          Job <Hash value={jobId} what="job id" to={`/app/jobs/${jobId}`} full />
+        </p>
+      )}
+      {failed.map(({ index, name, failed: reason }) => (
+        <p key={index}>
+          Item {index} of the batch, <code>{name}</code>, reverted alone: {revertReason(reason ?? "0x")}
+        </p>
+      ))}
+      {events.length > 0 ? <Events events={events} names={names} /> : null}
+    </details>
+  );
+}

@@ -1,0 +1,207 @@
+/** Lists that several pages of the explorer have: jobs, transactions, and what happened to somebody. */
+import type { ReactNode } from "react";
+import { Link } from "react-router";
+import type { HistoryEvent, ListedJob, ListedTransaction } from "../data/types.ts";
+import { Hash } from "../ui/copy.tsx";
+import { age, count, credits, moment, percent, short, svc } from "../ui/format.ts";
+import { Empty } from "../ui/page.tsx";
+import { JobBadge } from "../ui/status.tsx";
+import { TxHash } from "../wallet/action-status.tsx";
+import { labelOf } from "./labels.ts";
+
+type Column = { label: string; end?: boolean; more?: boolean };
+
+/** A table with its name for screen readers; columns that say `more` are left out on a phone. */
+export function Table({
+  caption,
+  columns,
+  children,
+}: {
+  caption: string;
+  columns: readonly Column[];
+  children: ReactNode;
+}) {
+  return (
+    <div className="scroll">
+      <table className="table">
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ label, end, more }) => (
+              <th key={label} scope="col" className={`${end ? "end" : ""} ${more ? "more" : ""}`}>
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+export const AddressLink = ({ address, what }: { address: string; what: string }) => (
+  <Hash value={address} what={what} to={`/app/address/${address}`} />
+);
+
+export const JobLink = ({ id }: { id: string }) => (
+  <Link to={`/app/jobs/${id}`}>
+    <code title={id}>{short(id, 10, 6)}</code>
+  </Link>
+);
+
+export const ModelLink = ({ id }: { id: string }) => (
+  <Link to={`/app/models/${encodeURIComponent(id)}`} className="name">
+    {id}
+  </Link>
+);
+
+/** How long ago something was; the moment itself where one points at it. */
+const When = ({ iso }: { iso: string }) => (
+  <time dateTime={iso} title={moment(iso)}>
+    {age(iso)}
+  </time>
+);
+
+export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty: string }) {
+  if (jobs.length === 0) return <Empty title={empty} />;
+  const columns = [
+    { label: "Job" },
+    { label: "Status" },
+    { label: "Model", more: true },
+    { label: "Credits", end: true },
+    { label: "Age", end: true },
+  ];
+  return (
+    <Table caption="Jobs, newest first" columns={columns}>
+      {jobs.map(({ id, status, model, credits: charged, created_at }) => (
+        <tr key={id}>
+          <td>
+            <JobLink id={id} />
+          </td>
+          <td>
+            <JobBadge status={status} />
+          </td>
+          <td className="more">
+            <ModelLink id={model} />
+          </td>
+          <td className="end">{count(charged)}</td>
+          <td className="end">
+            <When iso={created_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** `job.settled` → `settled`, `account.daily_limit_set` → `daily limit set`. */
+const kindOf = (kind: string): string => (kind.split(".")[1] ?? kind).replaceAll("_", " ");
+
+export function ListedTransactions({ transactions }: { transactions: readonly ListedTransaction[] }) {
+  if (transactions.length === 0) return <Empty title="No transaction of the protocol is here" />;
+  const columns = [
+    { label: "Transaction" },
+    { label: "What it did" },
+    { label: "Block", end: true },
+    { label: "Age", end: true },
+  ];
+  return (
+    <Table caption="Transactions of the protocol" columns={columns}>
+      {transactions.map(({ hash, block_number, timestamp, events }) => (
+        <tr key={hash}>
+          <td>
+            <Link to={`/app/tx/${hash}`}>
+              <code title={hash}>{short(hash)}</code>
+            </Link>
+          </td>
+          <td>
+            {Object.entries(events)
+              .map(([kind, number]) => `${number} ${kindOf(kind)}`)
+              .join(", ")}
+          </td>
+          <td className="end">
+            <Link to={`/app/block/${block_number}`}>{count(block_number)}</Link>
+          </td>
+          <td className="end">
+            <When iso={new Date(timestamp * 1000).toISOString()} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export function History({ events }: { events: readonly HistoryEvent[] }) {
+  if (events.length === 0) return <Empty title="Nothing has happened yet" />;
+  const columns = [
+    { label: "What" },
+    { label: "Details", more: true },
+    { label: "Age", end: true },
+    { label: "Transaction", end: true },
+  ];
+  return (
+    <Table caption="What happened, newest first" columns={columns}>
+      {events.map((event) => (
+        <tr key={`${event.tx} ${event.kind} ${JSON.stringify(event.data)}`}>
+          <td>{kindOf(event.kind)}</td>
+          <td className="more">
+            <Details data={event.data} />
+          </td>
+          <td className="end">
+            <When iso={event.occurred_at} />
+          </td>
+          <td className="end">
+            <TxHash hash={event.tx} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** What every event of a history has, and says nothing of it. */
+const COMMON = new Set("sequence worker_address usdg_value account wallet worker total_before total_after".split(" "));
+
+/** An event's values, those of a structure among them, each once. */
+function valuesOf(data: Record<string, unknown>): [name: string, value: unknown][] {
+  const all = Object.entries(data).flatMap(([name, value]) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? valuesOf(value as Record<string, unknown>)
+      : ([[name, value]] as [string, unknown][]),
+  );
+  return [...new Map(all.filter(([name, value]) => !COMMON.has(name) && value !== "" && value !== null))];
+}
+
+function Details({ data }: { data: Record<string, unknown> }) {
+  const shown = valuesOf(data);
+  return (
+    <span className="details">
+      {shown.map(([name, value]) => (
+        <span key={name}>
+          <span className="hint">{labelOf(name).replaceAll("_", " ")}</span> <Detail name={name} value={value} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Detail({ name, value }: { name: string; value: unknown }) {
+  const text = Array.isArray(value) ? value.join(", ") : String(value);
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return <AddressLink address={text} what={name} />;
+  if (/^(stake|added|minimum_stake)$/.test(name)) return <>{svc(BigInt(text))}</>;
+  if (/(_at|_from|_before)$/.test(name) && /^\d{9,}$/.test(text))
+    return <>{moment(new Date(Number(text) * 1000).toISOString())}</>;
+  if (/^(credits|reserve|held|free|escrowed)$/.test(name)) return <>{credits(Number(text))}</>;
+  return <>{text.length > 90 ? `${text.slice(0, 90)}…` : text}</>;
+}
+
+/** Success of 24 hours; a dash where nothing ended. */
+export const success = (share: number | null): string => (share === null ? "–" : percent(share));
+
+/** The page's data as the service sent it. */
+export const JsonLink = ({ path, name }: { path: string; name: string }) => (
+  <a className="button plain" href={`/app/api${path}`} download={`${name}.json`}>
+    JSON
+  </a>
+);

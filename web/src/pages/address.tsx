@@ -1,0 +1,100 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearchParams } from "react-router";
+import { app } from "../data/app.ts";
+import { addressQuery } from "../data/queries.ts";
+import type { ChainAddress } from "../data/types.ts";
+import { namesOf } from "../explorer/labels.ts";
+import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
+import { Hash } from "../ui/copy.tsx";
+import { count, credits, units } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Fact, Page } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+
+/** Whatever the chain says of an address: its credits, its jobs, and what it is to workers, operators and contracts. */
+export function AddressPage() {
+  const { address = "" } = useParams();
+  const [search] = useSearchParams();
+  const found = useQuery(addressQuery(address.toLowerCase(), search.get("before") ?? ""));
+  const name = namesOf(app.contracts).get(address.toLowerCase());
+  return (
+    <Page
+      key={address}
+      title={name ?? "Address"}
+      about={<Hash value={found.data?.address ?? address} what="address" full />}
+      actions={<JsonLink path={`/explorer/addresses/${address}`} name={address} />}
+    >
+      <Loaded query={found} rows={3} height={100}>
+        {(data) => <Contents data={data} isContract={name !== undefined} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Contents({ data, isContract }: { data: ChainAddress; isContract: boolean }) {
+  const { account, workers, operators, jobs, history, has_more } = data;
+  return (
+    <>
+      <Card>
+        <dl className="facts">
+          <Fact label="Balance">{`${units(BigInt(data.balance_wei), 18, 0)} ${app.currency}`}</Fact>
+          <Fact label={isContract ? "Contracts made" : "Transactions sent"}>{count(data.transactions_sent)}</Fact>
+          {workers.map(({ number, roles }) => (
+            <Fact key={`worker ${number}`} label={roles.join(", ")}>
+              <Link to={`/app/workers/${number}`}>Worker {number}</Link>
+            </Fact>
+          ))}
+          {operators.map(({ number, roles }) => (
+            <Fact key={`operator ${number}`} label={roles.join(", ")}>
+              <Link to={`/app/operators/${number}`}>Operator {number}</Link>
+            </Fact>
+          ))}
+        </dl>
+      </Card>
+      {account === null ? null : (
+        <>
+          <Card title="Credits" aside={account.frozen ? <Badge tone="bad">frozen</Badge> : null}>
+            <dl className="facts">
+              <Fact label="Free">{credits(account.free)}</Fact>
+              <Fact label="In escrow">{credits(account.escrowed)}</Fact>
+              <Fact label="Deposited ever">{credits(account.deposited)}</Fact>
+              <Fact label="Withdrawn ever">{credits(account.withdrawn)}</Fact>
+              <Fact label="Charged ever">{credits(account.charged)}</Fact>
+              <Fact label="Given back ever">{credits(account.compensated)}</Fact>
+              <Fact label="Operator">
+                {account.operator === null ? (
+                  "none"
+                ) : (
+                  <Link to={`/app/operators/${account.operator}`}>Operator {account.operator}</Link>
+                )}
+              </Fact>
+              <Fact label="Limit a day">{account.daily_limit === null ? "none" : credits(account.daily_limit)}</Fact>
+              <Fact label="Disputes">{count(account.disputes)}</Fact>
+            </dl>
+          </Card>
+          <Card title="Jobs">
+            <ListedJobs jobs={jobs} empty="No jobs here" />
+            <nav className="pager" aria-label="Pages of the list">
+              <Link className="button plain" to="?">
+                Newest
+              </Link>
+              {has_more ? (
+                <Link className="button plain" to={`?before=${jobs.at(-1)?.id}`}>
+                  Older
+                </Link>
+              ) : null}
+            </nav>
+          </Card>
+          <Card title="Deposits, withdrawals and settings">
+            <History events={history} />
+          </Card>
+        </>
+      )}
+      {account === null && workers.length + operators.length === 0 && !isContract ? (
+        <Card>
+          <p>The protocol has no account, worker or operator at this address.</p>
+        </Card>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import { workerQuery } from "../data/queries.ts";
+import type { Incident, Worker } from "../data/types.ts";
+import { AddressLink, History, JobLink, JsonLink, ListedJobs, ModelLink, success } from "../explorer/lists.tsx";
+import { count, moment, svc, units } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+import { TxHash } from "../wallet/action-status.tsx";
+import { WorkerState } from "./workers.tsx";
+
+/** A worker: what it does now, what it earned and lost, its jobs and its history. */
+export function WorkerPage() {
+  const { id = "" } = useParams();
+  const worker = useQuery(workerQuery(id));
+  const { number } = worker.data ?? {};
+  return (
+    <Page
+      key={id}
+      title={number === undefined ? "Worker" : `Worker ${number}`}
+      actions={<JsonLink path={`/workers/${id}`} name={`worker-${id}`} />}
+    >
+      <Loaded query={worker} rows={4} height={100}>
+        {(data) => (
+          <>
+            <Facts worker={data} />
+            <Card title="Models">
+              {data.models.length === 0 ? (
+                <Empty title="It hosts no models" />
+              ) : (
+                <p className="tags">
+                  {data.models.map((model) => (
+                    <ModelLink key={model} id={model} />
+                  ))}
+                </p>
+              )}
+            </Card>
+            <Card title="Latest jobs">
+              <ListedJobs jobs={data.jobs} empty="It has answered no job yet" />
+            </Card>
+            <div className="columns">
+              <Slashes worker={data} />
+              <Card title="Incidents" aside={<span className="hint">as this service saw it</span>}>
+                <Incidents worker={data} />
+              </Card>
+            </div>
+            <Card title="History">
+              <History events={data.history} />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const Facts = ({ worker }: { worker: Worker }) => (
+  <Card>
+    <dl className="facts">
+      <Fact label="State">
+        <WorkerState worker={worker} />
+      </Fact>
+      <Fact label="Stake">{svc(BigInt(worker.stake))}</Fact>
+      <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
+      <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
+      <Fact label="Time to first token">
+        {worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}
+      </Fact>
+      <Fact label="Earned in 24 hours">{units(BigInt(worker.earned_24h), 6)} USDG</Fact>
+      <Fact label="Registered">{moment(worker.registered_at)}</Fact>
+      <Fact label="Endpoint">
+        <code className="wrap">{worker.endpoint}</code>
+      </Fact>
+      <Fact label="Signing key">
+        <AddressLink address={worker.address} what="worker address" />
+      </Fact>
+      <Fact label="Owner">
+        <AddressLink address={worker.owner} what="owner's address" />
+      </Fact>
+      <Fact label="Paid to">
+        <AddressLink address={worker.payout} what="payout address" />
+      </Fact>
+    </dl>
+  </Card>
+);
+
+const Slashes = ({ worker }: { worker: Worker }) => (
+  <Card title="Slashes">
+    {worker.slashes.length === 0 ? (
+      <Empty title="Never slashed" />
+    ) : (
+      <ul className="plain-list">
+        {worker.slashes.map((slash) => (
+          <li key={slash.job_id}>
+            Lost {svc(BigInt(slash.amount))} on {moment(slash.slashed_at)} ({slash.reason.replaceAll("_", " ")}) for{" "}
+            <JobLink id={slash.job_id} />: <TxHash hash={slash.tx} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Card>
+);
+
+function Incidents({ worker }: { worker: Worker }) {
+  if (worker.incidents.length === 0) return <Empty title="Nothing went wrong with it lately" />;
+  return (
+    <ul className="plain-list" aria-label={`Incidents of worker ${worker.number}`}>
+      {worker.incidents.map((incident) => (
+        <IncidentLine key={`${incident.code} ${incident.first_at}`} incident={incident} />
+      ))}
+    </ul>
+  );
+}
+
+function IncidentLine({ incident }: { incident: Incident }) {
+  const { severity, title, occurrences, last_at, job_id } = incident;
+  return (
+    <li>
+      <Badge tone={severity === "misconduct" ? "bad" : "mild"}>{severity}</Badge> {title}
+      {occurrences > 1 ? ` ${occurrences} times, last` : ""} on {moment(last_at)}
+      {job_id === null ? null : (
+        <>
+          {" "}
+          with <JobLink id={job_id} />
+        </>
+      )}
+    </li>
+  );
+}
