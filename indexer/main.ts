@@ -13,6 +13,7 @@
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import type { PublicClient } from "viem";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
@@ -28,13 +29,18 @@ import {
   dropSchema,
   isReady,
   lock,
+  lostFinalBlock,
   openChain,
   shownSchemas,
   takeOver,
 } from "./launch/schemas.ts";
 
 /** EX_TEMPFAIL: start it again. */
-const LOST_DATABASE = 75;
+const START_AGAIN = 75;
+/** How often the chain is asked for the blocks that are stored as final. */
+const FINAL_LOOK_MS = 4_000;
+/** So many looks in a row must miss one: behind a load balancer, one node may be on another fork for a moment. */
+const FINAL_MISSES = 3;
 
 const started = Date.now();
 const log = (line: string): void => console.log(`indexer: ${line}`);
@@ -52,7 +58,8 @@ async function main(): Promise<void> {
     throw new LaunchError(`PostgreSQL at DATABASE_URL cannot be reached: ${error.message || error.name}`);
   });
   await lock(client, schema, log);
-  stopWithoutLock(client);
+  // Without the connection the lock is gone, and another process may start to write.
+  client.once("error", () => stopToStartAgain("lost the connection to PostgreSQL, and with it the lock on the schema"));
 
   const chain = await openChain(environment.rpcUrl, deployment, log);
   const reason = await contradiction(client, chain, deployment.chainId);
@@ -70,6 +77,7 @@ async function main(): Promise<void> {
   process.env.INDEXER_HEADS_URL = await startHeadFeed(chain, environment.wsUrl, environment.pollMs);
   await runPonder(environment, schema);
   void tidyWhenReady(client, schema);
+  void stopWithoutFinalBlocks(client, chain, deployment.chainId);
 }
 
 /** Ponder would quietly take the next free port. */
@@ -83,18 +91,25 @@ async function requireFreePort({ host, port }: Environment): Promise<void> {
   });
 }
 
-/** Without the connection the lock is gone, and another process may start to write. */
-function stopWithoutLock(client: pg.Client): void {
-  const stop = (): void => {
-    log("lost the connection to PostgreSQL, and with it the lock on the schema: stopping");
-    // Ponder ends a stop in order with 0, which a restart policy may take for the end of its work.
-    process.on("exit", () => {
-      process.exitCode = LOST_DATABASE;
-    });
-    process.kill(process.pid, "SIGINT");
-    setTimeout(() => process.exit(), 6_000).unref();
-  };
-  client.once("error", stop);
+function stopToStartAgain(reason: string): void {
+  log(`${reason}: stopping`);
+  // Ponder ends a stop in order with 0, which a restart policy may take for the end of its work.
+  process.on("exit", () => {
+    process.exitCode = START_AGAIN;
+  });
+  process.kill(process.pid, "SIGINT");
+  setTimeout(() => process.exit(), 6_000).unref();
+}
+
+/** Ponder tries for ever to continue an index whose final blocks the chain has lost. The next start makes it anew. */
+async function stopWithoutFinalBlocks(client: pg.Client, chain: PublicClient, chainId: number): Promise<void> {
+  for (let misses = 0; ; ) {
+    await new Promise((resolve) => setTimeout(resolve, FINAL_LOOK_MS));
+    // A node or database that is away says nothing about the chain.
+    const lost = await lostFinalBlock(client, chain, chainId).catch(() => null);
+    misses = lost === null ? 0 : misses + 1;
+    if (misses === FINAL_MISSES) return stopToStartAgain(`the chain has lost what is stored as final (${lost})`);
+  }
 }
 
 async function runPonder({ host, port, logLevel }: Environment, schema: string): Promise<void> {

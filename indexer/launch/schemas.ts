@@ -74,7 +74,7 @@ export async function lock(client: pg.Client, schema: string, log: (line: string
 
 const quoted = pg.escapeIdentifier;
 
-type Checkpoint = { chainId: number; blockNumber: number; blockTime: number };
+type Checkpoint = { blockNumber: number; blockTime: number };
 
 /** Schemas of all builds, old and new. */
 async function buildSchemas(client: pg.Client): Promise<string[]> {
@@ -86,14 +86,17 @@ async function buildSchemas(client: pg.Client): Promise<string[]> {
   return rows.map((row) => row.name as string);
 }
 
-/** The last block that a schema holds for good (Ponder reverts what is above it when it starts). */
-async function finalizedCheckpoint(client: pg.Client, schema: string): Promise<Checkpoint | null> {
-  const { rows } = await client.query(`SELECT finalized_checkpoint AS c FROM ${quoted(schema)}._ponder_checkpoint`);
-  const encoded = rows[0]?.c as string | undefined;
-  if (encoded === undefined) return null;
-  // 10 digits block time, 16 chain id, 16 block number, then the position inside the block.
-  const part = (from: number, length: number) => Number(encoded.slice(from, from + length));
-  return { blockTime: part(0, 10), chainId: part(10, 16), blockNumber: part(26, 16) };
+/** The last blocks that the schemas of all builds hold for good (Ponder reverts what is above them when it starts). */
+async function finalizedCheckpoints(client: pg.Client, chainId: number): Promise<Checkpoint[]> {
+  const found: Checkpoint[] = [];
+  for (const schema of await buildSchemas(client)) {
+    const { rows } = await client.query(`SELECT finalized_checkpoint AS c FROM ${quoted(schema)}._ponder_checkpoint`);
+    const encoded = (rows[0]?.c ?? "") as string;
+    // 10 digits block time, 16 chain id, 16 block number, then the position inside the block.
+    const part = (from: number, length: number) => Number(encoded.slice(from, from + length));
+    if (part(10, 16) === chainId) found.push({ blockTime: part(0, 10), blockNumber: part(26, 16) });
+  }
+  return found;
 }
 
 /** The newest block whose logs Ponder's cache holds for a chain. */
@@ -197,21 +200,28 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
 
 /** Why the stored index cannot be continued on this chain; null if it can. */
 export async function contradiction(client: pg.Client, chain: PublicClient, chainId: number): Promise<string | null> {
+  const lost = await lostFinalBlock(client, chain, chainId);
+  if (lost !== null) return lost;
+  for (const { blockNumber } of await finalizedCheckpoints(client, chainId)) {
+    if (!(await isFinal(chain, blockNumber)))
+      return `the chain ends less than ${FINALITY} blocks after block ${blockNumber}`;
+  }
+  return null;
+}
+
+/** Which block that was stored as final the chain does not have any more; null if it has all. */
+export async function lostFinalBlock(client: pg.Client, chain: PublicClient, chainId: number): Promise<string | null> {
   const cached = await newestCachedBlock(client, chainId);
   if (cached !== null) {
     const block = await patientBlockAt(chain, cached.number);
     if (block === null) return `the chain has no block ${cached.number}`;
     if (block.hash !== cached.hash) return `block ${cached.number} has another hash`;
   }
-  for (const schema of await buildSchemas(client)) {
-    const stored = await finalizedCheckpoint(client, schema);
-    if (stored === null || stored.chainId !== chainId) continue;
+  for (const { blockNumber, blockTime } of await finalizedCheckpoints(client, chainId)) {
     // The checkpoint has no hash. A block that was mined again, later, has another time.
-    const block = await patientBlockAt(chain, stored.blockNumber);
-    if (block === null) return `the chain has no block ${stored.blockNumber}`;
-    if (Number(block.timestamp) !== stored.blockTime) return `block ${stored.blockNumber} has another time`;
-    if (!(await isFinal(chain, stored.blockNumber)))
-      return `the chain ends less than ${FINALITY} blocks after block ${stored.blockNumber}`;
+    const block = await patientBlockAt(chain, blockNumber);
+    if (block === null) return `the chain has no block ${blockNumber}`;
+    if (Number(block.timestamp) !== blockTime) return `block ${blockNumber} has another time`;
   }
   return null;
 }

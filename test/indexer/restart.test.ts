@@ -162,6 +162,30 @@ test("a chain that lost its last blocks is noticed, and indexed anew", async () 
   expect(await getAccount(stage.pool, world.client.address)).toEqual(kept);
 });
 
+test("a chain that loses final blocks under a running indexer ends it, and it is indexed anew", async () => {
+  const { world } = stage;
+  const state = join(stage.folder, "chain.json");
+  const head = Number(await stage.chain.rpc("eth_blockNumber"));
+  const old = await eventually(
+    async () => readFileSync(state, "utf8"),
+    (text) => isStateOf(text, head),
+  );
+  await world.settledJob();
+  await finalize();
+  await stage.caughtUp();
+  await stage.chain.stop("SIGKILL");
+  writeFileSync(state, old);
+  await stage.replaceChain(startChain({ state, port: stage.chain.port }));
+  await world.deposit(100);
+  await finalize();
+  await finalize();
+  expect(await indexer.part.exited).toBe(75);
+  expect(indexer.log).toContain("has lost what is stored as final");
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  await stage.agreed();
+});
+
 test("another chain on the same port is noticed, and nothing of the old one is shown", async () => {
   await indexer.stop("SIGINT");
   await stage.chain.stop("SIGKILL");
