@@ -267,32 +267,13 @@ describe("a wallet with an authorization key", () => {
     expect(job.credits_charged).toBe(8);
   });
 
-  it.each<[string, Change, string | undefined, number, string]>([
-    [
-      "another key's signature",
-      { signer: privateKeyToAccount(generatePrivateKey()) },
-      undefined,
-      403,
-      "authorization_invalid",
-    ],
-    ["the signature of another body", {}, hello({ seed: 1 }), 403, "authorization_invalid"],
-    ["the signature for another operator", { operator: 2 }, undefined, 403, "authorization_invalid"],
-    ["one that has expired", { expiresAt: 1_900_000_000 - 1e9 }, undefined, 400, "invalid_request"],
-    [
-      "one that lasts too long",
-      { expiresAt: Math.floor(Date.now() / 1000) + 3_600 },
-      undefined,
-      400,
-      "invalid_request",
-    ],
-    ["an id of yesterday", { jobId: newJobId(Date.now() - 86_400_000) }, undefined, 400, "invalid_request"],
-    ["one for fewer tokens than it asks for", { maxTokens: 50 }, hello({ max_tokens: 51 }), 400, "invalid_request"],
-    ["one for fewer credits than they cost", { maxCredits: 7 }, undefined, 400, "invalid_request"],
-  ])("is refused with %s, and no gas is spent", async (_what, change, sentBody, status, code) => {
-    const signed = sentBody !== undefined && change.maxTokens !== undefined ? sentBody : hello();
-    const header = await one.sign(signed, change);
+  it.each<[string, Change, number, string]>([
+    ["another key's signature", { signer: privateKeyToAccount(generatePrivateKey()) }, 403, "authorization_invalid"],
+    ["one that has expired", { expiresAt: 1_900_000_000 - 1e9 }, 400, "invalid_request"],
+  ])("is refused with %s, and no gas is spent", async (_what, change, status, code) => {
+    const header = await one.sign(hello(), change);
     await untouched(one, async () => {
-      const answer = await one.ask(sentBody ?? hello(), { "x-service-authorization": header });
+      const answer = await one.ask(hello(), { "x-service-authorization": header });
       expect([answer.status, answer.body.error.code, answer.body.error.param]).toEqual([
         status,
         code,

@@ -1,33 +1,26 @@
 /** One holder a signer, and a holder that learns of it when it is the holder no more. */
 import { once } from "node:events";
-import pg from "pg";
+import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type LockSpace, SignerLock, trySignerLock } from "../../../api/chain/signer-lock.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
 const signer = `0x${"11".repeat(20)}` as const;
 const other = `0x${"22".repeat(20)}` as const;
 
-let stack: TestStack;
 let space: LockSpace;
-let admin: pg.Client;
+let pool: pg.Pool;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  space = { databaseUrl: stack.info.database_url, chainId: 1 };
-  admin = new pg.Client({ connectionString: stack.info.database_url });
-  // The database may be stopped before it has closed the connection.
-  admin.on("error", () => {});
-  await admin.connect();
+  const database = await ownDatabase();
+  pool = database.pool;
+  space = { databaseUrl: database.url, chainId: 1 };
 });
-afterAll(async () => {
-  await admin?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 /** Ends every connection of this database that holds a lock: other files have databases on the same server. */
 const breakConnections = () =>
-  admin.query(
+  pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()",
   );
 

@@ -1,33 +1,24 @@
 /** Dispute requests in the gateway's database: one a job, counted from the first arrival of its hash. */
 import type pg from "pg";
-import { pino } from "pino";
 import type { Address, Hex } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DisputeStore } from "../../../api/db/disputes.ts";
-import { migrate, openDatabase } from "../../../api/db/pool.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
-const logger = pino({ level: "silent" });
 const WALLET: Address = `0x${"11".repeat(20)}`;
 const [ONE, TWO] = [`0x${"a1".repeat(20)}`, `0x${"a2".repeat(20)}`] as [Address, Address];
 /** Seconds; longer than a test. */
 const PATIENCE = 600;
 
-let stack: TestStack;
 let pool: pg.Pool;
 let store: DisputeStore;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  await migrate(stack.info.database_url, logger);
-  pool = openDatabase(stack.info.database_url, logger, 3);
+  ({ pool } = await ownDatabase());
   store = new DisputeStore(pool);
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 const at = (seconds: number) => new Date(1_900_000_000_000 + seconds * 1_000);
 const asked = (jobId: Hex, text: string, arrivedAt: Date, gateway = ONE) => ({

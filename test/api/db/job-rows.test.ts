@@ -1,31 +1,23 @@
 /** A job's row: its steps, who may write them, and what a reorganisation takes back. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { pino } from "pino";
 import { type Address, type Hex, zeroAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signerLockKey } from "../../../api/chain/signer-lock.ts";
 import { insertJobs, JobLost, JobStore, newJobsJson, type SignedCompletion } from "../../../api/db/jobs.ts";
-import { migrate, openDatabase } from "../../../api/db/pool.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
-const logger = pino({ level: "silent" });
 const HASH: Hex = `0x${"0c".repeat(32)}`;
 const WALLET: Address = `0x${"11".repeat(20)}`;
 const [ONE, TWO] = [`0x${"a1".repeat(20)}`, `0x${"a2".repeat(20)}`] as [Address, Address];
 
-let stack: TestStack;
+let url: string;
 let pool: pg.Pool;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  await migrate(stack.info.database_url, logger);
-  pool = openDatabase(stack.info.database_url, logger, 3);
+  ({ pool, url } = await ownDatabase());
 });
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 /** A process with that signer. */
 const process = (gateway: Address, operator = 1) => new JobStore(pool, { gateway, operator });
@@ -209,7 +201,7 @@ describe("a row belongs to one process", () => {
     const [one_, two] = [process(ONE), process(TWO)];
     const [jobId, foreign] = [await one(one_), await one(process(ONE, 2))];
     const key = signerLockKey(31_337, ONE);
-    const holder = new pg.Client(stack.info.database_url);
+    const holder = new pg.Client(url);
     await holder.connect();
     await holder.query("SELECT pg_advisory_lock($1)", [key]);
     expect(await two.othersUnfinished()).toContain(ONE);

@@ -1,15 +1,12 @@
 /** Pages of a wallet's jobs while the index is behind the gateway: a client reads its own writes, each job once, newest first. */
 import type pg from "pg";
-import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobQuery } from "../../../api/db/index-reads.ts";
 import type { StoredState } from "../../../api/db/jobs.ts";
-import { migrate, openDatabase } from "../../../api/db/pool.ts";
 import { JobReader } from "../../../api/jobs/job-reader.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
-import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { ownDatabase } from "../../support/database.ts";
 
-const logger = pino({ level: "silent" });
 const wallet = `0x${"11".repeat(20)}`;
 const hash = `0x${"ab".repeat(32)}`;
 /** When the n-th job's id was made, ms. */
@@ -24,21 +21,15 @@ const VIEW = `CREATE SCHEMA index; CREATE TABLE index.job (
   ${["acknowledged_at", "answered_at", "proven_at", "finalize_from", "completed_at", "ended_at", "disputed_at"].join(" bigint, ")} bigint,
   ${["settlement_block", "prompt_tokens", "completion_tokens", "billed_tokens"].join(" bigint, ")} bigint)`;
 
-let stack: TestStack;
 let pool: pg.Pool;
 let reader: JobReader;
 beforeAll(async () => {
-  stack = await startTestStack({ parts: ["database"], workers: [] });
-  await migrate(stack.info.database_url, logger);
-  pool = openDatabase(stack.info.database_url, logger, 3);
+  ({ pool } = await ownDatabase());
   await pool.query(VIEW);
   reader = new JobReader(pool, wallet);
 });
 beforeEach(() => pool.query("TRUNCATE job, index.job"));
-afterAll(async () => {
-  await pool?.end();
-  await stack?.remove();
-});
+afterAll(() => pool?.end());
 
 /** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. */
 async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<string> {
