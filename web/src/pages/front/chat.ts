@@ -2,6 +2,7 @@
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Hex } from "viem";
+import { toProofHash } from "../../../../protocol/answer-hash.ts";
 import { app } from "../../data/app.ts";
 import type { Job } from "../../data/types.ts";
 
@@ -14,18 +15,18 @@ export type Statement = { worker_address: string; completion: { proofHash: Hex }
 export type Step =
   | { step: "locked"; jobId: string; tx: string | null }
   | { step: "text"; text: string }
-  | { step: "signed"; statement: Statement; isSame: boolean | null }
+  | { step: "signed"; statement: Statement; isSame: boolean }
   | { step: "tokens"; tokens: number }
   | { step: "settled"; job: Job; remaining: number | null };
 
 /** The API refused, or broke off. */
-export class ChatFailure extends Error {
+class ChatFailure extends Error {
   override name = "ChatFailure";
 }
 
 type Asked = { apiKey: string; model: string; messages: readonly Message[]; maxTokens: number };
 
-/** Sends a chat request and tells each step, from the lock to the settlement. Throws a `ChatFailure` in words of the API. */
+/** Sends a chat request and tells each step, from the lock to the settlement. Throws what the API says against it. */
 export async function chat(asked: Asked, told: (step: Step) => void, signal: AbortSignal): Promise<void> {
   const response = await api("/v1/chat/completions", asked.apiKey, signal, {
     model: asked.model,
@@ -77,8 +78,9 @@ async function readAnswer(response: Response, told: (step: Step) => void): Promi
     }
     const { service } = chunk;
     if (service !== undefined) {
-      const own = await sha256(answer);
-      const isSame = own === null ? null : own === service.completion.proofHash;
+      // Loaded when somebody asks: the first view does not need it.
+      const { hashOfText } = await import("../../explorer/answer-hash.ts");
+      const isSame = hashOfText(answer) === toProofHash(service.completion.proofHash);
       told({ step: "signed", statement: service, isSame });
     }
     if (chunk.usage) told({ step: "tokens", tokens: chunk.usage.completion_tokens });
@@ -86,13 +88,6 @@ async function readAnswer(response: Response, told: (step: Step) => void): Promi
   throw new ChatFailure(
     "The connection broke before the answer was complete. The job runs to its end; its page shows the answer and the charge.",
   );
-}
-
-/** SHA-256 of the text's UTF-8 bytes, 0x-prefixed; null where the browser has none (pages without HTTPS). */
-async function sha256(text: string): Promise<string | null> {
-  if (crypto.subtle === undefined) return null;
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 const LOOK_MS = 400;

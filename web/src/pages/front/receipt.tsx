@@ -12,7 +12,7 @@ export type Receipt = {
   /** Credits that are locked at most. */
   most: number;
   locked?: { ms: number; jobId: string; tx: string | null };
-  signed?: { ms: number; statement: Statement; isSame: boolean | null };
+  signed?: { ms: number; statement: Statement; isSame: boolean };
   tokens?: number;
   settled?: { ms: number; job: Job; remaining: number | null };
   failure?: string;
@@ -53,8 +53,6 @@ export function ReceiptSteps({ receipt }: { receipt: Receipt | null }) {
       >
         {signed === undefined ? (
           "Your browser hashes what arrived and compares it with what the worker signed."
-        ) : signed.isSame === null ? (
-          "This browser hashes only on pages with HTTPS; the job's page can check the text."
         ) : (
           <Hash value={toProofHash(signed.statement.completion.proofHash)} what="hash of the answer" />
         )}
