@@ -20,6 +20,9 @@ const PAGES = [
   "/explorer",
 ];
 
+/** Pixels. */
+const ONE_LINE = 48;
+
 describeInBrowser.each<Look>([
   { colorScheme: "light", width: 1280 },
   { colorScheme: "dark", width: 390 },
@@ -41,6 +44,10 @@ describeInBrowser.each<Look>([
       if (findings.length > 0) found[path] = findings;
       const over = Number(await reader.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
       if (over > 0) found[`${path} is too wide`] = [`${over} pixels`];
+      // Two lines of a row's text and its padding are higher.
+      const tall = reader.page.locator(".table:not(.visually-hidden) tbody tr").filter({ visible: true });
+      const heights = await tall.evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+      if (heights.some((height) => height > ONE_LINE)) found[`${path} has rows of several lines`] = heights.map(String);
     };
     await reader.go("/");
     await reader.page.getByRole("button", { name: /^Sign in with/ }).waitFor();

@@ -209,6 +209,21 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.sees("No jobs yet");
     });
 
+    it("is missed by a device that is offline: the page says so, and goes on by itself", async ({ visitor }) => {
+      await visitor.go("/models");
+      await visitor.page.getByRole("row", { name: /qwen3/ }).first().waitFor();
+      await visitor.context.setOffline(true);
+      // A page whose code was never loaded does not take the others with it.
+      await visitor.page.getByRole("link", { name: "Explorer" }).first().click();
+      await visitor.sees("You are offline: it could not be loaded.");
+      await visitor.page.getByRole("link", { name: "Models" }).first().click();
+      await visitor.sees(/You are offline.*What you see is from/);
+      expect(await visitor.page.getByRole("row", { name: /qwen3/ }).count()).toBeGreaterThan(0);
+      await visitor.context.setOffline(false);
+      await visitor.page.getByText("You are offline").waitFor({ state: "detached" });
+      expect(await visitor.page.getByRole("row", { name: /qwen3/ }).count()).toBeGreaterThan(0);
+    });
+
     it("sends a page's code late, and the page stays alive meanwhile", async ({ visitor }) => {
       await visitor.signIn();
       await visitor.page.route("**/assets/fund-*.js", async (route) => {

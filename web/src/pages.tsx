@@ -1,8 +1,9 @@
-import { Component, type ComponentType, lazy, type ReactNode } from "react";
+import { type ComponentType, lazy } from "react";
 import { BrowserRouter, Link, Route, Routes } from "react-router";
 import { PATHS } from "../../shared/web-paths.ts";
 import { Shell } from "./shell.tsx";
-import { Failure, Page } from "./ui/page.tsx";
+import { Page } from "./ui/page.tsx";
+import { Unbroken } from "./ui/unbroken.tsx";
 
 /** A component whose code is loaded when it is shown first. */
 const loaded = (file: () => Promise<ComponentType>) => lazy(async () => ({ default: await file() }));
@@ -29,7 +30,7 @@ const AddressPage = loaded(() => import("./pages/address.tsx").then((file) => fi
 
 export const Pages = () => (
   <BrowserRouter>
-    <Unbroken>
+    <Unbroken place="">
       <Routes>
         <Route element={<Shell />}>
           <Route path={PATHS.front} element={<Front />} />
@@ -66,24 +67,4 @@ function NotFound() {
       </p>
     </Page>
   );
-}
-
-/** A defect of a page, or a page of a version that is gone, must not leave a blank one. */
-class Unbroken extends Component<{ children: ReactNode }, { error: unknown }> {
-  override state = { error: null };
-
-  static getDerivedStateFromError(error: unknown) {
-    return { error };
-  }
-
-  override render() {
-    const { error } = this.state as { error: unknown };
-    if (error === null) return this.props.children;
-    return (
-      <main className="alone">
-        <h1>This page broke</h1>
-        <Failure told={{ title: "Reload to go on", text: error instanceof Error ? error.message : String(error) }} />
-      </main>
-    );
-  }
 }

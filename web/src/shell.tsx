@@ -11,6 +11,7 @@ import { moment, short } from "./ui/format.ts";
 import { Skeleton } from "./ui/loaded.tsx";
 import { Failure, Notice } from "./ui/page.tsx";
 import { ThemeSwitch } from "./ui/theme.tsx";
+import { Unbroken } from "./ui/unbroken.tsx";
 
 const OWN = [
   [PATHS.overview, "Overview"],
@@ -82,9 +83,11 @@ export function Shell() {
       <div className="body">
         <Outage />
         <OtherOrigin />
-        <Suspense fallback={<Skeleton rows={4} height={48} />}>
-          <Outlet />
-        </Suspense>
+        <Unbroken place={pathname}>
+          <Suspense fallback={<Skeleton rows={4} height={48} />}>
+            <Outlet />
+          </Suspense>
+        </Unbroken>
       </div>
       <Foot />
     </>

@@ -23,6 +23,9 @@ export function createCache(): QueryClient {
           count < 2 && !(error instanceof ApiFailure && error.status >= 400 && error.status < 500),
         retryDelay: (count) => 500 * 2 ** count,
         refetchOnWindowFocus: true,
+        // Without a network a request fails, and the page says so; a service on this machine answers all the same.
+        networkMode: "always",
+        refetchOnReconnect: true,
       },
     },
   });

@@ -57,6 +57,9 @@ async function send(method: Method, path: string, body: unknown): Promise<Respon
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
-    throw new ApiFailure(0, "unreachable", "The service cannot be reached. Check your connection and try again.");
+    const why = navigator.onLine
+      ? "The service cannot be reached. Check your connection and"
+      : "You are offline. Connect and";
+    throw new ApiFailure(0, "unreachable", `${why} try again.`);
   }
 }

@@ -103,13 +103,14 @@ function VerifyAJob() {
 
 function Numbers({ network }: { network: Network | undefined }) {
   const shown = (value: number | undefined) => (value === undefined ? "–" : count(value));
+  const worth = (value: number | undefined) => (value === undefined ? "–" : usdg(value));
   const { workers, models, jobs_24h, credits_24h, credits_total } = network ?? {};
   return (
     <dl className="figures four">
       <Figure label="Workers that answer" value={shown(workers)} about={`for ${shown(models)} models`} />
       <Figure label="Jobs in 24 hours" value={shown(jobs_24h)} about="each in the explorer" />
-      <Figure label="Credits settled in 24 hours" value={shown(credits_24h)} about={usdg(credits_24h ?? 0)} />
-      <Figure label="Credits settled in all" value={shown(credits_total)} about={usdg(credits_total ?? 0)} />
+      <Figure label="Credits settled in 24 hours" value={shown(credits_24h)} about={worth(credits_24h)} />
+      <Figure label="Credits settled in all" value={shown(credits_total)} about={worth(credits_total)} />
     </dl>
   );
 }

@@ -53,7 +53,7 @@ export function Jobs() {
           ))}
         </Select>
       </search>
-      <Card>
+      <Card className={page.isPlaceholderData ? "stale" : ""}>
         <Loaded query={page} rows={10} height={28}>
           {({ data }) =>
             data.length > 0 ? (

@@ -4,12 +4,10 @@ import { Outlet, useLocation } from "react-router";
 import { useSwitchChain, WagmiProvider } from "wagmi";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
-import { isOutage } from "../data/client.ts";
 import { sessionQuery } from "../data/queries.ts";
-import { tellFailure } from "../data/told.ts";
 import { Button } from "../ui/controls.tsx";
 import { short } from "../ui/format.ts";
-import { Skeleton } from "../ui/loaded.tsx";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Failure, Notice, Page } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
 import { tell } from "./errors.ts";
@@ -34,13 +32,13 @@ export const OwnPages = () => (
 
 function SignedInOnly() {
   const [title, reason] = REASONS[useLocation().pathname.replace(/(.)\/$/, "$1")] ?? WEBHOOKS;
-  const { data, error, isPending } = useQuery(sessionQuery);
-  if (data?.session) return <Outlet />;
+  const session = useQuery(sessionQuery);
+  if (session.data?.session) return <Outlet />;
   return (
     <Page key={title} title={title}>
-      {isPending ? <Skeleton rows={4} height={48} /> : null}
-      {error && !isOutage(error) ? <Failure told={tellFailure(error)} /> : null}
-      {data ? <SignInPanel reason={reason} /> : null}
+      <Loaded query={session} rows={4} height={48}>
+        {() => <SignInPanel reason={reason} />}
+      </Loaded>
     </Page>
   );
 }

@@ -18,7 +18,8 @@ const FIRST = "qwen3-8b";
 
 /** Chat with any model, and see lock, signature, settlement and price as they come. */
 export function Playground() {
-  const models = useQuery(modelsQuery).data?.data.filter((model) => model.active_workers > 0) ?? [];
+  const catalog = useQuery(modelsQuery);
+  const models = catalog.data?.data.filter((model) => model.active_workers > 0) ?? [];
   const demo = useQuery({ ...demoQuery, enabled: app.development }).data?.api_key ?? null;
   const [name, setName] = useState(FIRST);
   const [length, setLength] = useState(500);
@@ -36,7 +37,9 @@ export function Playground() {
       <div className="talk">
         <div className="filters">
           <Select label="Model" value={model?.id ?? ""} onChange={(event) => setName(event.target.value)}>
-            {models.length === 0 ? <option value="">none can be asked now</option> : null}
+            {models.length === 0 ? (
+              <option value="">{catalog.isPending ? "loading …" : "none can be asked now"}</option>
+            ) : null}
             {models.map(({ id }) => (
               <option key={id}>{id}</option>
             ))}

@@ -21,6 +21,7 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
   return (
     <Card
       title="Deliveries"
+      className={log.isPlaceholderData ? "stale" : ""}
       aside={
         <Select
           label="Show"
@@ -126,12 +127,10 @@ function Details({ id }: { id: string }) {
             <tbody>
               {attempt_log.map((attempt) => (
                 <tr key={attempt.number}>
-                  <td data-label="Attempt">{attempt.number}</td>
-                  <td data-label="When">{shortMoment(attempt.started_at)}</td>
-                  <td data-label="Took">{attempt.duration_ms === null ? "–" : `${attempt.duration_ms} ms`}</td>
-                  <td data-label="Answer" className="breaks">
-                    {answerOf(attempt)}
-                  </td>
+                  <td>{attempt.number}</td>
+                  <td>{shortMoment(attempt.started_at)}</td>
+                  <td>{attempt.duration_ms === null ? "–" : `${attempt.duration_ms} ms`}</td>
+                  <td className="breaks">{answerOf(attempt)}</td>
                 </tr>
               ))}
             </tbody>
