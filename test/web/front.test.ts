@@ -1,4 +1,6 @@
 /** The front door: what a newcomer sees and tries at /. */
+import { statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect } from "vitest";
 import { chat } from "../support/api-client.ts";
@@ -6,6 +8,11 @@ import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
+
+/** The README's pictures: `npm run pictures`. */
+const [PLAYGROUND, VERDICT] = ["playground", "verdict"].map((name) =>
+  fileURLToPath(new URL(`../../docs/pictures/${name}.png`, import.meta.url)),
+) as [string, string];
 
 /** A stranger at the front door, in a new window for each test. */
 const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
@@ -31,6 +38,33 @@ describeInBrowser("the front door", () => {
     await visitor.page.getByRole("link", { name: "See the verdict on this job" }).click();
     await visitor.sees(/Charge correct: 2 credits/);
     expect(visitor.complaints).toEqual([]);
+  });
+
+  it.runIf(process.env["PICTURES"])("is drawn anew for the README: playground and verdict", async ({ visitor }) => {
+    const { page } = visitor;
+    await page.setViewportSize({ width: 920, height: 960 });
+    await page.getByLabel("Model", { exact: true }).selectOption(MODEL);
+    for (const question of [
+      "What is an escrow?",
+      "Why do receipts matter?",
+      "Who pays a worker?",
+      "What is a credit?",
+    ]) {
+      await page.getByLabel("Your message").fill(question);
+      await page.keyboard.press("Enter");
+      await page.locator(".step.done", { hasText: "Settled" }).waitFor();
+      // A machine without fonts for emoji draws boxes.
+      const answer = (await page.locator(".message.assistant").textContent()) ?? "";
+      if (!/[\u0400-\uffff]/.test(answer.replaceAll(/[\u2010-\u2026]/g, ""))) break;
+      await visitor.press("New chat");
+    }
+    await page.locator(".playground").screenshot({ path: PLAYGROUND });
+    await page.getByRole("link", { name: "See the verdict on this job" }).click();
+    await page.setViewportSize({ width: 1080, height: 960 });
+    await visitor.sees("Dispute closes");
+    await page.mouse.move(0, 0);
+    await page.screenshot({ path: VERDICT, clip: { x: 16, y: 70, width: 1048, height: 790 } });
+    for (const picture of [PLAYGROUND, VERDICT]) expect(statSync(picture).size).toBeLessThan(120_000);
   });
 
   it("goes on with the conversation, by keyboard alone", async ({ visitor }) => {
