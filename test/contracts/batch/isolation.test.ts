@@ -1,33 +1,15 @@
+/** What a batch keeps apart: its items from each other, its caller from everybody else. That it does what they do: Batch.t.sol. */
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { ethers } from "../support/chain.ts";
+import { Ruling, settledJob } from "../support/disputes.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A batch", () => {
-  it("does what its items would do one by one", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, token, worker } = world;
-    const [first, second] = [await lockJob(world), await lockJob(world)];
-    const make = items(world);
-    const id = jobId();
-    const batch = [
-      await make.complete(first),
-      await make.acknowledge(second),
-      await make.complete(second),
-      make.lock(id),
-    ];
-    const { failures } = await executeBatch(world, gateway, batch);
-    expect(failures).to.deep.equal([]);
-    const states = await Promise.all([first.id, second.id, id].map(async (job) => (await escrow.jobOf(job)).status));
-    expect(states).to.deep.equal([4n, 4n, 1n]);
-    expect(await token.balanceOf(worker.payout)).to.equal(2n * 540_000n);
-    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 120 - 80);
-  });
-
   it("undoes a failed item alone and says which, what and why", async () => {
     const world = await freshWorld();
     const { escrow, gateway } = world;
@@ -174,5 +156,24 @@ describe("Authority in a batch", () => {
     await hostile.setHook(await escrow.getAddress(), make.execute([]));
     await sendComplete(world, other);
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
+  });
+
+  it("does not let the escrow act on the registry, the treasury or the panel for a caller", async () => {
+    const world = await freshWorld();
+    const { registry, treasury, stranger } = world;
+    const job = await settledJob(world);
+    // Items are calls of the escrow to itself: functions of other contracts are not among them.
+    const foreign = [
+      registry.interface.encodeFunctionData("slash", [job.id, false]),
+      treasury.interface.encodeFunctionData("compensate", [job.id, 1]),
+      world.panel.interface.encodeFunctionData("vote", [job.id, Ruling.WorkerAtFault]),
+    ];
+    const { failures } = await executeBatch(world, stranger, foreign);
+    expect(failures.map(({ index, reason }) => [index, reason])).to.deep.equal([
+      [0, "0x"],
+      [1, "0x"],
+      [2, "0x"],
+    ]);
+    expect((await registry.workerAt(world.worker.id)).stake).to.equal(1_000_000_000);
   });
 });

@@ -7,8 +7,7 @@ import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { eventsOf } from "../support/events.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
-import { actingAs } from "../support/impersonate.ts";
-import { completionOf, type Job, lockJob, provenJob, sendComplete } from "../support/jobs.ts";
+import { completionOf, type Job, lockJob, provenJob } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 
 /** Fees of the jobs below: 60 credits and 40 credits at 10 %. */
@@ -141,66 +140,5 @@ describe("The treasury's share of a batch", () => {
     const sent = escrow.connect(gateway).execute([await make.complete(first), await make.complete(second)]);
     const deferred = await eventsOf(sent, escrow, "PayoutDeferred");
     expect(deferred.map(({ args }) => args.jobId)).to.deep.equal([first.id, second.id, NO_JOB]);
-  });
-});
-
-describe("A batch leaves nothing behind", () => {
-  /** Two calls of the escrow in one transaction of the timelock's, which anyone may execute. */
-  async function inOneTransaction(world: World, calls: string[]) {
-    const { escrow, timelock, governor, stranger } = world;
-    const target = await escrow.getAddress();
-    const args = [calls.map(() => target), calls.map(() => 0n), calls, zeroHash, zeroHash] as const;
-    const [targets, values, payloads] = args;
-    const delay = await timelock.getMinDelay();
-    const proposer = timelock.connect(await actingAs(governor));
-    await proposer.scheduleBatch(targets, values, payloads, zeroHash, zeroHash, delay);
-    await nextBlockAt(BigInt(await now()) + delay);
-    return timelock.connect(stranger).executeBatch(targets, values, payloads, zeroHash, zeroHash);
-  }
-
-  it("for a second one in the same transaction: each pays what its own jobs owe", async () => {
-    const world = await freshWorld();
-    const { worker, treasury } = world;
-    const make = items(world);
-    const [first, second] = [await provenJob(world), await provenJob(world)];
-    const calls = [make.execute([finalizing(world, first)]), make.execute([finalizing(world, second)])];
-    const payee = await treasury.getAddress();
-    expect(await transfersTo(world, inOneTransaction(world, calls))).to.deep.equal([
-      [worker.payout, 540_000n],
-      [payee, FEE],
-      [worker.payout, 540_000n],
-      [payee, FEE],
-    ]);
-    await books(world);
-  });
-
-  it("for a single call after it: that pays the treasury at once", async () => {
-    const world = await freshWorld();
-    const { worker, treasury } = world;
-    const make = items(world);
-    const [first, second] = [await provenJob(world), await provenJob(world)];
-    const calls = [make.execute([finalizing(world, first)]), finalizing(world, second)];
-    const payee = await treasury.getAddress();
-    expect(await transfersTo(world, inOneTransaction(world, calls))).to.deep.equal([
-      [worker.payout, 540_000n],
-      [payee, FEE],
-      [worker.payout, 540_000n],
-      [payee, FEE],
-    ]);
-  });
-
-  it("when it reverts: the settlement around it goes on as alone", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, treasury, worker } = world;
-    const job = await lockJob(world);
-    // While the worker is paid, the token sends a batch of its own: the guard refuses its end.
-    await hostile.setHook(await escrow.getAddress(), items(world).execute([]));
-    const sent = sendComplete(world, job);
-    expect(await transfersTo(world, sent)).to.deep.equal([
-      [worker.payout, 540_000n],
-      [await treasury.getAddress(), FEE],
-    ]);
-    expect(await hostile.hookSucceeded()).to.equal(false);
-    await books(world);
   });
 });
