@@ -21,14 +21,6 @@ describe("acknowledge", () => {
     });
   });
 
-  it("can be repeated without effect", async () => {
-    const world = await freshWorld();
-    const job = await acknowledgedJob(world);
-    const before = await world.escrow.jobOf(job.id);
-    await expect(sendAcknowledge(world, job)).not.to.emit(world.escrow, "JobAcknowledged");
-    expect(await world.escrow.jobOf(job.id)).to.deep.equal(before);
-  });
-
   it("passes to another worker under a higher attempt only", async () => {
     const world = await freshWorld();
     const { escrow, rival, worker } = world;
