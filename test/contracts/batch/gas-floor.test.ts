@@ -3,8 +3,7 @@ import { expect } from "chai";
 import { type Call, expectAllOrNothing } from "../gas/sweep.ts";
 import { jobId } from "../support/actors.ts";
 import { executeBatch, items } from "../support/batch.ts";
-import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { Behaviour } from "../support/hostile.ts";
+import { freshWorld } from "../support/fresh.ts";
 import { lockJob } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 
@@ -25,19 +24,6 @@ describe("Gas of a batch", () => {
       "Batch_OutOfGas",
     );
     await escrow.connect(gateway).execute(batch, { gasLimit: floor + 40_000n });
-  });
-
-  it("is enough at the floor for the dearest item: a fused complete whose two payees burn all they get", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker, treasury } = world;
-    await hostile.setBehaviour(worker.payout, Behaviour.BurnGas);
-    await hostile.setBehaviour(await treasury.getAddress(), Behaviour.BurnGas);
-    const job = await lockJob(world);
-    const batch = [await items(world).complete(job)];
-    await expectAllOrNothing(sending(world, batch), { from: 690_000, to: 770_000, steps: 45 });
-    await executeBatch(world, world.gateway, batch, 770_000n);
-    expect((await escrow.jobOf(job.id)).status).to.equal(4);
-    expect(await escrow.claimableOf(worker.payout)).to.equal(540_000);
   });
 
   it("never cuts a batch in two: each limit gives all items or none", async () => {

@@ -83,18 +83,6 @@ describe("A batch", () => {
     const data = escrow.interface.encodeFunctionData("execute", [[]]);
     await expect(gateway.sendTransaction({ to: escrow, data, value: 1n })).to.revert(ethers);
   });
-
-  it("settles each of several jobs whose payees burn all the gas they get", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker, treasury, gateway } = world;
-    await hostile.setBehaviour(worker.payout, Behaviour.BurnGas);
-    await hostile.setBehaviour(await treasury.getAddress(), Behaviour.BurnGas);
-    const make = items(world);
-    const jobs = [await lockJob(world), await lockJob(world), await lockJob(world), await lockJob(world)];
-    const { failures } = await executeBatch(world, gateway, await Promise.all(jobs.map((job) => make.complete(job))));
-    expect(failures).to.deep.equal([]);
-    expect(await escrow.claimableOf(worker.payout)).to.equal(4n * 540_000n);
-  });
 });
 
 describe("Authority in a batch", () => {
