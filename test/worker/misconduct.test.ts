@@ -257,12 +257,8 @@ describe("a stream is cut, and its worker named, when it", () => {
     return { sent, script };
   };
 
-  it.each([
-    ["deltas", event("delta", { content: "Another word. ".repeat(1_000) })],
-    ["comments", `: ${"x".repeat(16_000)}\n\n`],
-    ["a line without end", "x".repeat(65_536)],
-  ])("is a gigabyte of %s", async (_, piece) => {
-    const { sent, script } = endless(piece);
+  it("is a gigabyte of deltas", async () => {
+    const { sent, script } = endless(event("delta", { content: "Another word. ".repeat(1_000) }));
     await incident("oversized", async () => {
       evil.play(script);
       const jobId = await spoiled();
@@ -295,16 +291,11 @@ describe("a stream is cut, and its worker named, when it", () => {
     });
   });
 
-  it.each([
-    ["holds what is not JSON", "event: delta\ndata: {content\n\n"],
-    ["holds an empty delta", event("delta", { content: "" })],
-    ["holds an event of its own invention", event("invoice", { credits: 1_000 })],
-    ["completes with numbers that no message can hold", event("completed", { completion: { completedAt: 2 ** 45 } })],
-  ])("%s", async (_, piece) => {
+  it("holds what is not JSON", async () => {
     await incident("malformed", async () => {
       evil.play(async (offer, response) => {
         response.write(await evil.acknowledgement(offer));
-        response.end(event("delta", { content: TEXT }) + piece);
+        response.end(`${event("delta", { content: TEXT })}event: delta\ndata: {content\n\n`);
       });
       return spoiled();
     });

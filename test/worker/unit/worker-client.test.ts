@@ -8,6 +8,7 @@ import { WorkerClient } from "../../../api/jobs/worker-client.ts";
 import { type Dispatch, healthSchema } from "../../../protocol/dispatch.ts";
 import { freePort } from "../../../scripts/dev/ports.ts";
 import { createServer as createWorkerServer } from "../../../worker/server.ts";
+import { event } from "../support/played-worker.ts";
 
 const servers: Server[] = [];
 const clients: WorkerClient[] = [];
@@ -174,7 +175,7 @@ describe("the gateway's connection to workers", () => {
   });
 
   it("takes no more reasoning than an answer can have text", async () => {
-    const piece = (name: string) => `event: ${name}\ndata: ${JSON.stringify({ content: "x".repeat(20_000) })}\n\n`;
+    const piece = (name: string) => event(name, { content: "x".repeat(20_000) });
     const url = await serve((request, response) => {
       request.resume().on("end", () => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -183,6 +184,24 @@ describe("the gateway's connection to workers", () => {
       });
     });
     await expect(dispatch(url)).rejects.toMatchObject({ code: "oversized" });
+  });
+
+  it.each([
+    ["oversized", "comments", `: ${"x".repeat(16_000)}\n\n`],
+    ["oversized", "a line without end", "x".repeat(65_536)],
+    ["malformed", "an empty delta", event("delta", { content: "" })],
+    ["malformed", "an event of its own invention", event("invoice", { credits: 1_000 })],
+    ["malformed", "a number that no message can hold", event("completed", { completion: { completedAt: 2 ** 45 } })],
+  ])("takes for %s what comes without end: %s", async (code, _what, piece) => {
+    const url = await serve((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const more = (): void => {
+        while (!response.destroyed) if (!response.write(piece)) return void response.once("drain", more);
+      };
+      more();
+    });
+    await expect(dispatch(url)).rejects.toMatchObject({ code });
   });
 
   it("uses a connection again after a job, as the next one may come soon", async () => {
