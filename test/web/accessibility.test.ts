@@ -4,7 +4,7 @@ import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
-import type { Look } from "./support/visitor.ts";
+import type { Look, Visitor } from "./support/visitor.ts";
 
 const PAGES = [
   "/..",
@@ -20,8 +20,22 @@ const PAGES = [
   "/explorer",
 ];
 
-/** Pixels. */
-const ONE_LINE = 48;
+/** What leaves the page or its card, if it does not scroll there; and on a phone, rows of tables that are higher than one line. */
+async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[]> {
+  const over = Number(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
+  const tables = await page.locator(".table").evaluateAll((all) =>
+    all.map((table) => {
+      const rows = [...table.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height);
+      const wide = table.getBoundingClientRect().right - (table.parentElement?.getBoundingClientRect().right ?? 0);
+      return { wide: table.closest(".scroll") === null ? Math.round(wide) : 0, high: Math.max(...rows) };
+    }),
+  );
+  return [
+    ...(over > 0 ? [`the page, by ${over} pixels`] : []),
+    ...tables.filter(({ wide }) => wide > 0).map(({ wide }) => `a table, by ${wide} pixels`),
+    ...tables.filter(({ high }) => isPhone && high > 48).map(({ high }) => `a row of ${high} pixels`),
+  ];
+}
 
 describeInBrowser.each<Look>([
   { colorScheme: "light", width: 1280 },
@@ -42,12 +56,12 @@ describeInBrowser.each<Look>([
       await reader.page.locator(".skeleton").first().waitFor({ state: "detached" });
       const findings = await reader.findings();
       if (findings.length > 0) found[path] = findings;
-      const over = Number(await reader.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
-      if (over > 0) found[`${path} is too wide`] = [`${over} pixels`];
-      // Two lines of a row's text and its padding are higher.
-      const tall = reader.page.locator(".table:not(.visually-hidden) tbody tr").filter({ visible: true });
-      const heights = await tall.evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
-      if (heights.some((height) => height > ONE_LINE)) found[`${path} has rows of several lines`] = heights.map(String);
+      for (const width of new Set([look.width, Math.min(look.width, 768)])) {
+        await reader.page.setViewportSize({ width, height: 900 });
+        const hanging = await hangingOver(reader, width < 640);
+        if (hanging.length > 0) found[`${path} at ${width} pixels`] = hanging;
+      }
+      await reader.page.setViewportSize({ width: look.width, height: 900 });
     };
     await reader.go("/");
     await reader.page.getByRole("button", { name: /^Sign in with/ }).waitFor();
@@ -62,7 +76,7 @@ describeInBrowser.each<Look>([
       await check(path);
     }
     await reader.page.keyboard.press("Control+k");
-    await reader.page.getByRole("combobox").fill("qwen");
+    await reader.page.getByRole("dialog").getByRole("combobox").fill("qwen");
     await reader.page.getByRole("option").first().waitFor();
     await check("the search");
     expect(found).toEqual({});

@@ -33,8 +33,11 @@ export function Shell() {
   const session = useQuery(sessionQuery).data?.session ?? null;
   // A job's page is below "Jobs", but everybody's.
   const isOwn = OWN.some(([path]) => path === pathname || (session && path !== "/app" && pathname.startsWith(path)));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
-  useEffect(() => setOpen(false), [pathname]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu, and shows on a phone where one is
+  useEffect(() => {
+    setOpen(false);
+    document.querySelector(".own .active")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [pathname]);
   return (
     <>
       <a className="skip" href="#content">
