@@ -66,6 +66,8 @@ const BLOCK_EVENTS = 5_000;
 export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
   const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));
   const escrow = contracts["InferenceEscrow"] as Address;
+  const workersKnown = paced(() => listWorkers(reader));
+  const operatorsKnown = paced(() => listOperators(reader));
   const readTransaction = (hash: Hex, withInput = false) => transactionOf(rpc, hash, { ours, escrow, withInput });
   const transaction: RequestHandler = async (request, response) => {
     const hash = String(request.params.hash).toLowerCase();
@@ -121,8 +123,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
         ["eth_getBalance", "eth_getTransactionCount"].map((method) => ({ method, params: [wanted, "latest"] })),
       ),
       getAccount(reader, wanted),
-      listWorkers(reader),
-      listOperators(reader),
+      workersKnown(),
+      operatorsKnown(),
       listJobsBy(reader, "wallet", { value: wanted, before, limit: JOBS_SHOWN + 1 }),
       listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
     ]);

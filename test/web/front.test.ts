@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
@@ -176,24 +176,27 @@ describeInBrowser("the search", () => {
     for (const _ of [1, 2]) {
       const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, `Say hello to ${wallet}.`));
       const id = headers.get("x-service-job-id") as string;
-      await expect
-        .poll(async () => (await client.api.get(`/v1/jobs/${id}`)).body.status, { timeout: 60_000 })
-        .toBe("settled");
-      const { body } = await client.api.get(`/v1/jobs/${id}`);
+      const settled = async () => {
+        const { body } = await client.api.get(`/v1/jobs/${id}`);
+        expect(body.status).toBe("settled");
+        return body;
+      };
+      const body = await vi.waitFor(settled, { timeout: 60_000, interval: 200 });
       jobs.push({ id, proof: body.on_chain.proof_hash, tx: body.on_chain.settlement_tx });
     }
   });
 
   /** Opens the search, types a text, and goes to the option with this name, by keyboard alone. */
   const search = async (visitor: Visitor, text: string, option: RegExp) => {
+    await visitor.page.locator("h1").waitFor();
     await visitor.page.keyboard.press("Control+k");
-    await visitor.page.getByRole("combobox").waitFor();
+    await visitor.page.getByRole("dialog").getByRole("combobox").waitFor();
     await visitor.page.keyboard.type(text);
     const wanted = visitor.page.getByRole("option", { name: option });
     await wanted.waitFor();
     while ((await wanted.getAttribute("aria-selected")) !== "true") await visitor.page.keyboard.press("ArrowDown");
     await visitor.page.keyboard.press("Enter");
-    await visitor.page.getByRole("combobox").waitFor({ state: "detached" });
+    await visitor.page.getByRole("dialog").getByRole("combobox").waitFor({ state: "detached" });
     return new URL(visitor.page.url()).pathname;
   };
 
@@ -223,8 +226,9 @@ describeInBrowser("the search", () => {
 
   it("finds the jobs that have an answer by its proof hash", async ({ visitor }) => {
     const { proof } = jobs[0] as (typeof jobs)[0];
+    await visitor.page.locator("h1").waitFor();
     await visitor.page.keyboard.press("Control+k");
-    await visitor.page.getByRole("combobox").fill(proof);
+    await visitor.page.getByRole("dialog").getByRole("combobox").fill(proof);
     const found = visitor.page.getByRole("option", { name: /Job with this proof/ });
     await found.first().waitFor();
     const same = jobs.filter((job) => job.proof === proof).length;
@@ -235,7 +239,7 @@ describeInBrowser("the search", () => {
     const button = visitor.page.getByRole("button", { name: "Search" });
     await button.focus();
     await visitor.page.keyboard.press("Enter");
-    await visitor.page.getByRole("combobox").fill("f".repeat(64));
+    await visitor.page.getByRole("dialog").getByRole("combobox").fill("f".repeat(64));
     await visitor.sees("Nothing has this name, number or hash.");
     await visitor.page.keyboard.press("Escape");
     await visitor.page.locator("button.search:focus").waitFor();

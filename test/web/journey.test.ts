@@ -382,8 +382,9 @@ describeInBrowser("a person's way through", () => {
   it("is shown every job by anyone's browser, without signing in", async ({ open }) => {
     const stranger = await open(privateKeyToAccount(generatePrivateKey()));
     await stranger.go("/explorer");
+    await stranger.page.locator("h1").waitFor();
     await stranger.page.keyboard.press("Control+k");
-    await stranger.page.getByRole("combobox").waitFor();
+    await stranger.page.getByRole("dialog").getByRole("combobox").waitFor();
     await stranger.page.keyboard.type(jobId.replace("job_", "0x").toUpperCase());
     await stranger.page.getByRole("option", { name: jobId }).waitFor();
     await stranger.page.keyboard.press("Enter");

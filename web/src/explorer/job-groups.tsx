@@ -8,10 +8,11 @@ import type { Names } from "./labels.ts";
 
 /** A transaction's calls and events by job: one line a job, which opens. A lone job is open. */
 export function JobGroups({ groups, names }: { groups: readonly JobGroup[]; names: Names }) {
+  const open = groups.filter(({ jobId }) => jobId !== null).length <= 1;
   return (
     <div className="groups">
       {groups.map((group) => (
-        <Group key={group.jobId} group={group} names={names} open={groups.length === 1} />
+        <Group key={group.jobId} group={group} names={names} open={open} />
       ))}
     </div>
   );

@@ -70,7 +70,7 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
     { label: "Status" },
     { label: "Model", more: true },
     { label: "Credits", end: true },
-    { label: "Age", end: true },
+    { label: "Age", end: true, more: true },
   ];
   return (
     <Table caption="Jobs, newest first" columns={columns}>
@@ -86,7 +86,7 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
             <ModelLink id={model} />
           </td>
           <td className="end">{count(charged)}</td>
-          <td className="end">
+          <td className="end more">
             <When iso={created_at} />
           </td>
         </tr>

@@ -43,7 +43,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
           : placesOfHash(hash, found.data)
         : [...placesOf(text), ...placesNamed(text, names)].slice(0, 12);
   const active = Math.min(chosen, places.length - 1);
-  useEffect(() => document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" }), [id, active]);
+  useEffect(() => {
+    document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });
+  }, [id, active]);
   const go = (place: Place | undefined) => {
     if (place === undefined) return;
     onClose();

@@ -38,6 +38,7 @@ export function TransactionPage() {
   const found = useQuery(foundQuery(transaction.isError ? hashOf(hash) : null)).data;
   return (
     <Page
+      key={hash}
       title="Transaction"
       about="Read from the chain; decoded in your browser."
       actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
