@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Hex } from "viem";
+import { freePort } from "../../scripts/dev/ports.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
 import { Load } from "../faults/load.ts";
@@ -9,10 +11,10 @@ import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
 import { GATEWAY_ENV, openWorld, type World } from "../faults/world.ts";
 import { Balancer } from "../support/balancer.ts";
 import { Patience } from "../support/patience.ts";
-import { ROOT } from "../support/processes.ts";
+import { Part, ROOT } from "../support/processes.ts";
 import { Random } from "../support/random.ts";
 import { SecondGateway } from "../support/second-gateway.ts";
-import type { TestStackOptions } from "../support/stack.ts";
+import { plainEnv, type TestStackOptions } from "../support/stack.ts";
 
 /** One drill of docs/operations: what an operator does by hand, done by a script under load. */
 export type Drill = {
@@ -42,10 +44,13 @@ const CONCURRENCY = 8;
 /** Longer than the balancer takes to notice. */
 const STOP_DELAY = { STOP_DELAY_SECONDS: "1" };
 
+type Parts = Pick<Practice, "world" | "gateways" | "balancer" | "ends" | "options">;
+
 /** A drill under way: two gateways behind a load balancer, clients that never stop asking, and what was done so far. */
 export class Practice {
   readonly world: World;
   readonly load: Load;
+  readonly balancer: Balancer;
   /** The gateway of the stack's own signer, and the one of the second. */
   readonly gateways: readonly [SecondGateway, SecondGateway];
   readonly options: DrillOptions;
@@ -56,14 +61,11 @@ export class Practice {
   /** What is done at the end of the drill, the last one first. */
   readonly ends: (() => Promise<void> | void)[];
 
-  constructor(
-    world: World,
-    gateways: readonly [SecondGateway, SecondGateway],
-    options: DrillOptions & Pick<Practice, "ends">,
-  ) {
+  constructor({ world, gateways, balancer, ends, options }: Parts) {
     this.world = world;
-    this.ends = options.ends;
     this.gateways = gateways;
+    this.balancer = balancer;
+    this.ends = ends;
     this.options = options;
     const pace = { concurrency: CONCURRENCY, rate: options.rate, patient: true };
     this.load = new Load(world, new Random(1), pace);
@@ -100,13 +102,34 @@ export class Practice {
   }
 
   /** Ends a gateway as an upgrade does, and starts it with other settings or from another checkout. */
-  async exchange(gateway: SecondGateway, changes: Parameters<SecondGateway["start"]>[0] = {}): Promise<void> {
+  async exchange(gateway: SecondGateway, changes?: Changes): Promise<void> {
     await gateway.kill("SIGTERM");
     this.expect(
       gateway.exitCode === 0,
       `a gateway ended with ${gateway.exitCode} after SIGTERM: ${gateway.output.slice(-2_000)}`,
     );
-    await startBehindBalancer(gateway, changes);
+    await startGateway(gateway, changes);
+  }
+
+  /** One more gateway of the operator behind the load balancer, with this signer. */
+  async gateway(key: Hex): Promise<SecondGateway> {
+    const gateway = new SecondGateway(this.world.stack, { ...GATEWAY_ENV, GATEWAY_PRIVATE_KEY: key });
+    this.ends.push(() => gateway.kill());
+    await startGateway(gateway);
+    await this.balancer.add(gateway.url);
+    return gateway;
+  }
+
+  /** An indexer of the drill's own in place of the stack's, or beside it. */
+  async indexer(env: Record<string, string> = {}, root = ROOT): Promise<Part> {
+    const { info, deploymentFile } = this.world.stack;
+    const port = await freePort();
+    const place = { DATABASE_URL: info.database_url, RPC_URL: info.rpc_url, DEPLOYMENT_FILE: deploymentFile };
+    const settings = { ...plainEnv(), ...place, WS_URL: "", INDEXER_PORT: String(port), ...env };
+    const indexer = new Part("indexer", process.execPath, ["indexer/main.ts"], { cwd: root, env: settings });
+    this.ends.push(() => indexer.stop("SIGKILL"));
+    await indexer.until(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).ok);
+    return indexer;
   }
 
   /** A command of `npm run operator`, sent with this key; returns its JSON. */
@@ -119,8 +142,11 @@ export class Practice {
   }
 }
 
-const startBehindBalancer = (gateway: SecondGateway, { env, root }: Parameters<SecondGateway["start"]>[0] = {}) =>
-  gateway.start({ env: { ...STOP_DELAY, ...env }, ...(root === undefined ? {} : { root }) });
+type Changes = Parameters<SecondGateway["start"]>[0];
+
+/** Starts a gateway as one behind a load balancer, and waits until it can serve. */
+export const startGateway = (gateway: SecondGateway, { env, ...others }: NonNullable<Changes> = {}): Promise<void> =>
+  gateway.start({ env: { ...STOP_DELAY, ...env }, ...others });
 
 /** Runs a drill under load; then the verdict of the fault suite. */
 export async function run(drill: Drill, options: DrillOptions): Promise<DrillResult> {
@@ -137,11 +163,11 @@ export async function run(drill: Drill, options: DrillOptions): Promise<DrillRes
   const work = async (): Promise<DrillResult> => {
     await world.stack.kill("api", "SIGTERM");
     await world.second.kill("SIGTERM");
-    for (const gateway of [first, world.second]) await startBehindBalancer(gateway);
+    for (const gateway of [first, world.second]) await startGateway(gateway);
     const balancer = await Balancer.open([first.url, world.second.url]);
     ends.push(() => balancer.close());
     world.gateways.splice(0, 2, balancer.url);
-    const practice = new Practice(world, [first, world.second], { ...options, ends });
+    const practice = new Practice({ world, gateways: [first, world.second], balancer, ends, options });
     await patience.within(drill.name, drill.practise(practice), WITHIN_MS);
     await patience.within("the last answers", practice.load.stop(), LAST_ANSWERS_MS);
     note(`${practice.load.requests.length} requests made; the verdict follows`);

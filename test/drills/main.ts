@@ -8,8 +8,13 @@
 import { parseArgs } from "node:util";
 import { type Drill, run } from "./drill.ts";
 import { exchange } from "./exchange.ts";
+import { newIndex } from "./new-index.ts";
+import { reorganise } from "./reorganise.ts";
+import { restore } from "./restore.ts";
+import { rotate } from "./rotate.ts";
+import { stolen } from "./stolen.ts";
 
-const DRILLS: readonly Drill[] = [exchange];
+const DRILLS: readonly Drill[] = [exchange, rotate, restore, newIndex, reorganise, stolen];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -21,7 +21,7 @@ const killed = (part: string): Fault => ({
 });
 
 /** The chain as it is now, in the node's own form. */
-async function dumpChain({ stack, miner }: World): Promise<Buffer> {
+export async function dumpChain({ stack, miner }: World): Promise<Buffer> {
   return await miner.hold(async () => {
     const response = await fetch(stack.info.rpc_url, {
       method: "POST",

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Asked, ask } from "../support/asked.ts";
 import type { Client } from "../support/client.ts";
 import type { Random } from "../support/random.ts";
-import { MODEL, type World } from "./world.ts";
+import { type Judged, MODEL } from "./world.ts";
 
 /** No client waits longer than this for anything: a hang shows as such. */
 const PATIENCE_MS = 90_000;
@@ -20,12 +20,12 @@ export type Pace = {
 };
 
 /** The one client that leaves some requests: it pays for answers that it did not wait for. No other ever leaves. */
-export const leaverOf = (world: World): Client => world.clients[0] as Client;
+export const leaverOf = (world: Judged): Client => world.clients[0] as Client;
 
 /** Clients that send one request after the other until told to stop; every answer is kept. */
 export class Load {
   readonly requests: Asked[] = [];
-  readonly #world: World;
+  readonly #world: Judged;
   readonly #clients: Promise<void>[];
   readonly #intervalMs: number;
   readonly #patient: boolean;
@@ -33,7 +33,7 @@ export class Load {
   #due = Date.now();
   #stopping = false;
 
-  constructor(world: World, random: Random, { concurrency, rate, patient = false }: Pace) {
+  constructor(world: Judged, random: Random, { concurrency, rate, patient = false }: Pace) {
     this.#world = world;
     this.#intervalMs = rate === undefined ? 0 : 1000 / rate;
     this.#patient = patient;

@@ -1,13 +1,13 @@
 import { INDEX_BUILD_PREFIX } from "../../protocol/index-schema.ts";
 import type { Patience } from "../support/patience.ts";
-import type { World } from "./world.ts";
+import type { Judged } from "./world.ts";
 
 const TABLES = ["job", "account", "protocol_event"] as const;
 /** A long run's chain has tens of thousands of events. */
 const READY_MS = 600_000;
 
 /** What differs between the index that lived through the run and one made anew from the chain. */
-export async function reindexed(world: World, patience: Patience): Promise<string[]> {
+export async function reindexed(world: Judged, patience: Patience): Promise<string[]> {
   const behind = await caughtUp(world, patience, "the index to reach the head");
   if (behind !== null) return [`the index never caught up: ${behind}`];
   const lived = await contents(world);
@@ -26,7 +26,7 @@ export async function reindexed(world: World, patience: Patience): Promise<strin
   );
 }
 
-async function caughtUp(world: World, patience: Patience, what: string): Promise<string | null> {
+async function caughtUp(world: Judged, patience: Patience, what: string): Promise<string | null> {
   const head = Number(await world.rpc<string>("eth_blockNumber"));
   const text = `SELECT substr(latest_checkpoint, 27, 16)::bigint::int AS block FROM "index"._ponder_checkpoint LIMIT 1`;
   const lacking = async (): Promise<string | null> => {
@@ -39,7 +39,7 @@ async function caughtUp(world: World, patience: Patience, what: string): Promise
 
 type Contents = Record<(typeof TABLES)[number], string>;
 
-async function contents({ pool }: World): Promise<Contents> {
+async function contents({ pool }: Judged): Promise<Contents> {
   const read = async (table: string): Promise<string> => {
     const { rows } = await pool.query<{ row: string }>(
       `SELECT to_jsonb(t)::text AS row FROM "index".${table} t ORDER BY 1`,

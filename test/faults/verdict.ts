@@ -2,7 +2,7 @@ import type { Patience } from "../support/patience.ts";
 import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../support/stories.ts";
 import { type Load, leaverOf } from "./load.ts";
 import { reindexed } from "./reindex.ts";
-import type { World } from "./world.ts";
+import type { Judged } from "./world.ts";
 
 /** What a run came to. `problems` is empty when nothing was lost. */
 export type Verdict = {
@@ -31,7 +31,7 @@ export type Lossy = { from: number; until: number };
 const WEBHOOKS_MS = 120_000;
 
 /** Waits until everything has come to its end, then judges from the chain alone. */
-export async function judge(world: World, load: Load, lossy: readonly Lossy[], patience: Patience): Promise<Verdict> {
+export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], patience: Patience): Promise<Verdict> {
   const problems: string[] = [];
   const { stories, open } = await untilEveryJobEnds(world.stack, problems, patience);
   problems.push(...(await records(world, open.slice(0, 10))));
@@ -81,7 +81,7 @@ function unseenCharges(load: Load, stories: Map<string, Story>): [id: string, st
  * Of the charges that nobody saw: answers that are not handed out, and jobs that their client cannot ask for, because it never heard of their
  * id. Requests with an `Idempotency-Key` were sent again until they were answered. A client that left without an id pays all the same.
  */
-async function chargedForNothing(world: World, load: Load, unseen: [id: string, story: Story][]): Promise<string[]> {
+async function chargedForNothing(world: Judged, load: Load, unseen: [id: string, story: Story][]): Promise<string[]> {
   const isThere = async (id: string): Promise<boolean> => {
     for (const { apiKey } of world.clients) {
       const headers = { authorization: `Bearer ${apiKey}` };
@@ -108,7 +108,7 @@ async function chargedForNothing(world: World, load: Load, unseen: [id: string, 
 }
 
 /** What the gateways have on record of jobs that did not end. */
-async function records(world: World, jobIds: string[]): Promise<string[]> {
+async function records(world: Judged, jobIds: string[]): Promise<string[]> {
   if (jobIds.length === 0) return [];
   const text = `SELECT job_id, state, gateway, attempt, failure, valid_until, locked_at, worker, completion IS NOT NULL AS completed,
                        escrow_tx, settlement_block, updated_at FROM job WHERE job_id = ANY($1)`;
@@ -118,7 +118,7 @@ async function records(world: World, jobIds: string[]): Promise<string[]> {
 
 /** Each wallet's receiver must have heard of each job and of its end, each under one id. */
 async function checkWebhooks(
-  world: World,
+  world: Judged,
   stories: Map<string, Story>,
   problems: string[],
   patience: Patience,

@@ -12,7 +12,7 @@ import { keepLogs } from "./keep-logs.ts";
 import { Miner } from "./miner.ts";
 
 export const MODEL = "qwen3-8b";
-const CLIENTS = 4;
+export const CLIENTS = 4;
 /** Seconds: blocks come from the miner. */
 const NEVER = 36_000;
 /** Short enough that a run sees timeouts; long enough that a healthy job never does. */
@@ -27,7 +27,7 @@ export const GATEWAY_ENV = {
   REPLACE_AFTER_SECONDS: "3",
   BURST_PER_SECOND: "100000",
 };
-const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
+export const EVENTS = ["job.submitted", "job.completed", "job.failed", "job.timeout"] as const;
 
 /** Two gateways behind one database and one chain, workers, webhook receivers, and the connections that faults bend. */
 export type World = {
@@ -49,6 +49,11 @@ export type World = {
   pid: (part: string) => number;
   note: (line: string) => void;
   stop: () => Promise<void>;
+};
+
+/** What the load and the verdict need of a world. */
+export type Judged = Pick<World, "pool" | "clients" | "receiver" | "gateways" | "rpc" | "note"> & {
+  stack: Pick<TestStack, "info" | "kill" | "restart">;
 };
 
 export async function openWorld(options: {

@@ -9,22 +9,26 @@ const CHECK_TIMEOUT_MS = 2_000;
 /** A load balancer: asks `/readyz` of each gateway, and sends every request to the next one that is ready. */
 export class Balancer {
   /** Where each gateway listens, and whether it was ready at the last check. */
-  readonly #ready: Map<string, boolean>;
+  readonly #ready = new Map<string, boolean>();
   readonly #server: Server;
-  readonly #timers: NodeJS.Timeout[];
+  readonly #timers: NodeJS.Timeout[] = [];
   #turn = 0;
 
-  private constructor(gateways: readonly string[]) {
-    this.#ready = new Map(gateways.map((url) => [url, false]));
+  private constructor() {
     this.#server = createServer((request, response) => void this.#serve(request, response));
-    this.#timers = gateways.map((url) => setInterval(() => void this.#check(url), CHECK_MS));
   }
 
   static async open(gateways: readonly string[]): Promise<Balancer> {
-    const balancer = new Balancer(gateways);
-    await Promise.all(gateways.map((url) => balancer.#check(url)));
+    const balancer = new Balancer();
+    await Promise.all(gateways.map((url) => balancer.add(url)));
     await new Promise<void>((resolve) => balancer.#server.listen(0, "127.0.0.1", resolve));
     return balancer;
+  }
+
+  /** Lets a gateway in; resolves after its first check. */
+  async add(url: string): Promise<void> {
+    this.#timers.push(setInterval(() => void this.#check(url), CHECK_MS));
+    await this.#check(url);
   }
 
   get url(): string {

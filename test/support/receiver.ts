@@ -59,6 +59,11 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
+  /** Takes a connection that was accepted elsewhere, behind TLS for instance. */
+  take(socket: Socket): void {
+    this.#server.emit("connection", socket);
+  }
+
   behave(path: string, behaviour: Behaviour): void {
     this.#behaviours.set(path, behaviour);
   }

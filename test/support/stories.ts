@@ -7,9 +7,9 @@ import { Chain } from "../../verify/chain.ts";
 import { isNoJob } from "../../verify/events.ts";
 import { verifyRange } from "../../verify/range.ts";
 import { EvidenceReader } from "../../verify/reader.ts";
+import type { KnownStack } from "./api-client.ts";
 import type { Asked } from "./asked.ts";
 import type { Patience } from "./patience.ts";
-import type { Stack } from "./stack.ts";
 
 /** Whose job it is, how often each of these happened to it, who was paid, and for which answer. */
 export type Story = {
@@ -39,7 +39,7 @@ const SPAN = 100n;
 const SILENCE_MS = 3_000;
 
 /** Every job of the escrow, by its id in the API. */
-async function readStories({ info }: Stack): Promise<Map<string, Story>> {
+export async function readStories({ info }: KnownStack): Promise<Map<string, Story>> {
   const client = createPublicClient({ transport: http(info.rpc_url) });
   const address = info.contracts["InferenceEscrow"] as Address;
   const stories = new Map<string, Story>();
@@ -77,7 +77,7 @@ function tell(stories: Map<string, Story>, events: readonly Told[]): void {
 
 /** Every job must end by the service's own doing: nobody helps. `open`: ids of those that did not. */
 export async function untilEveryJobEnds(
-  stack: Stack,
+  stack: KnownStack,
   problems: string[],
   patience: Patience,
 ): Promise<{ stories: Map<string, Story>; open: string[] }> {
@@ -134,7 +134,7 @@ export function checkRequests(
 }
 
 /** Every job's money, every balance and the tokens held, from chain data alone. */
-export async function checkLedger(stack: Stack, problems: string[]): Promise<void> {
+export async function checkLedger(stack: KnownStack, problems: string[]): Promise<void> {
   const { rpc_url: rpcUrl, chain_id: chainId, contracts } = stack.info;
   const escrow = contracts["InferenceEscrow"] as Address;
   const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: 0n, span: 10_000n });
