@@ -51,7 +51,6 @@ const responseFormatSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("json_object") }),
   z.object({ type: z.literal("json_schema"), json_schema: z.record(z.string(), z.unknown()) }),
 ]);
-type ResponseFormat = z.infer<typeof responseFormatSchema>;
 
 /** The chat request as a backend gets it: validated by the gateway, limits resolved. */
 const chatRequestSchema = z.object({

@@ -11,7 +11,6 @@ export const wallet: Hex = `0x${"11".repeat(20)}`;
 const escrow: Hex = `0x${"22".repeat(20)}`;
 const signer: Hex = `0x${"33".repeat(20)}`;
 export const jobId: Hex = `0x${"a1".repeat(16)}`;
-const otherJob: Hex = `0x${"a2".repeat(16)}`;
 const nobody = {
   id: 7,
   sequence: 1,
@@ -22,8 +21,7 @@ const nobody = {
   openDisputes: 0,
   operator: 1,
 };
-/** Chain time until which settlements can be mined, and the chain's time at first; Unix seconds. */
-const UNTIL = 1_900_000_150;
+/** The chain's time at first, Unix seconds. */
 const NOW = 1_900_000_010;
 
 /** What the node has from a block on; `sent`: how many transactions of our signer. Of a wallet that chose operator 1, unless it says more. */
