@@ -257,6 +257,21 @@ describeInBrowser("the search", () => {
   });
 });
 
+describe("the cookie of the theme", () => {
+  it.for([
+    ["dark", 'data-theme="dark"'],
+    ['dark"><script>', '<html lang="en">'],
+    ["blue", '<html lang="en">'],
+  ] as const)("%s leaves %s in page and guide", async ([theme, left], { stack }) => {
+    for (const path of ["/", "/docs"]) {
+      const headers = { accept: "text/html", cookie: `a=b; theme=${theme}` };
+      const response = await fetch(`${stack.info.base_url}${path}`, { headers });
+      expect(response.headers.get("vary")?.toLowerCase()).toContain("cookie");
+      expect(await response.text()).toContain(left);
+    }
+  });
+});
+
 describe("an API client at /", () => {
   it.for([undefined, "*/*", "application/json"])(
     "that accepts %s is told that there is nothing",

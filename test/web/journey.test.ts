@@ -114,6 +114,7 @@ describeInBrowser("a person's way through", () => {
     await complete(apiKey);
     await visitor.page.getByRole("link", { name: receiver.url("/hook") }).click();
     await visitor.sees(/status 500|500/);
+    expect(await visitor.page.title()).toMatch(/^Webhook 127\.0\.0\.1:\d+, active – /);
     await visitor.press("Details");
     await visitor.sees(/not now/);
     expect(await visitor.findings()).toEqual([]);

@@ -6,7 +6,7 @@ import type { ChainAddress } from "../data/types.ts";
 import { namesOf } from "../explorer/labels.ts";
 import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
-import { count, credits, units } from "../ui/format.ts";
+import { count, credits, short, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
@@ -21,6 +21,7 @@ export function AddressPage() {
     <Page
       key={address}
       title={name ?? "Address"}
+      tab={`${name ?? "Address"} ${short(address)}`}
       about={<Hash value={found.data?.address ?? address} what="address" full />}
       actions={<JsonLink path={`/explorer/addresses/${address}`} name={address} />}
     >

@@ -39,7 +39,7 @@ export function JobPage() {
   const signed = verdict?.audit.proof_hash ?? chain.data?.proof_hash ?? null;
   const proof = signed === null ? null : toProofHash(signed);
   return (
-    <Page title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
+    <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard {...judged} /> : null}
       {chain.data ? (
         <div className="columns">

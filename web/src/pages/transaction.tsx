@@ -26,6 +26,7 @@ import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
 import { Value } from "../explorer/value.tsx";
 import { Hash } from "../ui/copy.tsx";
+import { short } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { revertReason } from "../wallet/errors.ts";
@@ -42,6 +43,7 @@ export function TransactionPage() {
       title="Transaction"
       about="Read from the chain; decoded in your browser."
       actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
+      tab={`Transaction ${short(hash)}`}
     >
       <Loaded query={transaction} rows={3} height={120}>
         {(data) => <Contents transaction={data} />}

@@ -18,13 +18,12 @@ import { WebhookState } from "./webhooks.tsx";
 export function WebhookPage() {
   const { id = "" } = useParams();
   const webhooks = useQuery(webhooksQuery);
+  const webhook = webhooks.data?.data.find((candidate) => candidate.id === id);
+  const tab = webhook && `Webhook ${new URL(webhook.url).host}, ${webhook.status}`;
   return (
-    <Page title="Webhook" about={<Link to="/app/webhooks">All webhooks</Link>}>
+    <Page title="Webhook" tab={tab} about={<Link to="/app/webhooks">All webhooks</Link>}>
       <Loaded query={webhooks} rows={3} height={80}>
-        {({ data }) => {
-          const webhook = data.find((candidate) => candidate.id === id);
-          return webhook ? <Contents webhook={webhook} /> : <Empty title="There is no such webhook" />;
-        }}
+        {() => (webhook ? <Contents webhook={webhook} /> : <Empty title="There is no such webhook" />)}
       </Loaded>
     </Page>
   );

@@ -20,7 +20,7 @@ export function Page({
   children,
 }: {
   title: string;
-  tab?: string;
+  tab?: string | undefined;
   about?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
