@@ -98,6 +98,12 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
 /** `job.settled` → `settled`, `account.daily_limit_set` → `daily limit set`. */
 const kindOf = (kind: string): string => (kind.split(".")[1] ?? kind).replaceAll("_", " ");
 
+/** `15 settled, 2 locked` */
+const saidOf = (events: ListedTransaction["events"]): string =>
+  Object.entries(events)
+    .map(([kind, number]) => `${number} ${kindOf(kind)}`)
+    .join(", ");
+
 export function ListedTransactions({ transactions }: { transactions: readonly ListedTransaction[] }) {
   if (transactions.length === 0) return <Empty title="No transaction of the protocol is here" />;
   const columns = [
@@ -115,10 +121,8 @@ export function ListedTransactions({ transactions }: { transactions: readonly Li
               <code title={hash}>{short(hash)}</code>
             </Link>
           </td>
-          <td>
-            {Object.entries(events)
-              .map(([kind, number]) => `${number} ${kindOf(kind)}`)
-              .join(", ")}
+          <td className="fill" title={saidOf(events)}>
+            {saidOf(events)}
           </td>
           <td className="end">
             <Link to={`/app/block/${block_number}`}>{count(block_number)}</Link>
@@ -134,29 +138,18 @@ export function ListedTransactions({ transactions }: { transactions: readonly Li
 
 export function History({ events }: { events: readonly HistoryEvent[] }) {
   if (events.length === 0) return <Empty title="Nothing has happened yet" />;
-  const columns = [
-    { label: "What" },
-    { label: "Details", more: true },
-    { label: "Age", end: true },
-    { label: "Transaction", end: true },
-  ];
   return (
-    <Table caption="What happened, newest first" columns={columns}>
+    <ol className="history" aria-label="What happened, newest first">
       {events.map((event) => (
-        <tr key={`${event.tx} ${event.kind} ${JSON.stringify(event.data)}`}>
-          <td>{kindOf(event.kind)}</td>
-          <td className="more">
-            <Details data={event.data} />
-          </td>
-          <td className="end">
-            <When iso={event.occurred_at} />
-          </td>
-          <td className="end">
-            <TxHash hash={event.tx} />
-          </td>
-        </tr>
+        <li key={`${event.tx} ${event.kind} ${JSON.stringify(event.data)}`}>
+          <span>{kindOf(event.kind)}</span>
+          <Details data={event.data} />
+          <span className="end">
+            <When iso={event.occurred_at} /> <TxHash hash={event.tx} />
+          </span>
+        </li>
       ))}
-    </Table>
+    </ol>
   );
 }
 
