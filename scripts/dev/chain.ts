@@ -16,7 +16,7 @@ import { outsideFolder, query } from "./postgres.ts";
  * The time of block 0. anvil makes a new block 0 at every start and keeps it beside the one it loads: of one time, all of them are the
  * same block. Of the time of each start, block 1 would lose its parent, which an indexer takes for a reorganisation.
  */
-const GENESIS_TIME = 1_700_000_000;
+export const GENESIS_TIME = 1_700_000_000;
 
 /** Where the chain is kept. `mark` is there from the start of the node until it has ended in order. */
 export function chainFiles(dataDir: string): { folder: string; state: string; cache: string; mark: string } {
@@ -95,7 +95,7 @@ async function isReady(url: string): Promise<boolean> {
 }
 
 /** anvil itself: the package's `anvil` command is a wrapper whose death leaves the node on its port. */
-function anvilBinary(): { file: string; version: string } {
+export function anvilBinary(): { file: string; version: string } {
   const platform = `${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
   const folder = join(ROOT, "node_modules", "@foundry-rs", `anvil-${platform}`);
   const file = join(folder, "bin", "anvil");
