@@ -85,7 +85,9 @@ function snakeCaseKeys(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [snake(key), safe(inner)]));
 }
 
+/** PostgreSQL's JSON has no NUL, which any worker can put into its endpoint. Columns of text lose it, too. */
 function safe(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("\0", "");
   if (typeof value === "bigint") return value.toString();
   if (Array.isArray(value)) return value.map(safe);
   return value !== null && typeof value === "object" ? snakeCaseKeys(value) : value;

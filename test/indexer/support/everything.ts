@@ -127,6 +127,8 @@ async function workerLife(world: World): Promise<void> {
     world.send(workerOwner, world.call("WorkerRegistry", name, worker.address, ...args));
   await registry("addStake", 5_000_000n);
   await registry("setPayout", workerOwner.address);
+  // The contract takes any bytes, and PostgreSQL's text has no NUL.
+  await registry("setEndpoint", "https://\0moved.example");
   await registry("setEndpoint", "https://moved.example");
   await registry("setHosting", [1, 6], false);
   await registry("startUnbonding");
