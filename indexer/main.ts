@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   client.once("error", () => stopToStartAgain("lost the connection to PostgreSQL, and with it the lock on the schema"));
 
   const chain = await openChain(environment.rpcUrl, deployment, log);
-  const reason = await contradiction(client, chain, deployment.chainId);
+  const reason = await contradiction(client, chain, { chainId: deployment.chainId, log });
   if (reason !== null) {
     log(
       `the stored index is of another chain, or of blocks that the chain has lost (${reason}): dropped, indexing anew`,

@@ -4,8 +4,8 @@
  *
  * - Undo log. Ponder copies each changed row by a trigger a row, then sets the block in each copy by a statement a table. Here a trigger a
  *   statement copies all its rows at once, with the block, which the transaction names.
- * - Replaced blocks. If a block was replaced before its logs were read, Ponder asks for them for 64 s, and every later block waits. Here it goes
- *   on at once, and reads the block again if its header is told again (head-feed.ts).
+ * - Replaced blocks. If a block was replaced before its logs were read, Ponder asks for them for 64 s, and every later block waits. Here it asks
+ *   three times, and reads the block again if its header is told again (head-feed.ts).
  * - Live queries. Ponder makes a temporary table in each block, and a trigger notes in it whose row changed. Nobody reads that: what listens here
  *   asks only whether there is a new block (`INDEX_CHANNEL`).
  * - Rows in memory. Ponder forgets the rows of a block after it, and reads each again: a job's at its settlement, an account's at every job. It
@@ -127,8 +127,8 @@ const write = (qb, kind, table, values) => writeRows(qb.$client, kind, {
   ],
   "rpc/index.js": [
     {
-      from: "function shouldRetry(error) {",
-      to: "function shouldRetry(error) {\n    if (/unknown block|block not found/i.test(error.message)) return false;",
+      from: "if (shouldRetry(error) === false) {",
+      to: "if (shouldRetry(error) === false || (i >= 2 && /unknown block|block not found/i.test(error.message))) {",
     },
   ],
   "runtime/multichain.js": [

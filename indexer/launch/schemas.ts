@@ -198,40 +198,63 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
   return chain;
 }
 
-/** Why the stored index cannot be continued on this chain; null if it can. */
-export async function contradiction(client: pg.Client, chain: PublicClient, chainId: number): Promise<string | null> {
-  const lost = await lostFinalBlock(client, chain, chainId);
-  if (lost !== null) return lost;
-  for (const { blockNumber } of await finalizedCheckpoints(client, chainId)) {
-    if (!(await isFinal(chain, blockNumber)))
-      return `the chain ends less than ${FINALITY} blocks after block ${blockNumber}`;
+/** What of the stored index is not on the chain. `behind`: the chain may only end too early, because the node is behind. */
+type Mismatch = { reason: string; behind: boolean };
+/** A development chain is what its one node has: it is never behind. */
+const DEV_CHAIN_ID = 31_337;
+const BEHIND_MS = 2_000;
+
+/** Why the stored index cannot be continued on this chain; null if it can. Waits for a node that is behind. */
+export async function contradiction(
+  client: pg.Client,
+  chain: PublicClient,
+  { chainId, log }: { chainId: number; log: Log },
+): Promise<string | null> {
+  for (let told = false; ; told = true) {
+    const found = (await mismatch(client, chain, chainId)) ?? (await notFinal(client, chain, chainId));
+    if (found === null) return null;
+    if (!found.behind || chainId === DEV_CHAIN_ID) return found.reason;
+    if (!told) log(`${found.reason}, which is stored as final: the node at RPC_URL is behind, waiting for it`);
+    await pause(BEHIND_MS);
   }
-  return null;
 }
 
-/** Which block that was stored as final the chain does not have any more; null if it has all. */
+/** Which block that was stored as final the chain has lost; null if none, also while the node is behind. */
 export async function lostFinalBlock(client: pg.Client, chain: PublicClient, chainId: number): Promise<string | null> {
+  const found = await mismatch(client, chain, chainId);
+  return found === null || (found.behind && chainId !== DEV_CHAIN_ID) ? null : found.reason;
+}
+
+async function mismatch(client: pg.Client, chain: PublicClient, chainId: number): Promise<Mismatch | null> {
   const cached = await newestCachedBlock(client, chainId);
   if (cached !== null) {
     const block = await patientBlockAt(chain, cached.number);
-    if (block === null) return `the chain has no block ${cached.number}`;
-    if (block.hash !== cached.hash) return `block ${cached.number} has another hash`;
+    if (block === null) return missing(cached.number);
+    if (block.hash !== cached.hash) return { reason: `block ${cached.number} has another hash`, behind: false };
   }
   for (const { blockNumber, blockTime } of await finalizedCheckpoints(client, chainId)) {
     // The checkpoint has no hash. A block that was mined again, later, has another time.
     const block = await patientBlockAt(chain, blockNumber);
-    if (block === null) return `the chain has no block ${blockNumber}`;
-    if (Number(block.timestamp) !== blockTime) return `block ${blockNumber} has another time`;
+    if (block === null) return missing(blockNumber);
+    if (Number(block.timestamp) !== blockTime)
+      return { reason: `block ${blockNumber} has another time`, behind: false };
   }
   return null;
 }
 
+const missing = (block: number): Mismatch => ({ reason: `the chain has no block ${block}`, behind: true });
+
 /** Ponder refuses to start when what it stored as final no longer is: a chain that lost its last blocks, and stands still. */
-async function isFinal(chain: PublicClient, blockNumber: number): Promise<boolean> {
-  return await eventually(async () => {
-    const head = await chain.getBlockNumber({ cacheTime: 0 });
-    return Math.max(0, Number(head) - FINALITY) >= blockNumber || null;
-  }).then((final) => final === true);
+async function notFinal(client: pg.Client, chain: PublicClient, chainId: number): Promise<Mismatch | null> {
+  for (const { blockNumber } of await finalizedCheckpoints(client, chainId)) {
+    const isFinal = await eventually(async () => {
+      const head = await chain.getBlockNumber({ cacheTime: 0 });
+      return Math.max(0, Number(head) - FINALITY) >= blockNumber || null;
+    });
+    if (isFinal === null)
+      return { reason: `the chain ends less than ${FINALITY} blocks after block ${blockNumber}`, behind: true };
+  }
+  return null;
 }
 
 /** A node behind a load balancer may lag: only a block that stays away is missing. */
