@@ -1,6 +1,6 @@
 /** EIP-712 messages, as `JobMessages.sol` and `WorkerRegistry.sol` verify them. */
 import type { Address, Hex, TypedDataDomain } from "viem";
-import { parseSignature } from "viem";
+import { hashStruct, parseSignature, slice } from "viem";
 
 export const jobMessageTypes = {
   Assignment: [
@@ -97,3 +97,7 @@ export function compactSignature(signature: Hex): { r: Hex; vs: Hex } {
   const vs = BigInt(s) | (BigInt(yParity) << 255n);
   return { r, vs: `0x${vs.toString(16).padStart(64, "0")}` };
 }
+
+/** First 28 bytes of the Completion's struct hash: what the escrow remembers of a proof (`proofOf`). */
+export const proofDigest = (completion: Completion): Hex =>
+  slice(hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" }), 0, 28);

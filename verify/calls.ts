@@ -5,7 +5,6 @@ import {
   type DecodeFunctionDataReturnType,
   decodeAbiParameters,
   type Hex,
-  hashStruct,
   hashTypedData,
   isAddressEqual,
   recoverAddress,
@@ -136,7 +135,3 @@ export async function signerOf<Name extends keyof Messages>(
 /** Whether this address signed; `signer` is null for a signature of nobody. */
 export const isSigner = (signer: Address | null, address: Address): boolean =>
   signer !== null && isAddressEqual(signer, address);
-
-/** What the chain keeps of a proof: the first 28 bytes of the Completion's struct hash. */
-export const proofDigest = (completion: Completion): Hex =>
-  slice(hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" }), 0, 28);

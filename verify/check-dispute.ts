@@ -1,8 +1,10 @@
 /** Disputes and equivocation: who opened what, who ruled, and what followed. */
+
 import { type Address, decodeFunctionData, isAddressEqual } from "viem";
 import { arbitrationPanelAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus, Ruling } from "../protocol/job-status.ts";
-import { callerOf, deliveryIn, isSigner, jobCalls, proofDigest, signerOf } from "./calls.ts";
+import { proofDigest } from "../protocol/messages.ts";
+import { callerOf, deliveryIn, isSigner, jobCalls, signerOf } from "./calls.ts";
 import { checkCompensations, checkSlash, disputedCredits } from "./check-compensation.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { isBefore } from "./events.ts";

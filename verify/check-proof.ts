@@ -1,9 +1,11 @@
 /** What the worker signed, when, and that it held the job; of a settled job or of one that is only proven. */
+
 import { type Address, isAddressEqual, sha256 } from "viem";
 import type { Completion } from "../protocol/messages.ts";
+import { proofDigest } from "../protocol/messages.ts";
 import { charge } from "../protocol/pricing.ts";
 import { decodeUsageWord } from "../protocol/words.ts";
-import { type CompactSignature, isSigner, jobCalls, proofDigest, signerOf } from "./calls.ts";
+import { type CompactSignature, isSigner, jobCalls, signerOf } from "./calls.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { type EscrowEvent, isBefore, type Place } from "./events.ts";
 import type { Job } from "./story.ts";

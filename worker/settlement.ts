@@ -126,6 +126,8 @@ type Watched = OpenJob & {
   onOver: (why: string) => void;
   /** When to look at the chain again, `performance.now()`. */
   lookAt: number;
+  /** Whether the chain had a proof of ours before: then its gateway may not have the answer yet. */
+  proven: boolean;
   /** When the job was first seen to be over; it is looked at once more before anything is erased. */
   overAt: number | null;
   /** Whether the operator was told that gas is missing. */
@@ -133,6 +135,8 @@ type Watched = OpenJob & {
 };
 type Due = { watched: Watched; step: Extract<Step, { do: "send" }> };
 
+/** So long an answer is kept that this worker settled by itself: its gateway comes back for it. */
+const KEEP_PROVEN_SECONDS = 600;
 /** Jobs looked at at once. */
 const LOOK_BATCH = 100;
 /** Jobs served by one transaction. */
@@ -185,7 +189,15 @@ export class SettlementWatcher {
 
   #watch(papers: Papers, head: CompletionHead | null, onOver: (why: string) => void): void {
     const lookAt = performance.now() + this.#settings.settlementPollMs;
-    this.#jobs.set(papers.assignment.jobId, { papers, head, onOver, lookAt, overAt: null, toldNoGas: false });
+    this.#jobs.set(papers.assignment.jobId, {
+      papers,
+      head,
+      onOver,
+      lookAt,
+      proven: false,
+      overAt: null,
+      toldNoGas: false,
+    });
   }
 
   #tick(): void {
@@ -218,6 +230,7 @@ export class SettlementWatcher {
       const wait = step.do === "wait" ? (step.until - now) * 1000 : 0;
       watched.lookAt = performance.now() + Math.max(wait, this.#settings.settlementPollMs);
       if (step.do !== "finish") watched.overAt = null;
+      if (sighting.job.status === ChainStatus.Proven) watched.proven = true;
       if (step.do === "send") due.push({ watched, step });
       if (step.do === "finish") await this.#finish(watched, step);
     }
@@ -234,7 +247,9 @@ export class SettlementWatcher {
     }
     const now = performance.now();
     watched.overAt ??= now;
-    const keepUntil = watched.overAt + this.#settings.keepSettledSeconds * 1000;
+    const { keepSettledSeconds } = this.#settings;
+    const seconds = watched.proven ? Math.max(keepSettledSeconds, KEEP_PROVEN_SECONDS) : keepSettledSeconds;
+    const keepUntil = watched.overAt + seconds * 1000;
     if (now < keepUntil) {
       watched.lookAt = keepUntil;
       return;

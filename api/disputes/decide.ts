@@ -1,11 +1,11 @@
 /** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
-import { type Address, type ContractFunctionReturnType, type Hex, hashStruct, parseEventLogs } from "viem";
+import { type Address, type ContractFunctionReturnType, type Hex, parseEventLogs } from "viem";
 import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { type Completion, compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import { type Completion, compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
 import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
@@ -247,12 +247,6 @@ async function signDelivery(
 
 /** A Completion and its signature as the contract takes it; null where the contract has the Completion's digest. */
 type Signed = { completion: Completion; byWorker: { r: Hex; vs: Hex } | null };
-
-/** First 28 bytes of the Completion's struct hash: what the contract remembers of a proof. */
-export function proofDigest(completion: Completion): Hex {
-  const hash = hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" });
-  return hash.slice(0, 2 + 56) as Hex;
-}
 
 /** The Completion that was proven in a transaction; null if that was another job's. */
 async function provenCompletion(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {

@@ -8,11 +8,12 @@ import type { WorkerOutput } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
+import { proofDigest } from "../../protocol/messages.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { signerLockKey } from "../chain/signer-lock.ts";
-import { getJob, listOverdueJobs, type Reader } from "../db/index-reads.ts";
+import { listOverdueJobs, type Reader } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
 import { type Finished, fail, JOB_TIMEOUT, keepAnswer, refund, settle, submitSettlement } from "./ending.ts";
@@ -21,6 +22,8 @@ import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 const SWEEP_MS = 10_000;
 /** Seconds before a proof can be finalized at which a withheld answer is disputed, or half the time to finalization. */
 const DISPUTE_MARGIN = 900;
+/** So long a worker keeps an answer that it settled by itself. */
+const KEPT_BY_WORKERS_MS = 600_000;
 
 type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 
@@ -46,6 +49,8 @@ export class Recovery {
   readonly #busy = new Set<Hex>();
   /** Overdue jobs whose refund the chain refused; it would do so again. */
   readonly #notRefundable = new Set<Hex>();
+  /** When jobs were first seen settled without their answers, ms since the epoch. */
+  readonly #settledSince = new Map<Hex, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(context: JobContext, parts: Parts) {
@@ -121,6 +126,7 @@ export class Recovery {
       case ChainStatus.Settled:
         refused.delete(jobId);
         if (!(await this.#keepSettled(job, chain))) return;
+        this.#settledSince.delete(jobId);
         return store.ended({ jobId, state: "settled", creditsCharged: chain.credits });
       case ChainStatus.Failed:
       case ChainStatus.Refunded:
@@ -162,22 +168,26 @@ export class Recovery {
 
   /**
    * A job that its worker proved and finalized while no gateway ran: its client paid, so the answer is fetched and kept. False while the worker
-   * is out of reach: it is asked again until the time of a dispute is over.
+   * is out of reach: it is asked again, as long as workers keep such an answer.
    */
   async #keepSettled(job: StoredJob, settled: ChainJob): Promise<boolean> {
-    const { head, workers, outputRetentionHours } = this.#context;
+    const { workers, outputRetentionHours } = this.#context;
+    const { jobId } = job;
     if (job.completion !== null || outputRetentionHours === 0) return true;
+    const question = { ...this.#escrow, functionName: "proofOf", args: [jobId] } as const;
+    const [digest] = await this.#parts.rpc.client.readContract(question);
     const chain = await this.#openJob(settled);
-    if (!isAddressEqual(chain.wallet, job.wallet)) return true;
     const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
-    const answer = host === undefined ? "none" : await deliveredAnswer(this.#context, job, chain, host);
-    if (answer === "none") return true;
-    const proven = (await getJob(this.#parts.index, toApiJobId(job.jobId)).catch(() => null))?.proofHash;
-    if (answer === "later" || proven === undefined || proven === null) {
-      return head.time >= settled.lockedAt + settled.deadline;
+    // Without a proof a gateway settled it, which had the answer.
+    if (Number(digest) === 0 || host === undefined || !isAddressEqual(chain.wallet, job.wallet)) return true;
+    const answer = await deliveredAnswer(this.#context, job, chain, host);
+    if (answer === "later") {
+      const since = this.#settledSince.get(jobId) ?? Date.now();
+      this.#settledSince.set(jobId, since);
+      return Date.now() - since > KEPT_BY_WORKERS_MS;
     }
     // Another text than the one that was paid is nobody's answer.
-    if (answer.signed.completion.proofHash === proven) await keepAnswer(this.#context, answer);
+    if (answer !== "none" && proofDigest(answer.signed.completion) === digest) await keepAnswer(this.#context, answer);
     return true;
   }
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
     windows: { completion: COMPLETION_SECONDS, inclusion: 10, finalization: 3 },
     env: {
       api: { ACKNOWLEDGE_SECONDS: "10" },
-      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200", WORKER_KEEP_SETTLED_SECONDS: "60" },
+      workers: { WORKER_ACKNOWLEDGE_MARGIN: "1", WORKER_SETTLEMENT_POLL_MS: "200" },
     },
     workers: [
       { models: [HEALTHY, SHARED] },

@@ -4,14 +4,14 @@ import { type Address, decodeFunctionData, type Hex, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { Decider, type DecisionContext, proofDigest } from "../../api/disputes/decide.ts";
+import { Decider, type DecisionContext } from "../../api/disputes/decide.ts";
 import { type DisputeContext, DisputeDesk, refusalError } from "../../api/disputes/desk.ts";
 import { deliveryBehind } from "../../protocol/delivery.ts";
 import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { compactSignature } from "../../protocol/messages.ts";
+import { compactSignature, proofDigest } from "../../protocol/messages.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { signerOf } from "../../verify/calls.ts";
 

@@ -76,7 +76,8 @@ describe.concurrent("when the gateway stays silent", () => {
     expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ attempt: 1 });
     // 1,500 tokens at 4 credits a thousand, but never below 8; the treasury's share is 10 %.
     expect(await earned(workers.quick)).toBe(8n * 10_000n - 8n * 1_000n);
-    await until("everything is erased", async () => (await daemons.quick.health()).unsettled === 0);
+    // Its gateway may come back for the answer.
+    expect(await daemons.quick.health()).toMatchObject({ unsettled: 1 });
   });
 
   it("waits until half the inclusion window is left, unless it is told otherwise", async () => {
