@@ -271,6 +271,14 @@ export async function getDispute(reader: Reader, jobId: string): Promise<Dispute
   return (await read<DisputeRow>(reader, "dispute", text, [id]))[0] ?? null;
 }
 
+/** Credits that a wallet has in the bonds of its open disputes. An operator's bond is none of the wallet's. */
+export async function bondsOf(reader: Reader, wallet: string): Promise<number> {
+  const text = `SELECT COALESCE(sum(bond), 0)::bigint AS credits FROM ${view("dispute")}
+    WHERE ruling IS NULL AND NOT by_operator AND wallet = $1`;
+  const rows = await read<{ credits: number }>(reader, "bonds", text, [wallet.toLowerCase()]);
+  return rows[0]?.credits ?? 0;
+}
+
 /** Disputes of all clients, newest first. `open`: only those that wait for a ruling. `before`: position of the last row. */
 export async function listDisputes(
   reader: Reader,

@@ -9,11 +9,12 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
-import { type Reader, read, view } from "../db/index-reads.ts";
+import { bondsOf, IndexUnavailable, type Reader, read, view } from "../db/index-reads.ts";
 import { ApiError } from "../errors.ts";
-import type { JobObject, JobReader } from "../jobs/job-reader.ts";
+import { isoTime, type JobObject, type JobReader } from "../jobs/job-reader.ts";
 import { clientOf, validate } from "./request.ts";
 
+const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
 type Parts = {
@@ -39,17 +40,25 @@ export function webAccountRoutes(parts: Parts, session: RequestHandler): Router 
 /**
  * `GET /account`: the wallet's account as the chain has it now; all zero before the first deposit. `spent_today` counts
  * the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
- * refused, in its units.
+ * refused, in its units. `in_bonds`: the part of `escrowed` that open disputes hold; null while the index cannot tell.
  */
-function showAccount({ rpc, escrow, now }: Parts): RequestHandler {
+function showAccount({ rpc, escrow, pool, now }: Parts): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
-    const [account, key, claimable] = await readAccount(rpc, escrow, wallet);
+    const [[account, key, claimable], bonds] = await Promise.all([
+      readAccount(rpc, escrow, wallet),
+      bondsOf(pool, wallet).catch((error) => {
+        if (error instanceof IndexUnavailable) return null;
+        throw error;
+      }),
+    ]);
     const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
     response.json({
       wallet,
       free: account.free,
       escrowed: account.escrowed,
+      // The index is a moment behind the chain.
+      in_bonds: bonds === null ? null : Math.min(bonds, account.escrowed),
       usdg_value: usdgValue(account.free + account.escrowed),
       has_account: account.id !== 0,
       operator: operator === 0 ? null : operator,
@@ -75,33 +84,41 @@ async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
   }
 }
 
-const usageQuery = z.object({ days: z.coerce.number().int().min(1).max(90).default(30) });
+/** The last hours or UTC days, the running one included. */
+const USAGE_RANGES = {
+  "24h": { seconds: HOUR_SECONDS, count: 24 },
+  "7d": { seconds: DAY_SECONDS, count: 7 },
+  "30d": { seconds: DAY_SECONDS, count: 30 },
+} as const;
 
-/** What a wallet used on one UTC day. */
-type UsageDay = { day: string; jobs: number; credits: number; tokens: number };
+const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d"]).default("30d") });
 
-/** `GET /usage?days=30`: charges by UTC day of the lock, oldest first, days without jobs included. */
+/** What a wallet used. */
+type Usage = { jobs: number; credits: number; tokens: number };
+
+/** `GET /usage?range=24h`: charges by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included. */
 function showUsage({ pool, now }: Parts): RequestHandler {
   return async (request, response) => {
-    const { days } = validate(usageQuery, request.query);
-    const from = (Math.floor(now() / DAY_SECONDS) - days + 1) * DAY_SECONDS;
-    const used = new Map((await usageSince(pool, clientOf(request).wallet, from)).map((row) => [row.day, row]));
-    const data = Array.from({ length: days }, (_, index) => {
-      const day = new Date((from + index * DAY_SECONDS) * 1000).toISOString().slice(0, 10);
-      return used.get(day) ?? { day, jobs: 0, credits: 0, tokens: 0 };
+    const { seconds, count } = USAGE_RANGES[validate(usageQuery, request.query).range];
+    const first = (Math.floor(now() / seconds) - count + 1) * seconds;
+    const rows = await usageSince(pool, clientOf(request).wallet, { first, seconds });
+    const used = new Map(rows.map(({ start, ...usage }) => [start, usage]));
+    const data = Array.from({ length: count }, (_, index) => {
+      const start = first + index * seconds;
+      return { from: isoTime(start), ...(used.get(start) ?? { jobs: 0, credits: 0, tokens: 0 }) };
     });
     response.json({ data });
   };
 }
 
-async function usageSince(reader: Reader, wallet: string, from: number): Promise<UsageDay[]> {
+/** Sums by spans of so many seconds, from the first on. */
+async function usageSince(reader: Reader, wallet: string, { first, seconds }: { first: number; seconds: number }) {
   const text = `
-    SELECT to_char(to_timestamp(created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS jobs,
-      sum(credits_charged)::bigint AS credits,
+    SELECT created_at - created_at % $3::bigint AS start, count(*) AS jobs, sum(credits_charged)::bigint AS credits,
       sum(COALESCE(prompt_tokens, 0) + COALESCE(billed_tokens, 0))::bigint AS tokens
     FROM ${view("job")} WHERE wallet = $1 AND created_at >= $2
     GROUP BY 1`;
-  return await read<UsageDay>(reader, "usage", text, [wallet.toLowerCase(), from]);
+  return await read<Usage & { start: number }>(reader, "usage", text, [wallet.toLowerCase(), first, seconds]);
 }
 
 const CSV_PAGE = 100;

@@ -56,10 +56,14 @@ describeInBrowser("a person's way through", () => {
   /** The key that the page shows, once. */
   const shownKey = async () => (await visitor.page.getByTestId("api-key").textContent()) ?? "";
 
+  /** What the overview calls done on the way to the first call. */
+  const doneSteps = () => visitor.page.locator(".step.done .step-title").allTextContents();
+
   it("signs in", async () => {
     await visitor.signIn();
     await visitor.sees("No credits yet");
     expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
+    expect(await doneSteps()).toEqual(["Sign in with your wallet done"]);
   });
 
   it("buys 100 credits with one signature and one transaction", async () => {
@@ -82,11 +86,14 @@ describeInBrowser("a person's way through", () => {
     await visitor.press("I have stored it");
     expect(await visitor.page.content()).not.toContain(apiKey);
     await visitor.go("/");
+    await expect.poll(doneSteps, { timeout: 60_000 }).toHaveLength(3);
     ({ text: answer, jobId } = await complete(apiKey));
     const row = visitor.page.getByRole("row").filter({ has: visitor.page.locator(`code[title="${jobId}"]`) });
     await row.getByText("settled").waitFor();
     expect(await row.getByRole("cell").allTextContents()).toContain(String(PRICE));
     await visitor.page.locator(".figure .number", { hasText: String(100 - PRICE) }).waitFor();
+    await visitor.page.getByText("First steps").waitFor({ state: "detached" });
+    await visitor.sees("about 49 days left at today’s rate");
   });
 
   it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
@@ -336,6 +343,8 @@ describeInBrowser("a person's way through", () => {
     expect([after.free, after.escrowed - before.escrowed]).toEqual([0, 100]);
     expect(held - (await chain.held(account.address))).toBe(BigInt(100 - before.free) * 10_000n);
     expect(await chain.allowance(account.address)).toBe(0n);
+    await visitor.go("/");
+    await expect.poll(() => visitor.figure("In bonds"), { timeout: 60_000 }).toBe("100");
     await visitor.go("/fund");
     await visitor.press("Deposit");
     await visitor.sees("Credits added");

@@ -20,7 +20,8 @@ import type {
   Network,
   Operator,
   SessionState,
-  UsageDay,
+  UsageRange,
+  UsageSpan,
   Webhook,
   Worker,
 } from "./types.ts";
@@ -41,10 +42,10 @@ export const accountQuery = queryOptions({
 
 export const keyQuery = queryOptions({ queryKey: ["own", "key"], queryFn: () => call<KeyInfo>("GET", "/key") });
 
-export const usageQuery = (days: number) =>
+export const usageQuery = (range: UsageRange) =>
   queryOptions({
-    queryKey: ["own", "usage", days],
-    queryFn: () => call<{ data: UsageDay[] }>("GET", `/usage?days=${days}`),
+    queryKey: ["own", "usage", range],
+    queryFn: () => call<{ data: UsageSpan[] }>("GET", `/usage?range=${range}`),
     refetchInterval: 15_000,
     placeholderData: keepPreviousData,
   });

@@ -33,6 +33,8 @@ export type AccountInfo = {
   wallet: Address;
   free: number;
   escrowed: number;
+  /** Of `escrowed`, what open disputes hold; null while nobody knows. */
+  in_bonds: number | null;
   usdg_value: number;
   has_account: boolean;
   frozen: boolean;
@@ -48,7 +50,10 @@ export type AccountInfo = {
 
 export type KeyInfo = { key: { hint: string; created_at: string; suspended: boolean } | null };
 
-export type UsageDay = { day: string; jobs: number; credits: number; tokens: number };
+export type UsageRange = "24h" | "7d" | "30d";
+
+/** An hour of the last 24, or a UTC day; `from` is its begin. */
+export type UsageSpan = { from: string; jobs: number; credits: number; tokens: number };
 
 export type Job = {
   id: string;

@@ -1,89 +1,164 @@
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Link } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
 import { accountQuery, jobsQuery, keyQuery, usageQuery } from "../data/queries.ts";
-import type { AccountInfo } from "../data/types.ts";
-import { count, credits, usdg } from "../ui/format.ts";
+import type { AccountInfo, Job } from "../data/types.ts";
+import { count, usdg } from "../ui/format.ts";
 import { JobTable } from "../ui/job-table.tsx";
-import { Loaded, Skeleton } from "../ui/loaded.tsx";
+import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Notice, Page } from "../ui/page.tsx";
 import { UsageChart } from "../ui/usage-chart.tsx";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
+import { lastsFor } from "./overview/lasts.ts";
 
 const LATEST = 8;
-const DAYS = 30;
 
 export function Overview() {
   const account = useQuery(accountQuery);
-  const usage = useQuery(usageQuery(DAYS));
+  const usage = useQuery(usageQuery("30d"));
   const jobs = useQuery(jobsQuery({ limit: LATEST }));
   return (
     <Page title="Overview">
       <Loaded query={account} rows={1} height={112}>
-        {(data) => <Balance account={data} />}
+        {(data) => (
+          <>
+            <FirstSteps account={data} latest={jobs.data?.data ?? []} />
+            {data.has_account ? <Balance account={data} /> : null}
+          </>
+        )}
       </Loaded>
-      <Card title="Usage" aside={<span className="hint">last {DAYS} days, credits a day (UTC)</span>}>
+      <Card title="Usage" aside={<span className="hint">last 30 days, credits a day (UTC)</span>}>
         <div className="chart-room">
           <Loaded query={usage} rows={1} height={180}>
             {({ data }) => <UsageChart days={data} />}
           </Loaded>
         </div>
       </Card>
-      <Card title="Latest jobs" aside={<Link to="/app/jobs">All jobs</Link>}>
+      <Card title="Latest jobs" aside={<Link to={PATHS.jobs}>All jobs</Link>}>
         <Loaded query={jobs} rows={LATEST} height={28}>
-          {({ data }) => (data.length === 0 ? <NoJobs /> : <JobTable jobs={data} />)}
+          {({ data }) =>
+            data.length > 0 ? (
+              <JobTable jobs={data} />
+            ) : (
+              <Empty title="No jobs yet">
+                <p>Every request with your API key shows up here with its charge.</p>
+              </Empty>
+            )
+          }
         </Loaded>
       </Card>
     </Page>
   );
 }
 
+const wasSettled = (job: Job) => job.on_chain.settlement_tx !== null;
+
+/** What is left to do until the first call works; nothing from the first settled job on. */
+function FirstSteps({ account, latest }: { account: AccountInfo; latest: readonly Job[] }) {
+  const isOver = latest.some(wasSettled);
+  const key = useQuery({ ...keyQuery, enabled: !isOver });
+  // The latest jobs may all have failed, and an earlier one not.
+  const settled = useQuery({ ...jobsQuery({ status: "settled", limit: 1 }), enabled: !isOver });
+  if (isOver || key.data === undefined || settled.data === undefined || settled.data.data.length > 0) return null;
+  const steps: FirstStep[] = [
+    { title: "Sign in with your wallet", done: true },
+    {
+      title: "Deposit credits",
+      done: account.has_account,
+      text: "No credits yet. They pay for requests; the smallest deposit is worth 1 USDG.",
+      link: [PATHS.fund, "Fund your account"],
+    },
+    {
+      title: "Create an API key",
+      done: key.data.key !== null,
+      text: "Requests to the API need one. It can spend credits, never withdraw them.",
+      link: [PATHS.settings, "Create a key"],
+    },
+    {
+      title: "Have a first request answered",
+      done: false,
+      text: "Chat with a model on the front page, or copy a call in your language there.",
+      link: [PATHS.front, "Send a request"],
+    },
+  ];
+  const next = steps.find(({ done }) => !done);
+  return (
+    <Card title="First steps" aside={<span className="hint">{steps.filter(({ done }) => done).length} of 4 done</span>}>
+      <ol>
+        {steps.map((step) => (
+          <Step key={step.title} {...step} isNext={step === next} />
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+type FirstStep = { title: string; done: boolean; text?: string; link?: readonly [to: string, label: string] };
+
+const Step = ({ title, done, text, link, isNext }: FirstStep & { isNext: boolean }) => (
+  <li className={done ? "step done" : "step"} aria-current={isNext ? "step" : undefined}>
+    <p className="step-title">
+      {title} <span className="hint">{done ? "done" : "to do"}</span>
+    </p>
+    {done ? null : <p className="step-text">{text}</p>}
+    {done || link === undefined ? null : (
+      <p>
+        <Link className={isNext ? "button primary" : undefined} to={link[0]}>
+          {link[1]}
+        </Link>
+      </p>
+    )}
+  </li>
+);
+
 function Balance({ account }: { account: AccountInfo }) {
-  if (!account.has_account) {
-    return (
-      <Card>
-        <Empty title="No credits yet">
-          <p>Credits pay for requests; the smallest deposit is worth 1 USDG.</p>
-          <Link className="button primary" to="/app/fund">
-            Fund your account
-          </Link>
-        </Empty>
-      </Card>
-    );
-  }
+  const { free, escrowed, in_bonds: bonds } = account;
+  const day = useQuery(usageQuery("24h"));
+  const spent = day.data?.data.reduce((sum, hour) => sum + hour.credits, 0) ?? 0;
+  const lasts = lastsFor(free, spent);
   return (
     <>
       <OperatorNotice account={account} />
       {account.frozen ? (
-        <Notice tone="warn" title="Spending is frozen" actions={<Link to="/app/settings">Change it</Link>}>
+        <Notice tone="warn" title="Spending is frozen" actions={<Link to={PATHS.settings}>Change it</Link>}>
           <p>New requests are refused until you lift the freeze.</p>
         </Notice>
       ) : null}
-      <dl className="figures">
-        <Figure label="Free" value={account.free} main />
-        <Figure
-          label="In escrow"
-          value={account.escrowed}
-          about="held for running jobs and for the bonds of your disputes"
-        />
-        <Figure
-          label="Daily limit"
-          value={account.daily_limit}
-          about={account.daily_limit === null ? "none set" : `${count(account.spent_today)} used today`}
-        />
+      <dl className="figures four">
+        <Figure label="Free" value={free} main>
+          worth {usdg(free)}
+          {lasts === null ? null : (
+            <>
+              <br />
+              {lasts} left at today’s rate
+            </>
+          )}
+        </Figure>
+        <Figure label="In running jobs" value={bonds === null ? null : escrowed - bonds}>
+          {bonds === null ? `${count(escrowed)} in jobs and bonds` : "what they do not cost comes back"}
+        </Figure>
+        <Figure label="In bonds" value={bonds}>
+          of disputes that you opened
+        </Figure>
+        <Figure label="Daily limit" value={account.daily_limit}>
+          {account.daily_limit === null ? "none set" : `${count(account.spent_today)} used today`}
+        </Figure>
       </dl>
     </>
   );
 }
 
+/** A number of credits, and what it means. */
 function Figure({
   label,
   value,
-  about,
+  children,
   main = false,
 }: {
   label: string;
   value: number | null;
-  about?: string;
+  children: ReactNode;
   main?: boolean;
 }) {
   return (
@@ -91,24 +166,8 @@ function Figure({
       <dt>{label}</dt>
       <dd>
         <span className="number">{value === null ? "–" : count(value)}</span>
-        <span className="hint">{about ?? `credits, worth ${usdg(value ?? 0)}`}</span>
+        <span className="hint">{children}</span>
       </dd>
     </div>
-  );
-}
-
-function NoJobs() {
-  const key = useQuery(keyQuery);
-  if (key.data === undefined) return <Skeleton rows={2} />;
-  return (
-    <Empty title="No jobs yet">
-      {key.data.key === null ? (
-        <p>
-          <Link to="/app/settings">Create an API key</Link> and send a first request.
-        </p>
-      ) : (
-        <p>Every request with your key shows up here with its charge, a job of {credits(2)} or more.</p>
-      )}
-    </Empty>
   );
 }

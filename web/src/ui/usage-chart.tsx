@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { UsageDay } from "../data/types.ts";
+import type { UsageSpan } from "../data/types.ts";
 import { count, credits } from "./format.ts";
 
 const WIDTH = 720;
@@ -9,8 +9,8 @@ const GAP = 4;
 const LEAST = 2;
 
 /** Credits a day as bars. The same numbers stand in a table for those who do not see bars. */
-export function UsageChart({ days }: { days: readonly UsageDay[] }) {
-  const [shown, setShown] = useState<UsageDay | null>(null);
+export function UsageChart({ days }: { days: readonly UsageSpan[] }) {
+  const [shown, setShown] = useState<UsageSpan | null>(null);
   const top = niceTop(Math.max(...days.map((day) => day.credits)));
   const step = WIDTH / days.length;
   const total = days.reduce((sum, day) => sum + day.credits, 0);
@@ -24,7 +24,7 @@ export function UsageChart({ days }: { days: readonly UsageDay[] }) {
           </>
         ) : (
           <>
-            <strong>{count(shown.credits)}</strong> credits for {count(shown.jobs)} jobs on {shown.day}
+            <strong>{count(shown.credits)}</strong> credits for {count(shown.jobs)} jobs on {shown.from.slice(0, 10)}
           </>
         )}
       </p>
@@ -37,7 +37,7 @@ export function UsageChart({ days }: { days: readonly UsageDay[] }) {
           const height = day.credits === 0 ? 0 : Math.max(LEAST, (day.credits / top) * HEIGHT);
           return (
             // biome-ignore lint/a11y/noStaticElementInteractions: an extra for the mouse; the table below has the numbers
-            <g key={day.day} onMouseEnter={() => setShown(day)} onMouseLeave={() => setShown(null)}>
+            <g key={day.from} onMouseEnter={() => setShown(day)} onMouseLeave={() => setShown(null)}>
               <rect className="room" x={index * step} y="0" width={step} height={HEIGHT} />
               <rect
                 className="bar"
@@ -52,9 +52,9 @@ export function UsageChart({ days }: { days: readonly UsageDay[] }) {
         })}
       </svg>
       <figcaption>
-        <span>{days[0]?.day}</span>
+        <span>{days[0]?.from.slice(0, 10)}</span>
         <span>top line: {credits(top)}</span>
-        <span>{days.at(-1)?.day}</span>
+        <span>{days.at(-1)?.from.slice(0, 10)}</span>
       </figcaption>
       <table className="visually-hidden">
         <caption>Credits a day</caption>
@@ -69,8 +69,8 @@ export function UsageChart({ days }: { days: readonly UsageDay[] }) {
           {days
             .filter((day) => day.jobs > 0)
             .map((day) => (
-              <tr key={day.day}>
-                <th scope="row">{day.day}</th>
+              <tr key={day.from}>
+                <th scope="row">{day.from.slice(0, 10)}</th>
                 <td>{day.credits}</td>
                 <td>{day.jobs}</td>
               </tr>
