@@ -12,7 +12,13 @@ const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
 export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 
 /** What can be shown of a wallet's key: its last four characters, never more. */
-export type KeySummary = { hint: string; createdAt: Date; suspended: boolean };
+export type KeySummary = {
+  hint: string;
+  createdAt: Date;
+  /** To the minute; refused requests count. */
+  lastUsedAt: Date | null;
+  suspended: boolean;
+};
 
 /** A new key: 32 characters from a cryptographic source, about 190 bits. */
 function newKey(): string {
@@ -20,6 +26,9 @@ function newKey(): string {
   for (let i = 0; i < 32; i++) key += ALPHABET[randomInt(ALPHABET.length)];
   return key;
 }
+
+/** Whether the use of a key is to be written down: once a minute. */
+const UNNOTED = "(last_used_at IS NULL OR last_used_at < now() - interval '1 minute')";
 
 // A fast hash is right here: a key has 190 random bits, there is nothing to guess.
 const hashOf = (key: string) => createHash("sha256").update(key).digest();
@@ -44,7 +53,7 @@ export class Keys {
   async #ownersOf(hashes: readonly Buffer[]): Promise<(KeyOwner | null)[]> {
     const { rows } = await this.#pool.query({
       name: "key-owners",
-      text: `SELECT key_hash, wallet, created_at, suspended_at FROM api_key
+      text: `SELECT key_hash, wallet, created_at, suspended_at, ${UNNOTED} AS unnoted FROM api_key
              WHERE key_hash = ANY($1::bytea[]) AND revoked_at IS NULL`,
       values: [hashes],
     });
@@ -52,17 +61,32 @@ export class Keys {
     for (const { key_hash, wallet, created_at: createdAt, suspended_at } of rows) {
       found.set(key_hash.toString("hex"), { wallet, createdAt, suspended: suspended_at !== null });
     }
+    const unnoted = rows.flatMap(({ key_hash, unnoted }) => (unnoted ? [key_hash] : []));
+    if (unnoted.length > 0) this.#noteUse(unnoted);
     return hashes.map((hash) => found.get(hash.toString("hex")) ?? null);
+  }
+
+  /** No request waits for this write. If it fails, the key's next request makes it. A row that another gateway writes just now is left to it. */
+  #noteUse(hashes: readonly Buffer[]): void {
+    const write = this.#pool.query({
+      name: "key-use",
+      text: `UPDATE api_key SET last_used_at = now() WHERE id IN
+             (SELECT id FROM api_key WHERE key_hash = ANY($1::bytea[]) AND ${UNNOTED} FOR UPDATE SKIP LOCKED)`,
+      values: [hashes],
+    });
+    write.catch(() => {});
   }
 
   /** The wallet's live key; null if it has none. */
   async current(wallet: string): Promise<KeySummary | null> {
     const { rows } = await this.#pool.query(
-      "SELECT hint, created_at, suspended_at FROM api_key WHERE wallet = $1 AND revoked_at IS NULL",
+      "SELECT hint, created_at, last_used_at, suspended_at FROM api_key WHERE wallet = $1 AND revoked_at IS NULL",
       [wallet.toLowerCase()],
     );
     const row = rows[0];
-    return row ? { hint: row.hint, createdAt: row.created_at, suspended: row.suspended_at !== null } : null;
+    if (row === undefined) return null;
+    const { hint, created_at: createdAt, last_used_at: lastUsedAt, suspended_at } = row;
+    return { hint, createdAt, lastUsedAt, suspended: suspended_at !== null };
   }
 
   /**

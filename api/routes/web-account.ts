@@ -187,13 +187,18 @@ function csvField(value: string | number | null): string {
 }
 
 /**
- * `GET /key` → `{key: {hint, created_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
+ * `GET /key` → `{key: {hint, created_at, last_used_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
  * returns it once as `api_key`; `DELETE /key` revokes it. Both hold for the very next request to the API.
  */
 function keyRoutes({ keys }: Parts): Router {
   const show: RequestHandler = async (request, response) => {
     const key = await keys.current(clientOf(request).wallet);
-    const shown = key && { hint: key.hint, created_at: key.createdAt.toISOString(), suspended: key.suspended };
+    const shown = key && {
+      hint: key.hint,
+      created_at: key.createdAt.toISOString(),
+      last_used_at: key.lastUsedAt?.toISOString() ?? null,
+      suspended: key.suspended,
+    };
     response.json({ key: shown });
   };
 

@@ -98,6 +98,7 @@ describeInBrowser("a person's way through", () => {
 
   it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
     await visitor.go("/settings");
+    await visitor.sees(/last used .*\d/);
     await visitor.press("Regenerate");
     await visitor.page.getByRole("dialog").getByRole("button", { name: "Regenerate" }).click();
     const fresh = await shownKey();

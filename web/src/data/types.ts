@@ -48,7 +48,10 @@ export type AccountInfo = {
   claimable_units: string;
 };
 
-export type KeyInfo = { key: { hint: string; created_at: string; suspended: boolean } | null };
+export type KeyInfo = {
+  /** `last_used_at`: to the minute. */
+  key: { hint: string; created_at: string; last_used_at: string | null; suspended: boolean } | null;
+};
 
 export type UsageRange = "24h" | "7d" | "30d";
 

@@ -86,7 +86,9 @@ function Key({ current }: { current: KeyInfo["key"] }) {
             {current.suspended ? <Badge tone="bad">suspended</Badge> : <Badge tone="good">active</Badge>}
             <br />
             <span className="hint">
-              created {moment(current.created_at)}; it can spend credits, never withdraw them
+              created {moment(current.created_at)},{" "}
+              {current.last_used_at === null ? "never used" : `last used ${moment(current.last_used_at)}`}; it can spend
+              credits, never withdraw them
             </span>
           </p>
           <div className="actions">
