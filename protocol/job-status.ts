@@ -28,6 +28,16 @@ export const FailureReason = {
 } as const;
 export type FailureReason = (typeof FailureReason)[keyof typeof FailureReason];
 
+/** How the index and the API name them. */
+export const FAILURE_REASONS = [
+  "routing_failed",
+  "worker_failed",
+  "hash_mismatch",
+  "answer_lost",
+  "cancelled",
+] as const;
+export type FailureReasonName = (typeof FAILURE_REASONS)[number];
+
 /** Outcomes of a dispute by their number on chain (`Ruling`). */
 export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
 

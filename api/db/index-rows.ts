@@ -3,7 +3,7 @@
  * hex, job ids as the API shows them (`job_…`).
  */
 import type { Address, Hex } from "viem";
-import type { JobState, RulingName } from "../../protocol/job-status.ts";
+import type { FailureReasonName, JobState, RulingName } from "../../protocol/job-status.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 
 export type JobRow = {
@@ -61,7 +61,7 @@ export type JobRow = {
   workerUnits: number | null;
   feeUnits: number | null;
   /** routing_failed, worker_failed, hash_mismatch, answer_lost, cancelled. */
-  failureReason: string | null;
+  failureReason: FailureReasonName | null;
 };
 
 export type AccountRow = {

@@ -4,7 +4,7 @@ import { type Address, getAddress, type Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
-import type { JobState } from "../../protocol/job-status.ts";
+import type { FailureReasonName, JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
@@ -32,6 +32,8 @@ export type JobObject = {
     proof_hash: string | null;
   };
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+  /** Of a failed job, once the index has its end. */
+  failure_reason?: FailureReasonName;
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
@@ -87,6 +89,7 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
       completion_tokens: output,
       total_tokens: prompt === null || output === null ? null : prompt + output,
     },
+    ...(status === "failed" && row?.failureReason && { failure_reason: row.failureReason }),
     ...(row !== null && compensationOf(row)),
   };
 }

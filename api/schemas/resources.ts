@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { finishReasonSchema } from "../../protocol/dispatch.ts";
+import { FAILURE_REASONS } from "../../protocol/job-status.ts";
 import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp, txHash, usdg } from "./primitives.ts";
 import { statementSchema } from "./statement.ts";
 
@@ -42,6 +43,15 @@ export const jobSchema = z
       completion_tokens: z.int().min(0).nullable(),
       total_tokens: z.int().min(0).nullable(),
     }),
+    failure_reason: z
+      .enum(FAILURE_REASONS)
+      .optional()
+      .meta({
+        description:
+          "Why a failed job has no answer, as the operator states it on chain. `routing_failed`: no worker took it. `worker_failed`: its " +
+          "worker gave no whole answer. `hash_mismatch`: the text that arrived is not the one its worker signed. `answer_lost`: the service " +
+          "could not deliver the answer. `cancelled`: the client left before there was one. Only of a failed job, seconds after its end.",
+      }),
     compensation: z
       .object({
         credits_due: creditsNumber("Credits of the charge that a ruling or an equivocation brings back.", 8),

@@ -153,3 +153,18 @@ describe("a page of jobs", () => {
     expect((await page({ after: ahead })).ids).toEqual([]);
   });
 });
+
+it("says why a failed job failed, once the index knows", async () => {
+  const [failed, settled, unindexed] = [
+    await add(3, "failed", "failed"),
+    await add(2, null, "settled"),
+    await add(1, "failed", null),
+  ];
+  await pool.query("UPDATE index.job SET failure_reason = 'worker_failed' WHERE id = $1", [fromApiJobId(failed)]);
+  const { data } = await reader.list({ wallet, limit: 10 });
+  expect(data.map(({ id, failure_reason }) => [id, failure_reason])).toEqual([
+    [failed, "worker_failed"],
+    [settled, undefined],
+    [unindexed, undefined],
+  ]);
+});

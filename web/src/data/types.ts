@@ -1,6 +1,6 @@
 /** Shapes of the answers below /app/api. Times are ISO 8601, credits whole, unless it says otherwise. */
 import type { Address, Hex } from "viem";
-import type { JobState } from "../../../protocol/job-status.ts";
+import type { FailureReasonName, JobState } from "../../../protocol/job-status.ts";
 import type { Tier } from "../../../protocol/tiers.ts";
 
 export type AppConfig = {
@@ -76,6 +76,8 @@ export type Job = {
     proof_hash: string | null;
   };
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+  /** Only of a failed job. */
+  failure_reason?: FailureReasonName;
   /** What is given back of the charge; only where something is due. */
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };

@@ -15,6 +15,7 @@ import { count, credits, moment, short, usdg } from "../ui/format.ts";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
+import { whyUncharged } from "../ui/why.ts";
 import { TxHash } from "../wallet/action-status.tsx";
 import { AnswerCard, CommandCard, MoneyCard, TimeLine } from "./job/charge-cards.tsx";
 import { useVerdict, VerdictCard } from "./job/verdict-card.tsx";
@@ -41,6 +42,7 @@ export function JobPage() {
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard {...judged} /> : null}
+      {own.data ? <WhyUncharged job={own.data} /> : null}
       {chain.data ? (
         <div className="columns">
           {verdict ? <TimeLine {...verdict} /> : <Waiting title="Time line" {...judged} />}
@@ -115,6 +117,18 @@ function OwnFacts({ job }: { job: Job }) {
         <Fact label="Proof">{proof_hash === null ? "–" : <Hash value={proof_hash} what="proof hash" />}</Fact>
       </dl>
     </Card>
+  );
+}
+
+function WhyUncharged({ job }: { job: Job }) {
+  const why = whyUncharged(job);
+  if (why === null) return null;
+  return (
+    <Notice tone="info" title={job.status === "failed" ? "Why this job failed" : "Why this job was refunded"}>
+      <p>
+        {why[1]} It cost you {credits(job.credits_charged)}.
+      </p>
+    </Notice>
   );
 }
 

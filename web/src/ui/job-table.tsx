@@ -2,6 +2,7 @@ import { Link } from "react-router";
 import type { Job } from "../data/types.ts";
 import { count, short, shortMoment } from "./format.ts";
 import { JobBadge, TierBadge } from "./status.tsx";
+import { whyUncharged } from "./why.ts";
 
 /** Jobs, newest first; on a phone one line each. */
 export function JobTable({ jobs }: { jobs: readonly Job[] }) {
@@ -35,7 +36,10 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
               </Link>
             </td>
             <td>
-              <JobBadge status={job.status} />
+              <JobBadge status={job.status} />{" "}
+              <span className="hint more" style={{ whiteSpace: "normal" }}>
+                {whyUncharged(job)?.[0]}
+              </span>
             </td>
             <td className="more">
               <span>

@@ -1,0 +1,28 @@
+import type { FailureReasonName } from "../../../protocol/job-status.ts";
+import type { Job } from "../data/types.ts";
+
+/** In few words, for a row; and as a sentence. */
+type Why = readonly [few: string, sentence: string];
+
+const FAILED: Record<FailureReasonName, Why> = {
+  routing_failed: ["no worker took it", "No worker took the job."],
+  worker_failed: ["worker gave no answer", "Its worker gave no whole answer."],
+  hash_mismatch: [
+    "answer did not match",
+    "The text that arrived is not the one its worker signed, so it does not count.",
+  ],
+  answer_lost: ["answer was not delivered", "The service could not deliver the answer to you."],
+  cancelled: ["you left before", "Your connection ended before there was an answer."],
+};
+const REFUNDED: Why = [
+  "ended before a charge",
+  "Its time was over, or a dispute was decided, before it was charged: the contract gave its credits back.",
+];
+const TAKEN_BACK: Why = ["dispute decided for you", "A dispute about its charge was decided for you."];
+
+/** Why a job ended without a charge, or lost it; null where it did not, or where nobody knows yet. */
+export function whyUncharged({ status, failure_reason, on_chain }: Job): Why | null {
+  if (status === "failed") return failure_reason === undefined ? null : FAILED[failure_reason];
+  if (status !== "refunded") return null;
+  return on_chain.settlement_tx === null ? REFUNDED : TAKEN_BACK;
+}
