@@ -93,7 +93,6 @@ describeInBrowser("a person's way through", () => {
     expect(await row.getByRole("cell").allTextContents()).toContain(String(PRICE));
     await visitor.page.locator(".figure .number", { hasText: String(100 - PRICE) }).waitFor();
     await visitor.page.getByText("First steps").waitFor({ state: "detached" });
-    await visitor.sees("about 49 days left at today’s rate");
   });
 
   it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
@@ -209,6 +208,24 @@ describeInBrowser("a person's way through", () => {
     const rows = csv.trim().split("\r\n");
     expect(rows[0]).toMatch(/^job_id,created_at,/);
     expect(rows.find((row) => row.startsWith(jobId))).toContain(`,settled,${MODEL},lite,${PRICE},0.02,`);
+  });
+
+  it("reads its use by model and hour, by keyboard alone", async () => {
+    await visitor.go("/");
+    await visitor.page.getByRole("radio", { name: "30 d" }).focus();
+    await visitor.page.keyboard.press("ArrowRight");
+    await expect.poll(() => new URL(visitor.page.url()).search).toBe("?range=24h");
+    await visitor.page.locator("summary", { hasText: "By hour, as a table" }).focus();
+    await visitor.page.keyboard.press("Enter");
+    await visitor.sees(/ left at today’s rate/);
+    const [hours, models] = ["Use by hour", "Use by model"].map((name) => visitor.page.getByRole("table", { name }));
+    const jobs = Number(await models?.getByRole("row", { name: MODEL }).getByRole("cell").nth(1).textContent());
+    expect(jobs).toBeGreaterThan(2);
+    const byHour = await hours?.locator("tbody td:nth-child(2)").allTextContents();
+    expect(byHour?.reduce((sum, text) => sum + Number(text), 0)).toBe(jobs);
+    expect(await visitor.findings()).toEqual([]);
+    await models?.getByRole("link", { name: MODEL }).click();
+    await expect.poll(() => visitor.page.getByLabel("Model").inputValue()).toBe(MODEL);
   });
 
   it("reads the verdict on a job, which its own browser found; a node that lies is caught", async ({ open }) => {

@@ -20,8 +20,8 @@ import type {
   Network,
   Operator,
   SessionState,
+  Usage,
   UsageRange,
-  UsageSpan,
   Webhook,
   Worker,
 } from "./types.ts";
@@ -45,7 +45,7 @@ export const keyQuery = queryOptions({ queryKey: ["own", "key"], queryFn: () => 
 export const usageQuery = (range: UsageRange) =>
   queryOptions({
     queryKey: ["own", "usage", range],
-    queryFn: () => call<{ data: UsageSpan[] }>("GET", `/usage?range=${range}`),
+    queryFn: () => call<Usage>("GET", `/usage?range=${range}`),
     refetchInterval: 15_000,
     placeholderData: keepPreviousData,
   });

@@ -55,8 +55,14 @@ export type KeyInfo = {
 
 export type UsageRange = "24h" | "7d" | "30d";
 
+/** `uncharged`: of these jobs, those that failed or were refunded. */
+type Used = { jobs: number; uncharged: number; credits: number; tokens: number };
+
 /** An hour of the last 24, or a UTC day; `from` is its begin. */
-export type UsageSpan = { from: string; jobs: number; credits: number; tokens: number };
+export type UsageSpan = Used & { from: string };
+
+/** By time, oldest first, and by model, the dearest first. */
+export type Usage = { data: UsageSpan[]; models: (Used & { model: string })[] };
 
 export type Job = {
   id: string;

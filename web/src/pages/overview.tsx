@@ -8,15 +8,14 @@ import { count, usdg } from "../ui/format.ts";
 import { JobTable } from "../ui/job-table.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Notice, Page } from "../ui/page.tsx";
-import { UsageChart } from "../ui/usage-chart.tsx";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { lastsFor } from "./overview/lasts.ts";
+import { UsageCard } from "./overview/usage-card.tsx";
 
 const LATEST = 8;
 
 export function Overview() {
   const account = useQuery(accountQuery);
-  const usage = useQuery(usageQuery("30d"));
   const jobs = useQuery(jobsQuery({ limit: LATEST }));
   return (
     <Page title="Overview">
@@ -28,13 +27,7 @@ export function Overview() {
           </>
         )}
       </Loaded>
-      <Card title="Usage" aside={<span className="hint">last 30 days, credits a day (UTC)</span>}>
-        <div className="chart-room">
-          <Loaded query={usage} rows={1} height={180}>
-            {({ data }) => <UsageChart days={data} />}
-          </Loaded>
-        </div>
-      </Card>
+      <UsageCard />
       <Card title="Latest jobs" aside={<Link to={PATHS.jobs}>All jobs</Link>}>
         <Loaded query={jobs} rows={LATEST} height={28}>
           {({ data }) =>

@@ -1,6 +1,9 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { UsageSpan } from "../data/types.ts";
 import { count, credits } from "./format.ts";
+
+/** Of which spans the bars are, and how one is named. */
+export type Span = { name: "hour" | "day"; label: (span: UsageSpan) => string };
 
 const WIDTH = 720;
 const HEIGHT = 150;
@@ -8,36 +11,36 @@ const GAP = 4;
 /** Even a day of one credit is seen. */
 const LEAST = 2;
 
-/** Credits a day as bars. The same numbers stand in a table for those who do not see bars. */
-export function UsageChart({ days }: { days: readonly UsageSpan[] }) {
+/** Credits by hour or day as bars. The same numbers stand in a table, for whoever has no mouse or does not see bars. */
+export function UsageChart({ spans, of: { name, label } }: { spans: readonly UsageSpan[]; of: Span }) {
   const [shown, setShown] = useState<UsageSpan | null>(null);
-  const top = niceTop(Math.max(...days.map((day) => day.credits)));
-  const step = WIDTH / days.length;
-  const total = days.reduce((sum, day) => sum + day.credits, 0);
-  const jobs = days.reduce((sum, day) => sum + day.jobs, 0);
+  const top = niceTop(Math.max(...spans.map((span) => span.credits)));
+  const step = WIDTH / spans.length;
+  const total = spans.reduce((sum, span) => sum + span.credits, 0);
+  const jobs = spans.reduce((sum, span) => sum + span.jobs, 0);
   return (
     <figure className="chart">
-      <p className="chart-says" aria-hidden="true">
+      <p className="chart-says">
         {shown === null ? (
           <>
             <strong>{count(total)}</strong> credits for {count(jobs)} jobs
           </>
         ) : (
           <>
-            <strong>{count(shown.credits)}</strong> credits for {count(shown.jobs)} jobs on {shown.from.slice(0, 10)}
+            <strong>{count(shown.credits)}</strong> credits for {count(shown.jobs)} jobs, {label(shown)}
           </>
         )}
       </p>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <title>Credits a day</title>
+        <title>Credits by {name}</title>
         <line className="axis" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
         <line className="grid" x1="0" x2={WIDTH} y1="0.5" y2="0.5" />
         <line className="grid" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-        {days.map((day, index) => {
-          const height = day.credits === 0 ? 0 : Math.max(LEAST, (day.credits / top) * HEIGHT);
+        {spans.map((span, index) => {
+          const height = span.credits === 0 ? 0 : Math.max(LEAST, (span.credits / top) * HEIGHT);
           return (
             // biome-ignore lint/a11y/noStaticElementInteractions: an extra for the mouse; the table below has the numbers
-            <g key={day.from} onMouseEnter={() => setShown(day)} onMouseLeave={() => setShown(null)}>
+            <g key={span.from} onMouseEnter={() => setShown(span)} onMouseLeave={() => setShown(null)}>
               <rect className="room" x={index * step} y="0" width={step} height={HEIGHT} />
               <rect
                 className="bar"
@@ -52,32 +55,59 @@ export function UsageChart({ days }: { days: readonly UsageSpan[] }) {
         })}
       </svg>
       <figcaption>
-        <span>{days[0]?.from.slice(0, 10)}</span>
+        <span>{spans[0] && label(spans[0])}</span>
         <span>top line: {credits(top)}</span>
-        <span>{days.at(-1)?.from.slice(0, 10)}</span>
+        <span>now</span>
       </figcaption>
-      <table className="visually-hidden">
-        <caption>Credits a day</caption>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col">Credits</th>
-            <th scope="col">Jobs</th>
-          </tr>
-        </thead>
-        <tbody>
-          {days
-            .filter((day) => day.jobs > 0)
-            .map((day) => (
-              <tr key={day.from}>
-                <th scope="row">{day.from.slice(0, 10)}</th>
-                <td>{day.credits}</td>
-                <td>{day.jobs}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      {jobs === 0 ? null : (
+        <details>
+          <summary>By {name}, as a table</summary>
+          <UsageTable
+            head={name === "hour" ? "Hour" : "Day (UTC)"}
+            rows={spans.filter((span) => span.jobs > 0).map((span) => ({ ...span, key: span.from, name: label(span) }))}
+          />
+        </details>
+      )}
     </figure>
+  );
+}
+
+type UsageRow = Omit<UsageSpan, "from"> & { key: string; name: ReactNode };
+
+/** What was used, a row an hour, a day or a model. */
+export function UsageTable({ head, rows }: { head: string; rows: readonly UsageRow[] }) {
+  return (
+    <table className="table">
+      <caption className="visually-hidden">Use by {head.toLowerCase()}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{head}</th>
+          <th scope="col" className="end">
+            Jobs
+          </th>
+          <th scope="col" className="end more">
+            Not charged
+          </th>
+          <th scope="col" className="end more">
+            Tokens
+          </th>
+          <th scope="col" className="end">
+            Credits
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.key}>
+            <td>{row.name}</td>
+            <td className="end">{count(row.jobs)}</td>
+            <td className="end more">{count(row.uncharged)}</td>
+            <td className="end more">{count(row.tokens)}</td>
+            <td className="end">{count(row.credits)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { PATHS } from "../../../../shared/web-paths.ts";
+import { queryString, usageQuery } from "../../data/queries.ts";
+import type { UsageRange } from "../../data/types.ts";
+import { shortMoment } from "../../ui/format.ts";
+import { Loaded } from "../../ui/loaded.tsx";
+import { Card } from "../../ui/page.tsx";
+import { type Span, UsageChart, UsageTable } from "../../ui/usage-chart.tsx";
+
+const HOUR: Span = { name: "hour", label: ({ from }) => shortMoment(from) };
+const DAY: Span = { name: "day", label: ({ from }) => from.slice(0, 10) };
+const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
+const isRange = (text: string | null): text is UsageRange => text !== null && Object.hasOwn(RANGES, text);
+
+/** What the wallet used in a time that it chooses, which is in the address; by hour or day, and by model. */
+export function UsageCard() {
+  const [search, setSearch] = useSearchParams();
+  const given = search.get("range");
+  const range = isRange(given) ? given : "30d";
+  const usage = useQuery(usageQuery(range));
+  const choice = (
+    <fieldset className="segments">
+      <legend className="visually-hidden">Time</legend>
+      {Object.entries(RANGES).map(([name, label]) => (
+        <label key={name}>
+          <input
+            type="radio"
+            name="range"
+            checked={name === range}
+            onChange={() => setSearch({ range: name }, { replace: true })}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+  return (
+    <Card title="Usage" aside={choice} className={usage.isPlaceholderData ? "stale" : ""}>
+      <div className="chart-room">
+        <Loaded query={usage} rows={1} height={180}>
+          {({ data, models }) => (
+            <>
+              {/* Until the chosen time is read, the bars are still those of the one before. */}
+              <UsageChart spans={data} of={data.length === 24 ? HOUR : DAY} />
+              {models.length === 0 ? null : (
+                <UsageTable
+                  head="Model"
+                  rows={models.map(({ model, ...used }) => ({
+                    ...used,
+                    key: model,
+                    name: <Link to={PATHS.jobs + queryString({ model })}>{model}</Link>,
+                  }))}
+                />
+              )}
+            </>
+          )}
+        </Loaded>
+      </div>
+    </Card>
+  );
+}
