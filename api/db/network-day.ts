@@ -35,11 +35,14 @@ export function paced<T>(readNow: () => Promise<T>, now: () => number = Date.now
     const begun = now();
     const current = { until: Number.POSITIVE_INFINITY, found: readNow() };
     last = current;
-    const over = () => {
-      const ended = now();
-      current.until = ended + Math.min(60_000, Math.max(3_000, 20 * (ended - begun)));
+    const restFor = (pause: number): void => {
+      current.until = now() + Math.min(60_000, Math.max(3_000, pause));
     };
-    void current.found.then(over, over);
+    // A failure is not kept: the database may be back at once.
+    void current.found.then(
+      () => restFor(20 * (now() - begun)),
+      () => restFor(0),
+    );
     return current.found;
   };
 }

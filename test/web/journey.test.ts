@@ -429,6 +429,8 @@ describeInBrowser("a person's way through", () => {
     await stranger.page.keyboard.type(jobId.replace("job_", "0x").toUpperCase());
     await stranger.page.getByRole("option", { name: jobId }).waitFor();
     await stranger.page.keyboard.press("Enter");
+    // Nothing moves any more once the verdict is there.
+    await stranger.sees(/Charge correct/);
     await stranger.page.locator("summary", { hasText: "Raw events" }).click();
     await stranger.sees("Credits locked in escrow for a job");
     await stranger.sees(`${OPERATOR} (this service)`);
