@@ -46,10 +46,10 @@ const writeJson = (value: unknown): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** A reply as far as it was read. */
+/** A reply as far as the program has it, over however many connections. */
 export class Reply {
   text = "";
-  reasoning = false;
+  reasoning = "";
   /** Names that the reply gives itself, each once. */
   readonly ids = new Set<unknown>();
   readonly models = new Set<unknown>();
@@ -61,6 +61,13 @@ export class Reply {
   /** The service said that it failed. */
   failed = false;
   #hash: Hex | null = null;
+  /** What the program has already and this connection has not sent yet: it is compared, and not passed on again. */
+  #had = { content: "", reasoning_content: "" };
+
+  /** The reply is sent again, from its start. */
+  repeat(): void {
+    this.#had = { content: this.text, reasoning_content: this.reasoning };
+  }
 
   /** SHA-256 of the text; asked for when there is no more of it. */
   get hash(): Hex {
@@ -90,13 +97,13 @@ export class Reply {
     if (!this.finished) throw new ReplyFormError("it ends before its answer does");
   }
 
-  /** Reads an event of a stream. Returns its text, null where it has none. Throws a ReplyFormError. */
-  readEvent(value: Json): string | null {
+  /** Reads an event of a stream, and takes out what the program has. Returns whether there is more in it. Throws a ReplyFormError. */
+  readEvent(value: Json): boolean {
     if (value["error"] != null) {
       // Some SDKs would show the text beside it.
       demandOnly(value, "an error", "error");
       this.failed = true;
-      return null;
+      return true;
     }
     delete value["error"];
     demandOnly(value, "an event", ...FIELDS);
@@ -105,13 +112,34 @@ export class Reply {
     this.#names(value);
     this.#end(value);
     const choice: unknown = choices[0];
-    if (choice === undefined) return null;
+    if (choice === undefined) return true;
     if (!isObject(choice) || !isObject(choice["delta"])) throw new ReplyFormError("a choice has no delta");
     demandOnly(choice, "a choice", "index", "delta", "finish_reason");
-    if (this.finished && choice["delta"]["content"]) throw new ReplyFormError("text follows its last event");
-    const text = this.#piece(choice["delta"], "a delta");
-    if (choice["finish_reason"] != null) this.finished = true;
-    return text;
+    const { delta, finish_reason } = choice;
+    const repeats = this.#takeOut(delta);
+    if (this.finished && delta["content"]) throw new ReplyFormError("text follows its last event");
+    this.#piece(delta, "a delta");
+    if (finish_reason == null) return !repeats || Boolean(delta["content"]) || Boolean(delta["reasoning_content"]);
+    // Reasoning is not kept, so it can be missing.
+    if (this.#had.content !== "") throw new ReplyFormError("repeated, it is another answer");
+    this.finished = true;
+    return true;
+  }
+
+  /** Takes out of a delta what the program has; returns whether there was any. */
+  #takeOut(delta: Json): boolean {
+    let repeats = false;
+    for (const field of ["content", "reasoning_content"] as const) {
+      const text = delta[field];
+      const had = this.#had[field];
+      if (typeof text !== "string" || text === "" || had === "") continue;
+      const again = had.slice(0, text.length);
+      if (!text.startsWith(again)) throw new ReplyFormError("repeated, it is another answer");
+      this.#had[field] = had.slice(again.length);
+      delta[field] = text.slice(again.length);
+      repeats = true;
+    }
+    return repeats;
   }
 
   #names({ id, model }: Json): void {
@@ -119,15 +147,16 @@ export class Reply {
     this.models.add(model);
   }
 
-  #piece(delta: Json, where: string): string | null {
+  #piece(delta: Json, where: string): void {
     demandOnly(delta, where, "role", "content", "reasoning_content");
-    const { content, reasoning_content } = delta;
-    if (reasoning_content != null && reasoning_content !== "") this.reasoning = true;
-    if (content == null) return null;
-    if (typeof content !== "string") throw new ReplyFormError(`the content of ${where} is no text`);
-    if (this.text.length + content.length > MOST_TEXT) throw new ReplyFormError("it is longer than any answer");
+    const content = delta["content"] ?? "";
+    const reasoning = delta["reasoning_content"] ?? "";
+    if (typeof content !== "string" || typeof reasoning !== "string")
+      throw new ReplyFormError(`the content of ${where} is no text`);
     this.text += content;
-    return content;
+    this.reasoning += reasoning;
+    if (Math.max(this.text.length, this.reasoning.length) > MOST_TEXT)
+      throw new ReplyFormError("it is longer than any answer");
   }
 
   #end({ service, usage }: Json): void {
@@ -153,14 +182,13 @@ const encoder = new TextEncoder();
 /** Cuts a stream of Server-Sent Events into events, reads them into a reply, and says what of it can be passed on. */
 export class EventStream {
   readonly reply: Reply;
-  /** Text that the program has already, of an earlier connection: it is compared, and not passed on again. */
-  readonly #had: string;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   #pending = "";
 
-  constructor(reply: Reply, had = "") {
+  /** A stream of one connection. What the reply has already, of earlier ones, is not passed on again. */
+  constructor(reply: Reply) {
     this.reply = reply;
-    this.#had = had;
+    reply.repeat();
   }
 
   /** Takes a chunk of bytes; returns what to pass on, null for nothing yet. Throws a ReplyFormError. */
@@ -203,15 +231,7 @@ export class EventStream {
       return event;
     }
     const value = parse(payload);
-    const before = reply.text.length;
-    const text = reply.readEvent(value);
-    if (before < this.#had.length && text !== null && text !== "") {
-      const again = this.#had.slice(before, before + text.length);
-      if (!text.startsWith(again)) throw new ReplyFormError("repeated, it is another answer");
-      const rest = text.slice(again.length);
-      if (rest === "") return null;
-      for (const { delta } of value["choices"] as { delta: Json }[]) delta["content"] = rest;
-    }
+    if (!reply.readEvent(value)) return null;
     return `data: ${writeJson(value)}`;
   }
 

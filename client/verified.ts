@@ -142,12 +142,13 @@ class VerifiedClient {
       throw error;
     }
     let source = first.body.getReader();
-    let events = new EventStream(new Reply());
+    const reply = new Reply();
+    let events = new EventStream(reply);
     let over = false;
     const end = (left: boolean): void => {
       if (over) return;
       over = true;
-      this.#ended(sending, first, events.reply, left);
+      this.#ended(sending, first, reply, left);
     };
     /** The next bytes to pass on; null at the end. A broken connection is made again, and goes on where the last one ended. */
     const next = async (): Promise<Uint8Array | null> => {
@@ -157,18 +158,19 @@ class VerifiedClient {
           if (!done) {
             const passed = events.take(value);
             if (passed !== null) return passed;
-          } else if (events.reply.complete || events.reply.failed) return null;
+          } else if (reply.complete || reply.failed) return null;
           else throw new TypeError("the stream ended before the answer did");
         } catch (error) {
-          const { text } = events.reply;
-          if (error instanceof ReplyFormError || sending.init.signal?.aborted || repeats === REPEATS) throw error;
+          if (error instanceof ReplyFormError) throw error;
+          if (reply.complete || reply.failed) return null;
+          if (sending.init.signal?.aborted || repeats === REPEATS) throw error;
           await sleep(PAUSE << repeats);
           repeats += 1;
           const again = await this.#send(sending.url, sending.init).catch(() => null);
           if (again === null) continue;
           if (!again.ok || again.body === null || jobOf(again.headers) !== jobOf(first.headers)) throw error;
           source = again.body.getReader();
-          events = new EventStream(new Reply(), text);
+          events = new EventStream(reply);
         }
       }
     };
@@ -177,7 +179,7 @@ class VerifiedClient {
         pull: async (controller) => {
           try {
             const bytes = await next();
-            if (events.reply.complete || events.reply.failed) end(false);
+            if (reply.complete || reply.failed) end(false);
             if (bytes === null) controller.close();
             else controller.enqueue(bytes);
           } catch (error) {
