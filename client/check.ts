@@ -12,7 +12,7 @@ import type { Deployment, Model } from "./chain.ts";
 import type { Reply, Statement } from "./reply.ts";
 import type { Asked } from "./request.ts";
 
-/** What came back for a request. `left`: the program did not want the rest of it. `answered`: another reply had the job's whole answer. */
+/** What came back for a request. `left`: the program did not want the rest of it, or it is not known. `answered`: another reply had the job's whole answer. */
 export type Received = {
   jobId: Hex;
   reply: Reply;

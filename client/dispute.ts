@@ -22,6 +22,8 @@ export type DisputeContext = { chain: ChainView; signer: LocalAccount | null; as
 /** Most time that the service has to open a dispute, and the pause before it is asked again, milliseconds. */
 const SERVICE_TIME = 35_000;
 const PAUSE = 1_000;
+/** Longest pause before it is asked again for an answer, milliseconds. */
+const MOST_PAUSE = 15_000;
 /** How long a dispute that the service says it has opened may take to be seen, milliseconds. */
 const SEEN = 5_000;
 
@@ -103,7 +105,7 @@ export async function proveEquivocation(context: DisputeContext, story: JobStory
 }
 
 /** When the wallet can open a dispute at the latest, milliseconds. */
-async function disputableUntil(chain: ChainView, { settled, proven }: JobStory): Promise<number> {
+export async function disputableUntil(chain: ChainView, { settled, proven }: JobStory): Promise<number> {
   if (settled === null) return (proven?.args.finalizeFrom ?? 0) * 1000;
   const { windows } = await chain.deployment();
   const { timestamp } = await chain.client.getBlock({ blockNumber: settled.block });
@@ -131,6 +133,27 @@ async function askService(
     }
     if (Date.now() + PAUSE >= until) return { opened: false, says };
     await sleep(PAUSE);
+  }
+}
+
+/** What the service keeps of an answer. `withheld`: it says that it keeps none. `says`: its last answer. */
+type Output = { content: string | null; withheld: boolean; says: string };
+
+/** Asks the service for an answer until it hands it out, or says that it has none, or until `until`. */
+export async function askOutput(ask: Ask, path: string, until: number): Promise<Output> {
+  for (let pause = PAUSE, says = "it did not answer"; ; pause = Math.min(2 * pause, MOST_PAUSE)) {
+    try {
+      const { status, body } = await within(until, ask("GET", path));
+      const { content, error } = Object(body) as { content?: unknown; error?: { code?: string } };
+      if (status === 200 && typeof content === "string") return { content, withheld: false, says: "200" };
+      const code = String(error?.code ?? "no error code").slice(0, 60);
+      says = `${status} ${code}`;
+      if (status === 404 && code === "output_not_found") return { content: null, withheld: true, says };
+    } catch (error) {
+      says = firstLine(error);
+    }
+    if (Date.now() + pause >= until) return { content: null, withheld: false, says };
+    await sleep(pause);
   }
 }
 

@@ -6,7 +6,15 @@ import { Checks } from "../verify/checks.ts";
 import { type JobStory, statusName } from "../verify/story.ts";
 import type { ChainView } from "./chain.ts";
 import { checkHeaders, checkLocked, checkReply, checkSettled, type Received, signedStatement } from "./check.ts";
-import { type Ask, type DisputeContext, joinDispute, openDispute, proveEquivocation } from "./dispute.ts";
+import {
+  type Ask,
+  askOutput,
+  type DisputeContext,
+  disputableUntil,
+  joinDispute,
+  openDispute,
+  proveEquivocation,
+} from "./dispute.ts";
 import type { Finding, FindingId, JobReport } from "./findings.ts";
 import type { Statement } from "./reply.ts";
 import type { Asked } from "./request.ts";
@@ -177,20 +185,25 @@ export class JobCheck {
   async #fetchOutput(story: JobStory): Promise<void> {
     const { reply, jobId, left } = this.#received;
     const path = `/jobs/${toApiJobId(jobId)}/output`;
-    const { status, body } = await this.#ask("GET", path).catch(() => ({ status: 0, body: null }));
-    const { content } = Object(body) as { content?: unknown };
-    if (typeof content === "string") {
+    const ends = await disputableUntil(this.#context.chain, story);
+    const { content, withheld, says } = await askOutput(this.#ask, path, Date.now() + ((ends - Date.now()) * 2) / 3);
+    const { credits } = story.settled?.args ?? story.locked.args;
+    const charged = `${credits} credits are charged, but the answer broke off after ${reply.text.length} characters`;
+    if (content !== null) {
       const goesOn = content.startsWith(reply.text);
       const bad = "the answer that is kept is not the one that was streamed";
       this.#checks.add("reply.output", goesOn, "the answer goes on as it began", bad);
       if (goesOn) reply.text = content;
       this.#received.left = false;
-    } else if (left) this.#tell("unchecked", "reply.output", `the rest of the answer is not to be had (${status})`);
-    const { credits } = story.settled?.args ?? story.locked.args;
-    if (left) return;
-    const says = `${credits} credits are charged, but the answer broke off after ${reply.text.length} characters`;
-    const where = typeof content === "string" ? `; the rest is at ${path}` : ", and the rest is not to be had";
-    this.#note("settlement.unanswered", `${says}${where}`);
+    } else if (left || !withheld) {
+      // The hash of half a text gives no reason to dispute.
+      this.#received.left = true;
+      const until = `the wallet can dispute until ${new Date(ends).toISOString()}`;
+      this.#tell("unchecked", "reply.output", `${charged}; ${path} does not hand out the rest (${says}); ${until}`);
+    }
+    if (left || this.#received.left) return;
+    const where = content !== null ? `; the rest is at ${path}` : ", and the rest is not to be had";
+    this.#note("settlement.unanswered", `${charged}${where}`);
   }
 
   /** Disputes a charge for another text, and what else the contract punishes. */
