@@ -3,5 +3,4 @@ export type { Finding, FindingId, JobReport } from "./findings.ts";
 export { findingLine } from "./findings.ts";
 export { type ProxyOptions, startProxy } from "./proxy.ts";
 export { ReplyFormError } from "./reply.ts";
-export { MaxCreditsError } from "./request.ts";
 export { type VerifiedFetch, type VerifiedOptions, verified } from "./verified.ts";

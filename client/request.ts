@@ -10,11 +10,6 @@ import type { ChainView } from "./chain.ts";
 /** What a request may cost, and who signs for it. */
 export type Signing = { account: Pick<SigningAccount, "address" | "sign">; wallet: Address; maxCredits: number };
 
-/** The request costs more than the program allows; nothing was sent. */
-export class MaxCreditsError extends Error {
-  override name = "MaxCreditsError";
-}
-
 /**
  * What a request asks for. `again`: the program names it (Idempotency-Key), so its answer can be an earlier one's. `from`: no event of its job
  * is before this block, unless it is an earlier one's.
@@ -59,14 +54,15 @@ const HOLDS = 300;
 
 /**
  * Names the job in the headers, so that the request can be repeated and is paid for once: by an authorization where the program has a key for
- * it, else by an Idempotency-Key. Returns what was signed. Throws a MaxCreditsError.
+ * it, else by an Idempotency-Key. Returns what was signed, or the refusal of a request that can cost more than the program allows: SDKs show
+ * its message, and do not send the request again.
  */
 export async function nameJob(
   chain: ChainView,
   headers: Headers,
   asked: Pick<Asked, "model" | "maxTokens"> & { body: string },
   signing: Signing | null,
-): Promise<Asked["authorization"]> {
+): Promise<Asked["authorization"] | Response> {
   if (signing === null) {
     if (!headers.has(KEY)) headers.set(KEY, randomUUID());
     return null;
@@ -83,7 +79,9 @@ export async function nameJob(
   const maxCredits = quote(maxTokens, model);
   if (maxCredits > most) {
     const says = `${maxTokens} tokens of '${asked.model}' can cost ${maxCredits} credits, and maxCredits is ${most}`;
-    throw new MaxCreditsError(`${says}: ask for fewer tokens (max_tokens), or allow more. Nothing was sent.`);
+    const message = `${says}: ask for fewer tokens (max_tokens), or allow more. Nothing was sent.`;
+    const error = { code: "invalid_request", message, type: "invalid_request_error", param: "max_tokens" };
+    return Response.json({ error }, { status: 400 });
   }
   const message: Authorization = {
     jobId: newJobId(),

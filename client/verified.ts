@@ -107,7 +107,9 @@ class VerifiedClient {
       for (const [name, value] of earlier.names) headers.set(name, value);
       Object.assign(asked, earlier.asked);
     } else if (!headers.has("x-service-authorization")) {
-      asked.authorization = await nameJob(this.#context.chain, headers, { ...read, body }, this.#signing);
+      const signed = await nameJob(this.#context.chain, headers, { ...read, body }, this.#signing);
+      if (signed instanceof Response) return signed;
+      asked.authorization = signed;
     }
     const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked };
     return asked.stream ? await this.#stream(sending) : await this.#plain(sending);
@@ -124,6 +126,8 @@ class VerifiedClient {
       if (response.ok) shown = reply.readPlain(text);
     } catch (error) {
       this.#refused(response, error);
+      // SDKs take it for a broken connection, and ask again: it stays one job.
+      this.#remember(sending);
       throw error;
     } finally {
       this.#ended(sending, response, reply);
@@ -139,6 +143,7 @@ class VerifiedClient {
       if (!first.ok) return answerOf(first, text);
       const error = new ReplyFormError("a stream was asked for, and it is none");
       this.#refused(first, error);
+      this.#remember(sending);
       throw error;
     }
     let source = first.body.getReader();

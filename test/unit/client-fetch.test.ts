@@ -1,7 +1,10 @@
 /** The client package on a service and a chain that are played here: what its program gets, and what is sent. */
+import OpenAI, { BadRequestError } from "openai";
+import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChainView } from "../../client/chain.ts";
 import { type Finding, type VerifiedOptions, verified } from "../../client/index.ts";
+import { startProxy } from "../../client/proxy.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 
 const ESCROW = "0x00000000000000000000000000000000000e5c40";
@@ -84,5 +87,67 @@ describe("a stream that breaks more than once", () => {
     const fetch = open(async () => connections.shift() as Response);
     await expect(read(await fetch(URL, request({ stream: true })))).rejects.toThrow(/another answer/);
     expect(findings).toMatchObject([{ id: "reply.form" }]);
+  });
+});
+
+describe("an SDK that sends again what failed", () => {
+  const openai = (fetch: typeof globalThis.fetch) =>
+    new OpenAI({ baseURL: "https://service.example/v1", apiKey: "key", maxRetries: 2, fetch });
+  const body = { model: "m", messages: [{ role: "user" as const, content: "Hello" }] };
+
+  it.each([false, true])("pays once for a reply that is not passed on: stream %s", async (stream) => {
+    const names = new Set<string | null>();
+    let sent = 0;
+    const fetch = open(async (_url, init) => {
+      names.add(new Headers(init?.headers).get("idempotency-key"));
+      sent += 1;
+      return Response.json({ choices: [] }, { headers: { "x-service-job-id": jobId } });
+    });
+    await expect(openai(fetch).chat.completions.create({ ...body, stream })).rejects.toThrow();
+    expect([sent, names.size]).toEqual([3, 1]);
+  });
+
+  describe("and a request that can cost more than the program allows", () => {
+    const prices = { number: 1, creditsPerRequest: 8, creditsPer1kTokens: 8, contextWindow: 4_096 };
+    const limited = {
+      wallet: ESCROW,
+      authorizationKey: generatePrivateKey(),
+      maxCredits: 10,
+      fetch: () => Promise.reject(new Error("it was sent")),
+    } as const;
+    beforeEach(() => {
+      vi.spyOn(ChainView.prototype, "deployment").mockResolvedValue({ digests: {} } as never);
+      vi.spyOn(ChainView.prototype, "model").mockResolvedValue(prices);
+      vi.spyOn(ChainView.prototype, "operatorOf").mockResolvedValue(0);
+    });
+    const refused = { status: 400, code: "invalid_request", param: "max_tokens" };
+
+    it("is told so, and sends nothing", async () => {
+      const asked = openai(open(limited.fetch, limited)).chat.completions.create({ ...body, max_tokens: 4_000 });
+      const error = await asked.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(BadRequestError);
+      expect(error).toMatchObject({
+        ...refused,
+        message: expect.stringMatching(/can cost 32 credits.*Nothing was sent/),
+      });
+    });
+
+    it("is told so through the local endpoint", async () => {
+      const proxy = await startProxy({
+        baseUrl: "https://service.example/v1",
+        port: 0,
+        rpcUrl: URL,
+        escrow: ESCROW,
+        ...limited,
+      });
+      try {
+        const sent = { method: "POST", body: JSON.stringify({ ...body, max_tokens: 4_000 }) };
+        const reply = await fetch(`${proxy.url}/chat/completions`, sent);
+        const { error } = (await reply.json()) as { error: object };
+        expect({ status: reply.status, ...error }).toMatchObject(refused);
+      } finally {
+        await proxy.close();
+      }
+    });
   });
 });
