@@ -41,7 +41,7 @@ type Watched = {
 /** First wait between two looks at the chain, and the longest, milliseconds. */
 const SOON = 250;
 const RARELY = 5_000;
-/** How long the newest block and an operator are known, milliseconds. */
+/** How long the newest block, the prices and an operator are known, milliseconds. */
 const FRESH = 60_000;
 /** Blocks that a node may be ahead of the one that answers next. */
 const MARGIN = 8n;
@@ -67,7 +67,7 @@ export class ChainView {
   readonly client: PublicClient;
   readonly escrow: Address;
   #deployment: Promise<Deployment> | undefined;
-  #models: Promise<ReadonlyMap<string, Model>> | undefined;
+  #models: { at: number; read: Promise<ReadonlyMap<string, Model>> } | undefined;
   #block: { at: number; number: Promise<bigint> } | undefined;
   readonly #operators = new Map<Address, { at: number; operator: Promise<number> }>();
   readonly #workers = new Map<string, Promise<boolean>>();
@@ -94,12 +94,13 @@ export class ChainView {
 
   /** A model of the catalog; null for none with this id. `again`: reads the prices anew. */
   async model(id: string, again = false): Promise<Model | null> {
-    const known = again ? undefined : (await this.#models)?.get(id);
-    if (known !== undefined) return known;
-    this.#models = forget(this.#readModels(), () => {
-      this.#models = undefined;
-    });
-    return (await this.#models).get(id) ?? null;
+    if (again || this.#models === undefined || Date.now() - this.#models.at >= FRESH) {
+      const read = forget(this.#readModels(), () => {
+        this.#models = undefined;
+      });
+      this.#models = { at: Date.now(), read };
+    }
+    return (await this.#models.read).get(id) ?? null;
   }
 
   /** The operator that a wallet has chosen, 0 for none. `again`: whatever was read before. */
