@@ -35,7 +35,7 @@ type Watched = {
   isOver: (story: JobStory) => boolean;
   end: number;
   background?: boolean;
-  done: (story: JobStory | null) => void;
+  done: (story: JobStory | Error | null) => void;
 };
 
 /** First wait between two looks at the chain, and the longest, milliseconds. */
@@ -43,6 +43,9 @@ const SOON = 250;
 const RARELY = 5_000;
 /** How long the newest block, the prices and an operator are known, milliseconds. */
 const FRESH = 60_000;
+/** Jobs in one question, and blocks between their first ones: nodes bound the size of a filter, and its range. */
+const MOST_JOBS = 100;
+const MOST_BLOCKS = 1_000n;
 /** Blocks that a node may be ahead of the one that answers next. */
 const MARGIN = 8n;
 
@@ -60,7 +63,7 @@ type Undisputed = {
   jobId: Hex;
   from: bigint;
   end: number;
-  done: (dispute: EscrowEvent<"JobDisputed"> | null) => void;
+  done: (dispute: EscrowEvent<"JobDisputed"> | Error | null) => void;
 };
 
 export class ChainView {
@@ -160,22 +163,24 @@ export class ChainView {
 
   /**
    * The story of a job, once `isOver`, or as far as it has come at `end` (milliseconds); null when the chain has no such job from block `from`
-   * on. All jobs that are watched share one question to the node. Rejects when the node has not answered until the end.
+   * on. Jobs that are watched share their questions to the node. Rejects when the node has not answered the last one.
    */
   watch(job: Omit<Watched, "done">): Promise<JobStory | null> {
     return new Promise((resolve, reject) => {
-      const done = (story: JobStory | null) => (this.#unread === null ? resolve(story) : reject(this.#unread));
-      this.#watched.add({ ...job, done });
+      this.#watched.add({ ...job, done: (story) => (story instanceof Error ? reject(story) : resolve(story)) });
       this.#wait = SOON;
       this.#wake?.();
       if (!this.#looking) void this.#look();
     });
   }
 
-  /** The dispute of a job that somebody opens until `end` (milliseconds); null for none. The process need not stay for it. */
+  /**
+   * The dispute of a job that somebody opens until `end` (milliseconds); null for none. The process need not stay for it. Rejects when the node
+   * has not answered the last question.
+   */
   async watchDispute(job: { jobId: Hex; from: bigint; end: number }): Promise<EscrowEvent<"JobDisputed"> | null> {
-    return await new Promise((done) => {
-      this.#undisputed.add({ ...job, done });
+    return await new Promise((resolve, reject) => {
+      this.#undisputed.add({ ...job, done: (found) => (found instanceof Error ? reject(found) : resolve(found)) });
       if (this.#undisputed.size === 1) void this.#lookForDisputes();
     });
   }
@@ -186,18 +191,17 @@ export class ChainView {
       await new Promise((resolve) => setTimeout(resolve, ((windows.dispute + windows.inclusion) * 1000) / 4).unref());
       const jobs = [...this.#undisputed];
       // A look that fails is made again; the last one of a job is its window's end.
-      const opened = await this.#events(jobs, [eventTopic("escrow", "JobDisputed")]).catch(() => []);
+      const opened = await this.#ask(jobs, [eventTopic("escrow", "JobDisputed")], (_jobId, events) => {
+        return eventsOf(events, "escrow", "JobDisputed")[0] ?? null;
+      });
       for (const job of jobs) {
-        const dispute = eventsOf(opened, "escrow", "JobDisputed").find(({ args }) => args.jobId === job.jobId) ?? null;
-        if (dispute === null && Date.now() < job.end) continue;
+        const dispute = opened.get(job) ?? null;
+        if ((dispute === null || dispute instanceof Error) && Date.now() < job.end) continue;
         this.#undisputed.delete(job);
         job.done(dispute);
       }
     }
   }
-
-  /** Why the node gave no answer to the last question; null when it did. */
-  #unread: Error | null = null;
 
   async #look(): Promise<void> {
     this.#looking = true;
@@ -213,14 +217,11 @@ export class ChainView {
       });
       this.#wait = Math.min(this.#wait * 2, RARELY);
       const asked = [...this.#watched];
-      const stories = await this.#stories(asked).catch((error: Error) => {
-        this.#unread = error;
-        return null;
-      });
-      if (stories !== null) this.#unread = null;
+      const stories = await this.#ask(asked, null, jobStory);
       for (const watched of asked) {
-        const story = stories?.get(watched.jobId) ?? null;
-        if ((story === null || !watched.isOver(story)) && Date.now() < watched.end) continue;
+        const story = stories.get(watched) ?? null;
+        const isOver = story !== null && !(story instanceof Error) && watched.isOver(story);
+        if (!isOver && Date.now() < watched.end) continue;
         this.#watched.delete(watched);
         watched.done(story);
       }
@@ -228,16 +229,33 @@ export class ChainView {
     this.#looking = false;
   }
 
-  async #stories(watched: readonly Watched[]): Promise<ReadonlyMap<Hex, JobStory | null>> {
-    const events = Map.groupBy(await this.#events(watched, null), jobOfEvent);
-    return new Map(watched.map(({ jobId }) => [jobId, jobStory(jobId, events.get(jobId) ?? [])]));
+  /**
+   * What `read` makes of each job's events, of all names or of some; an error where the node did not tell them. Jobs share a question if they
+   * begin near each other: one that is older than the node's bound must not take the others with it.
+   */
+  async #ask<J extends { jobId: Hex; from: bigint }, T>(
+    jobs: readonly J[],
+    names: Hex[] | null,
+    read: (jobId: Hex, events: AnyEvent[]) => T,
+  ): Promise<ReadonlyMap<J, T | Error>> {
+    const found = new Map<J, T | Error>();
+    const askGroup = async (group: readonly J[]): Promise<void> => {
+      try {
+        const events = Map.groupBy(await this.#events(group, names), jobOfEvent);
+        for (const job of group) found.set(job, read(job.jobId, events.get(job.jobId) ?? []));
+      } catch (error) {
+        for (const job of group) found.set(job, error as Error);
+      }
+    };
+    await Promise.all(groupsOf(jobs).map(askGroup));
+    return found;
   }
 
-  /** Events of these jobs, of all names or of some, in one question. */
+  /** Events of jobs in the order of their first block, in one question. */
   async #events(jobs: readonly { jobId: Hex; from: bigint }[], names: Hex[] | null): Promise<AnyEvent[]> {
-    const [from = 0n] = jobs.map((job) => job.from).sort((a, b) => Number(a - b));
     const topics = [names, [...new Set(jobs.map(({ jobId }) => jobTopic(jobId)))]];
-    const params = { address: this.escrow, topics, fromBlock: numberToHex(from), toBlock: "latest" as const };
+    const fromBlock = numberToHex(jobs[0]?.from ?? 0n);
+    const params = { address: this.escrow, topics, fromBlock, toBlock: "latest" as const };
     const logs = await this.client.request({ method: "eth_getLogs", params: [params] });
     return decodeLogs(logs.map(chainLog), { ...NOWHERE, escrow: this.escrow });
   }
@@ -269,6 +287,19 @@ export class ChainView {
       ]),
     );
   }
+}
+
+/** Jobs in the order of their first block, cut into questions that a node answers. */
+function groupsOf<J extends { from: bigint }>(jobs: readonly J[]): J[][] {
+  const groups: J[][] = [];
+  for (const job of [...jobs].sort((a, b) => Number(a.from - b.from))) {
+    const group = groups.at(-1);
+    const first = group?.[0];
+    if (group === undefined || first === undefined || group.length === MOST_JOBS || job.from - first.from > MOST_BLOCKS)
+      groups.push([job]);
+    else group.push(job);
+  }
+  return groups;
 }
 
 /** A read that is asked again after a failure. The failure goes to whoever waits for the read. */

@@ -60,7 +60,7 @@ export class JobCheck {
     try {
       story = await this.#follow();
     } catch (error) {
-      this.#tell("unchecked", "chain.unreachable", `the chain could not be read: ${firstLine(error)}`);
+      this.#unreachable(error);
     }
     this.#report(story);
   }
@@ -231,7 +231,7 @@ export class JobCheck {
       const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
       const opened = (await chain.watchDispute({ ...this.#place(story), end }))?.args;
       if (opened?.byOperator) await joinDispute(context, jobId, this.#received.reply.hash, opened.receivedHash);
-    })().catch(() => {});
+    })().catch((error: unknown) => this.#unreachable(error));
   }
 
   /** A check that does not hold. */
@@ -246,6 +246,10 @@ export class JobCheck {
       const check = list[this.#told];
       if (check !== undefined && !check.holds) this.#tell("wrong", check.id as FindingId, check.says);
     }
+  }
+
+  #unreachable(error: unknown): void {
+    this.#tell("unchecked", "chain.unreachable", `the chain could not be read: ${firstLine(error)}`);
   }
 
   #tell(kind: Finding["kind"], id: FindingId, says: string): void {

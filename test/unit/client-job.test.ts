@@ -20,9 +20,9 @@ const output = (content: string): Answer => ({ status: 200, body: { content } })
 
 /**
  * Checks a job that was settled `age` seconds ago, of whose answer the program has the first word. `answers`: what the service says when it is
- * asked for the answer; the last one stays.
+ * asked for the answer; the last one stays. `dispute`: one that is opened later.
  */
-async function brokenOff(answers: Answer[], age = 0) {
+async function brokenOff(answers: Answer[], { age = 0, dispute = new Promise<never>(() => {}) } = {}) {
   const jobId = newJobId();
   const now = Math.floor(Date.now() / 1000);
   const place = { block: 5n, tx: zeroHash };
@@ -45,7 +45,7 @@ async function brokenOff(answers: Answer[], age = 0) {
     operatorOf: async () => 0,
     account: async () => ({ free: 0, escrowed: 0 }),
     watch: async () => story,
-    watchDispute: () => new Promise(() => {}),
+    watchDispute: () => dispute,
   } as unknown as ChainView;
   const findings: Finding[] = [];
   const reports: JobReport[] = [];
@@ -64,6 +64,8 @@ async function brokenOff(answers: Answer[], age = 0) {
       return (answers.length > 1 ? answers.shift() : answers[0]) as Answer;
     },
   ).run();
+  // What it does behind the report.
+  await new Promise(setImmediate);
   return { ids: findings.map(({ kind, id }) => `${kind} ${id}`), asked, report: reports[0] };
 }
 const GET = "GET /jobs/:id/output";
@@ -79,7 +81,7 @@ it("asks for the rest again while the service is busy, and disputes nothing if i
 it.each([error(503, "service_unavailable"), error(404, "job_not_found"), { status: 200, body: null }])(
   "does not dispute with the hash of half a text when the rest cannot be had: $status",
   async (answer) => {
-    const { ids, asked, report } = await brokenOff([answer], 600);
+    const { ids, asked, report } = await brokenOff([answer], { age: 600 });
     expect(ids).toEqual(["unchecked reply.output"]);
     expect(asked).toEqual([GET]);
     expect(report).toMatchObject({ holds: false, disputeTx: null });
@@ -93,4 +95,9 @@ it.each([
   const { ids, asked } = await brokenOff([answer]);
   expect(ids).toEqual(expect.arrayContaining([...says, "wrong dispute.refused"]));
   expect(asked).toEqual([GET, DISPUTE]);
+});
+
+it("says that nobody looked for disputes when the node was away at the end of their window", async () => {
+  const { ids } = await brokenOff([output(TEXT)], { dispute: Promise.reject(new Error("fetch failed")) });
+  expect(ids).toEqual(["wrong settlement.unanswered", "unchecked chain.unreachable"]);
 });
