@@ -1,4 +1,5 @@
 /** A `fetch` that checks what the service answers, and what it charges, while the program reads the answer. */
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
@@ -38,8 +39,9 @@ export type VerifiedFetch = typeof globalThis.fetch & {
 /** How often a request is sent again when its connection breaks, and the first pause, milliseconds. */
 const REPEATS = 3;
 const PAUSE = 250;
-/** How long a request that got no answer is remembered, to be sent again under the same name, milliseconds. */
+/** How long a request that got no answer is remembered, to be sent again under the same name, milliseconds; and how many are. */
 const REMEMBERED = 120_000;
+const MOST_REMEMBERED = 1_000;
 
 /**
  * A `fetch` for the OpenAI SDK and its like. Chat requests are checked, all others are passed on as they are.
@@ -55,14 +57,19 @@ export function verified(options: VerifiedOptions): VerifiedFetch {
 /** A chat request on its way: what is sent, however often. */
 type Sending = { url: string; init: RequestInit & { headers: Headers; body: string }; asked: Asked };
 
+/** A request that got no answer: what it asked for, of whom, and the headers that name its job. */
+type Unanswered = { key: string; names: [string, string][]; asked: Asked };
+
 class VerifiedClient {
   readonly #context: JobContext;
   readonly #send: typeof globalThis.fetch;
   readonly #signing: Signing | null;
   readonly #wallet: Address | null;
   readonly #running = new Set<Promise<void>>();
-  /** Names of requests that got no answer, by their body: whoever asks again gets that answer, and pays once. */
-  readonly #unanswered = new Map<string, { names: [string, string][]; asked: Asked }>();
+  /** Whoever asks one of these again gets its job's answer, and pays once. Oldest first. */
+  readonly #unanswered = new Set<Unanswered>();
+  /** Jobs of requests of which a broken reply without text is checked already: another one says no more. */
+  readonly #empty = new WeakMap<Asked, Hex>();
   /** Jobs whose answers the program has. */
   readonly #answered = new Set<Hex>();
 
@@ -101,11 +108,11 @@ class VerifiedClient {
     const from = this.#context.chain.startBlock();
     // Whoever checks the job waits for it; until then nobody does.
     from.catch(() => {});
-    const asked: Asked = { ...read, askedAt: Date.now(), again, from, wallet: this.#wallet, authorization: null };
-    const earlier = again ? undefined : this.#unanswered.get(body);
+    let asked: Asked = { ...read, askedAt: Date.now(), again, from, wallet: this.#wallet, authorization: null };
+    const earlier = again ? undefined : this.#takeUnanswered(keyOf({ url, headers, body }));
     if (earlier !== undefined) {
       for (const [name, value] of earlier.names) headers.set(name, value);
-      Object.assign(asked, earlier.asked);
+      asked = earlier.asked;
     } else if (!headers.has("x-service-authorization")) {
       const signed = await nameJob(this.#context.chain, headers, { ...read, body }, this.#signing);
       if (signed instanceof Response) return signed;
@@ -190,8 +197,11 @@ class VerifiedClient {
           } catch (error) {
             void source.cancel().catch(() => {});
             this.#refused(first, error);
-            if (!(error instanceof ReplyFormError)) this.#remember(sending);
-            end(sending.init.signal?.aborted === true);
+            const aborted = sending.init.signal?.aborted === true;
+            // Whoever stops an answer and asks again wants a new one.
+            const stopped = aborted && reply.text + reply.reasoning !== "";
+            if (!(error instanceof ReplyFormError) && !stopped) this.#remember(sending);
+            end(aborted);
             controller.error(error);
           }
         },
@@ -224,10 +234,20 @@ class VerifiedClient {
   }
 
   /** Whoever asks the same again gets the answer of this job, and pays once. */
-  #remember({ init, asked }: Sending): void {
-    const { body } = init;
-    this.#unanswered.set(body, { names: jobNames(init.headers), asked });
-    setTimeout(() => this.#unanswered.delete(body), REMEMBERED).unref();
+  #remember({ url, init, asked }: Sending): void {
+    const { headers, body } = init;
+    const request = { key: keyOf({ url, headers, body }), names: jobNames(headers), asked };
+    this.#unanswered.add(request);
+    const [oldest] = this.#unanswered;
+    if (this.#unanswered.size > MOST_REMEMBERED && oldest !== undefined) this.#unanswered.delete(oldest);
+    setTimeout(() => this.#unanswered.delete(request), REMEMBERED).unref();
+  }
+
+  /** The oldest request of this key that got no answer. Of two equal ones, each is asked again under its own name. */
+  #takeUnanswered(key: string): Unanswered | undefined {
+    const request = [...this.#unanswered].find((one) => one.key === key);
+    if (request !== undefined) this.#unanswered.delete(request);
+    return request;
   }
 
   #refused({ headers }: Response, error: unknown): void {
@@ -238,7 +258,6 @@ class VerifiedClient {
 
   /** The program has what it gets of a reply: now it is checked. */
   #ended({ url, init, asked }: Sending, { headers, ok }: Response, reply: Reply, left = false): void {
-    if (reply.complete) this.#unanswered.delete(init.body);
     const named = jobOf(headers, reply);
     const signed = asked.authorization?.jobId ?? null;
     const wrong = (says: string) => {
@@ -256,6 +275,10 @@ class VerifiedClient {
     const jobId = signed ?? named;
     if (jobId === null) return;
     if (reply.complete) this.#note(jobId);
+    else if (ok && reply.text === "") {
+      if (this.#empty.get(asked) === jobId) return;
+      this.#empty.set(asked, jobId);
+    }
     const ask = this.#asker(url.replace(/\/chat\/completions.*$/, ""), init);
     const answered = () => this.#answered.has(jobId);
     this.#check(asked, { jobId, reply, headers, ok, left, answered }, ask);
@@ -286,6 +309,13 @@ class VerifiedClient {
     };
   }
 }
+
+/** What makes two requests the same: who asks, where, and for what. */
+const keyOf = ({ url, headers, body }: { url: string; headers: Headers; body: string }): string =>
+  createHash("sha256")
+    .update(JSON.stringify([headers.get("authorization"), url]))
+    .update(body)
+    .digest("hex");
 
 const isEventStream = ({ headers }: Response): boolean =>
   (headers.get("content-type") ?? "").startsWith("text/event-stream");

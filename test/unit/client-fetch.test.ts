@@ -17,7 +17,11 @@ beforeEach(() => {
   // Nothing of the jobs is looked up: these tests end with the reply.
   vi.spyOn(ChainView.prototype, "deployment").mockReturnValue(new Promise(() => {}));
 });
-afterEach(() => vi.restoreAllMocks());
+afterEach(async () => {
+  // The check of the last reply begins behind it.
+  await new Promise(setImmediate);
+  vi.restoreAllMocks();
+});
 
 const open = (fetch: typeof globalThis.fetch, more: Partial<VerifiedOptions> = {}) =>
   verified({
@@ -95,17 +99,22 @@ describe("an SDK that sends again what failed", () => {
     new OpenAI({ baseURL: "https://service.example/v1", apiKey: "key", maxRetries: 2, fetch });
   const body = { model: "m", messages: [{ role: "user" as const, content: "Hello" }] };
 
-  it.each([false, true])("pays once for a reply that is not passed on: stream %s", async (stream) => {
-    const names = new Set<string | null>();
-    let sent = 0;
-    const fetch = open(async (_url, init) => {
-      names.add(new Headers(init?.headers).get("idempotency-key"));
-      sent += 1;
-      return Response.json({ choices: [] }, { headers: { "x-service-job-id": jobId } });
-    });
-    await expect(openai(fetch).chat.completions.create({ ...body, stream })).rejects.toThrow();
-    expect([sent, names.size]).toEqual([3, 1]);
-  });
+  it.each([false, true])(
+    "pays once for a reply that is not passed on, and checks it once: stream %s",
+    async (stream) => {
+      const names = new Set<string | null>();
+      let sent = 0;
+      const fetch = open(async (_url, init) => {
+        names.add(new Headers(init?.headers).get("idempotency-key"));
+        sent += 1;
+        return Response.json({ choices: [] }, { headers: { "x-service-job-id": jobId } });
+      });
+      await expect(openai(fetch).chat.completions.create({ ...body, stream })).rejects.toThrow();
+      expect([sent, names.size]).toEqual([3, 1]);
+      await new Promise(setImmediate);
+      expect(ChainView.prototype.deployment).toHaveBeenCalledTimes(1);
+    },
+  );
 
   describe("and a request that can cost more than the program allows", () => {
     const prices = { number: 1, creditsPerRequest: 8, creditsPer1kTokens: 8, contextWindow: 4_096 };
@@ -149,5 +158,94 @@ describe("an SDK that sends again what failed", () => {
         await proxy.close();
       }
     });
+  });
+});
+
+describe("a request that got no answer", () => {
+  /** The names under which requests were sent, and a service that loses the connections of the first ones. */
+  let names: string[];
+  let losses: number;
+  const lossy: typeof globalThis.fetch = async (_url, init) => {
+    names.push(new Headers(init?.headers).get("idempotency-key") as string);
+    if (losses-- > 0) throw new TypeError("fetch failed");
+    const message = { role: "assistant", content: "Hi" };
+    return Response.json(
+      { id: `chatcmpl-${jobId}`, model: "m", choices: [{ index: 0, message, finish_reason: "stop" }] },
+      { headers: { "x-service-job-id": jobId } },
+    );
+  };
+  /** The program stops before the client sends again by itself. */
+  const gone = { signal: AbortSignal.abort() };
+  beforeEach(() => {
+    names = [];
+    losses = 0;
+  });
+  const by = (key: string, more: object = {}) => ({ ...request(more), headers: { authorization: `Bearer ${key}` } });
+
+  it("is sent again under its own name, although an equal one got none either", async () => {
+    const fetch = open(lossy);
+    losses = 2;
+    const both = [fetch(URL, { ...by("a"), ...gone }), fetch(URL, { ...by("a"), ...gone })];
+    for (const { status } of await Promise.allSettled(both)) expect(status).toBe("rejected");
+    for (let i = 0; i < 3; i++) await fetch(URL, by("a"));
+    const [first, second, ...again] = names;
+    expect(again.slice(0, 2)).toEqual([first, second]);
+    expect(new Set(names).size).toBe(3);
+  });
+
+  it("is another one's with another API key, or at another address", async () => {
+    const fetch = open(lossy);
+    losses = 1;
+    await expect(fetch(URL, { ...by("a"), ...gone })).rejects.toThrow();
+    await fetch(URL, by("b"));
+    await fetch(URL.replace("service", "other"), by("a"));
+    expect(new Set(names).size).toBe(3);
+    await fetch(URL, by("a"));
+    expect(names[3]).toBe(names[0]);
+  });
+
+  it("is remembered for two minutes of its own, among the last thousand", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "Date"] });
+    try {
+      const fetch = open(lossy);
+      const lose = async (content: string) => {
+        losses = 1;
+        await expect(fetch(URL, { ...by("a", { user: content }), ...gone })).rejects.toThrow();
+        return names.at(-1);
+      };
+      const ask = async (content: string) => {
+        await fetch(URL, by("a", { user: content }));
+        return names.at(-1);
+      };
+      const early = await lose("x");
+      vi.advanceTimersByTime(119_000);
+      expect(await ask("x")).toBe(early);
+      const late = await lose("x");
+      vi.advanceTimersByTime(2_000);
+      expect(await ask("x")).toBe(late);
+      const oldest = await lose("oldest");
+      const second = await lose("second");
+      for (let i = 0; i < 999; i++) await lose(`${i}`);
+      expect(await ask("oldest")).not.toBe(oldest);
+      expect(await ask("second")).toBe(second);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("is a new one if the program stopped it after text had come", async () => {
+    const stop = new AbortController();
+    const fetch = open(async (_url, init) => {
+      names.push(new Headers(init?.headers).get("idempotency-key") as string);
+      return stream(chunk({ content: "One " }));
+    });
+    const answer = await fetch(URL, { ...request({ stream: true }), signal: stop.signal });
+    const reader = (answer.body as ReadableStream).getReader();
+    await reader.read();
+    stop.abort();
+    await expect(reader.read()).rejects.toThrow();
+    const again = await fetch(URL, request({ stream: true }));
+    await again.body?.cancel();
+    expect(new Set(names).size).toBe(2);
   });
 });
