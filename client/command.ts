@@ -134,15 +134,21 @@ async function authorize(
   // A wallet that has frozen its spending stays frozen.
   const limits = [true, dailyLimit ?? 0, (flags & ACCOUNT_FROZEN) !== 0] as const;
   const calls = [
-    ...(dailyLimit === undefined ? [] : [encodeFunctionData({ abi, functionName: "setLimits", args: limits })]),
-    encodeFunctionData({ abi, functionName: "setAuthorizationKey", args: [key] }),
+    ...(dailyLimit === undefined ? [] : [{ abi, functionName: "setLimits", args: limits } as const]),
+    { abi, functionName: "setAuthorizationKey", args: [key] } as const,
   ];
   const transactions: Hex[] = [];
-  for (const data of calls) {
-    const hash = await sender.sendTransaction({ to: escrow, data, chain: null });
-    const { status } = await receiptOf(reader, hash);
-    if (status !== "success") throw new Error(`${hash} reverted: the wallet's settings are as before.`);
-    transactions.push(hash);
+  for (const call of calls) {
+    try {
+      const hash = await sender.sendTransaction({ to: escrow, data: encodeFunctionData(call), chain: null });
+      const { status } = await receiptOf(reader, hash);
+      if (status !== "success") throw new Error(`${hash} reverted`);
+      transactions.push(hash);
+    } catch (error) {
+      const [limit] = transactions;
+      const before = limit === undefined ? "nothing" : `the daily limit of ${dailyLimit} credits, by ${limit}`;
+      throw new Error(`${call.functionName} failed: ${firstLine(error)}. Mined before it: ${before}.`);
+    }
   }
   return { key, transactions };
 }
