@@ -2,10 +2,12 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { parseDeployment } from "../../protocol/deployment.ts";
 import { ConfigError, type Terminal } from "../console.ts";
 
 const TIMEOUT_MS = 10_000;
+const settings = z.object({ rpc_url: z.url().nullable() });
 
 /**
  * Adds the service's contracts and public node to the settings, unless they are set. The contracts are kept in the data folder at the first
@@ -23,8 +25,8 @@ export async function withService(values: Record<string, string>, terminal: Term
   if (values["DEPLOYMENT_FILE"] === undefined) {
     const file = join(folder, "deployment.json");
     if (!existsSync(file)) {
-      const text = await ask(service, "deployment.json");
-      const { chainId, contracts } = parseDeployment(text, `${service}/app/api/deployment.json`);
+      const read = (text: string) => ({ text, ...parseDeployment(text, "it") });
+      const { text, chainId, contracts } = await ask(service, "deployment.json", read);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await writeFile(file, text, { mode: 0o600 });
       terminal.say(
@@ -35,7 +37,7 @@ export async function withService(values: Record<string, string>, terminal: Term
     added["DEPLOYMENT_FILE"] = file;
   }
   if (values["RPC_URL"] === undefined) {
-    const { rpc_url: node } = JSON.parse(await ask(service, "config")) as { rpc_url: string | null };
+    const { rpc_url: node } = await ask(service, "config", (text) => settings.parse(JSON.parse(text)));
     if (node === null) throw new ConfigError(`--rpc-url (RPC_URL) is needed: ${service} names no public node`);
     if (!isSafe(node)) {
       throw new ConfigError(`--rpc-url (RPC_URL) is needed: the node that ${service} names is not https`);
@@ -52,12 +54,13 @@ function isSafe(url: string): boolean {
   return protocol === "https:" || ["127.0.0.1", "localhost", "[::1]"].includes(hostname);
 }
 
-async function ask(service: string, what: string): Promise<string> {
+/** What `read` makes of the service's answer. Throws a ConfigError that names the URL. */
+async function ask<T>(service: string, what: string, read: (text: string) => T): Promise<T> {
   const url = new URL(`/app/api/${what}`, service);
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "error" });
     if (!response.ok) throw new Error(`it answered ${response.status}`);
-    return await response.text();
+    return read(await response.text());
   } catch (error) {
     throw new ConfigError(`--service: cannot read ${url}: ${error instanceof Error ? error.message : error}`);
   }
