@@ -230,7 +230,12 @@ export class JobCheck {
       const { windows } = await chain.deployment();
       const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
       const opened = (await chain.watchDispute({ ...this.#place(story), end }))?.args;
-      if (opened?.byOperator) await joinDispute(context, jobId, this.#received.reply.hash, opened.receivedHash);
+      if (!opened?.byOperator) return;
+      const { left, reply } = this.#received;
+      const says = `the operator opened a dispute with the hash ${opened.receivedHash.slice(2)}; here the whole answer is not known`;
+      // The wallet stands by no hash of half a text.
+      if (left) this.#tell("wrong", "dispute.unasked", says);
+      else await joinDispute(context, jobId, reply.hash, opened.receivedHash);
     })().catch((error: unknown) => this.#unreachable(error));
   }
 

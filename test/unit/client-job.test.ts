@@ -14,6 +14,8 @@ const TEXT = "One two three.";
 const PRICES = { creditsPerRequest: 8, creditsPer1kTokens: 8 };
 const windows = { completion: 60, inclusion: 0, dispute: 600 };
 
+const NO_DISPUTE = new Promise<unknown>(() => {});
+
 type Answer = { status: number; body: unknown };
 const error = (status: number, code: string): Answer => ({ status, body: { error: { code } } });
 const output = (content: string): Answer => ({ status: 200, body: { content } });
@@ -22,7 +24,7 @@ const output = (content: string): Answer => ({ status: 200, body: { content } })
  * Checks a job that was settled `age` seconds ago, of whose answer the program has the first word. `answers`: what the service says when it is
  * asked for the answer; the last one stays. `dispute`: one that is opened later.
  */
-async function brokenOff(answers: Answer[], { age = 0, dispute = new Promise<never>(() => {}) } = {}) {
+async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, signer = null } = {}) {
   const jobId = newJobId();
   const now = Math.floor(Date.now() / 1000);
   const place = { block: 5n, tx: zeroHash };
@@ -51,7 +53,7 @@ async function brokenOff(answers: Answer[], { age = 0, dispute = new Promise<nev
   const reports: JobReport[] = [];
   const asked: string[] = [];
   const onFinding = (finding: Finding) => findings.push(finding);
-  const context = { chain, signer: null, onFinding, onJob: (report: JobReport) => reports.push(report) };
+  const context = { chain, signer, onFinding, onJob: (report: JobReport) => reports.push(report) };
   const request = { model: "m", maxTokens: 100, stream: true, reasoning: false, askedAt: Date.now(), again: false };
   const received = { jobId, reply: Object.assign(new Reply(), { text: "One " }), headers: new Headers(), ok: true };
   await new JobCheck(
@@ -100,4 +102,11 @@ it.each([
 it("says that nobody looked for disputes when the node was away at the end of their window", async () => {
   const { ids } = await brokenOff([output(TEXT)], { dispute: Promise.reject(new Error("fetch failed")) });
   expect(ids).toEqual(["wrong settlement.unanswered", "unchecked chain.unreachable"]);
+});
+
+it("does not add the hash of half a text to a dispute of the operator's", async () => {
+  const dispute = Promise.resolve({ args: { byOperator: true, receivedHash: answerHash("Evil.") } });
+  // A signer that is asked for anything fails the dispute: dispute.refused.
+  const { ids } = await brokenOff([error(503, "service_unavailable")], { age: 600, dispute, signer: {} as never });
+  expect(ids).toEqual(["unchecked reply.output", "wrong dispute.unasked"]);
 });
