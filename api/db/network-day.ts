@@ -48,8 +48,8 @@ export function paced<T>(readNow: () => Promise<T>, now: () => number = Date.now
 }
 
 /**
- * Reads the last 24 hours, to within ten minutes. Ten minutes are kept once the index is past them and all their jobs have ended, so a day of
- * jobs is read once, and afterwards the newest ones.
+ * Reads the last 24 hours, to within ten minutes. Ten minutes are kept once the index is past them and all their jobs have ended:
+ * a day of jobs is read once, and afterwards the newest ones.
  */
 export function networkDay(reader: Reader, now: () => number = Date.now): () => Promise<DayRow[]> {
   let kept: DayRow[] = [];
