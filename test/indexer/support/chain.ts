@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { GENESIS_TIME } from "../../../scripts/dev/chain.ts";
 import { freePort } from "../../../scripts/dev/ports.ts";
 import { Part, ROOT } from "../../support/processes.ts";
 
@@ -20,7 +21,9 @@ export async function startChain({ state, port }: { state?: string; port?: numbe
   const wrapper = createRequire(require.resolve("@foundry-rs/anvil/package.json"));
   const file = join(dirname(wrapper.resolve(target)), "bin/anvil");
   const onPort = port ?? (await freePort());
-  const keep = state === undefined ? [] : ["--state", state, "--state-interval", "1"];
+  // With a first block of its own time, a chain that was started twice has two, and a third start takes either.
+  const keep =
+    state === undefined ? [] : ["--state", state, "--state-interval", "1", "--timestamp", String(GENESIS_TIME)];
   const part = new Part("anvil", file, ["--port", String(onPort), "--quiet", ...keep], { cwd: ROOT });
   const url = `http://127.0.0.1:${onPort}`;
   const rpc = async (method: string, params: unknown[] = []): Promise<unknown> => {
