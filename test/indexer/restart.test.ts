@@ -137,16 +137,21 @@ function isStateOf(text: string, block: number): boolean {
   }
 }
 
-test("a chain that lost its last blocks is noticed, and indexed anew", async () => {
-  const { world } = stage;
+/** The file that the chain is kept in, and what it holds once it has the newest block: anvil writes it every second. */
+async function stateOfChain() {
   const state = join(stage.folder, "chain.json");
-  const kept = await getAccount(stage.pool, world.client.address);
   const head = Number(await stage.chain.rpc("eth_blockNumber"));
-  // anvil writes its state every second; while it does, the file is no JSON.
   const old = await eventually(
     async () => readFileSync(state, "utf8"),
     (text) => isStateOf(text, head),
   );
+  return { state, head, old };
+}
+
+test("a chain that lost its last blocks is noticed, and indexed anew", async () => {
+  const { world } = stage;
+  const kept = await getAccount(stage.pool, world.client.address);
+  const { state, head, old } = await stateOfChain();
   await world.settledJob();
   await finalize();
   await stage.caughtUp();
@@ -164,12 +169,7 @@ test("a chain that lost its last blocks is noticed, and indexed anew", async () 
 
 test("a chain that loses final blocks under a running indexer ends it, and it is indexed anew", async () => {
   const { world } = stage;
-  const state = join(stage.folder, "chain.json");
-  const head = Number(await stage.chain.rpc("eth_blockNumber"));
-  const old = await eventually(
-    async () => readFileSync(state, "utf8"),
-    (text) => isStateOf(text, head),
-  );
+  const { state, old } = await stateOfChain();
   await world.settledJob();
   await finalize();
   await stage.caughtUp();
