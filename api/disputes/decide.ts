@@ -43,7 +43,7 @@ export type DecisionContext = {
   /** The worker registry. */
   registry: Address;
   /** The job as the index has it; null if it does not (yet). */
-  indexed: (jobId: Hex) => Promise<Pick<JobRow, "proofTx" | "settlementTx" | "proofHash"> | null>;
+  indexed: (jobId: Hex) => Promise<Pick<JobRow, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;
   /** How long a request waits for the job's settlement. */
   waitMs: number;
 };

@@ -12,6 +12,8 @@ import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } 
 const OPEN_WAIT_MS = 60_000;
 /** How often requests are looked for that another process recorded, or an earlier one left behind. */
 const SWEEP_MS = 1_000;
+/** So long after the chain, the transaction of somebody else's dispute is known here, unless the index is away. */
+const NOTED_MS = 5_000;
 
 const HASH_OF_NOTHING = answerHash("");
 
@@ -47,10 +49,10 @@ export class DisputeDesk {
   /** Answers a client's request; throws the ApiError of a refusal. */
   async request({ jobId, wallet, stored, row }: DisputedJob, receivedHash: Hex, arrivedAt: Date): Promise<Disputed> {
     const { jobs, disputes } = this.#context;
-    const refuse = (reason: Refusal) =>
-      refusalError(reason, toApiJobId(jobId), jobs.times.dispute, row?.disputeTx ?? stored?.disputeTx ?? null);
+    const refuse = (reason: Refusal, disputeTx: Hex | null = null) =>
+      refusalError(reason, toApiJobId(jobId), jobs.times.dispute, disputeTx);
     const over = stored === null ? this.#withoutRow(row, arrivedAt) : null;
-    if (over !== null) throw refuse(over);
+    if (over !== null) throw refuse(over, row?.disputeTx);
     const { address: gateway } = jobs.account;
     const patience = (this.#context.waitMs + OPEN_WAIT_MS) / 1000;
     const request = await disputes.record({ jobId, receivedHash, wallet, gateway, arrivedAt }, patience);
@@ -58,8 +60,9 @@ export class DisputeDesk {
     const own = request.gateway.toLowerCase() === gateway.toLowerCase();
     const decided = own ? this.#process(request) : this.#elsewhere(request);
     const decision = await Promise.race([decided, this.#patience()]);
-    if (decision.kind === "refused") throw refuse(decision.reason);
-    return decision;
+    if (decision.kind !== "refused") return decision;
+    const { reason } = decision;
+    throw refuse(reason, reason === "already_open" ? await this.#disputeTx(jobId) : null);
   }
 
   /** Disputes, for its wallet, the charge of an answer that its worker proved and withholds: what was received is nothing. */
@@ -68,6 +71,18 @@ export class DisputeDesk {
     const arrivedAt = new Date();
     const decision = await this.#decider.decide({ jobId, receivedHash: HASH_OF_NOTHING, wallet, gateway, arrivedAt });
     return decision.kind === "refused" ? decision.reason : decision.kind;
+  }
+
+  /** What opened the job's dispute. The chain knew it first: our own row or the index has it a moment later, or it stays null. */
+  async #disputeTx(jobId: Hex): Promise<Hex | null> {
+    const { jobs, indexed } = this.#context;
+    const end = Date.now() + NOTED_MS;
+    for (;;) {
+      const [stored, row] = await Promise.all([jobs.store.find(jobId), indexed(jobId)]);
+      const tx = row?.disputeTx ?? stored?.disputeTx ?? null;
+      if (tx !== null || Date.now() > end) return tx;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
   }
 
   /**

@@ -158,7 +158,7 @@ it("goes out without one where nobody knows what was sent, and not later than a 
     sent = [];
     const arrived = { ...request, arrivedAt: row?.finalTokenAt ?? new Date() };
     const context = contextOf({ job: { status: ChainStatus.Proven }, stored: [row], waitMs: 0 });
-    const indexed = async () => ({ proofTx: null, settlementTx: null, proofHash: null });
+    const indexed = async () => ({ proofTx: null, settlementTx: null, proofHash: null, disputeTx: null });
     const decision = await new Decider({ ...context, indexed }).decide(arrived);
     if (row === null) expect(decision).toEqual({ kind: "refused", reason: "not_settled" });
     else expect([decision.kind, await delivery()]).toEqual(["opened", null]);
@@ -179,6 +179,21 @@ it("is decided once, however often the request is repeated meanwhile", async () 
     expect(answer).toMatchObject({ status: "rejected", reason: { code: "job_not_settled" } });
   }
   expect(outcomes).toEqual(["not_settled"]);
+});
+
+it("that another gateway opened meanwhile is refused with its transaction, as soon as it is known", async () => {
+  const disputeTx = hash("d");
+  const stored = [ROW, ROW, { ...ROW, disputeTx }];
+  const context = {
+    ...contextOf({ job: { status: ChainStatus.Disputed }, stored }),
+    disputes: { record: async () => request, answer: async () => {} },
+    metrics: { disputes: { inc: () => {} } },
+  } as unknown as DisputeContext;
+  const job = { jobId, wallet: worker.address, stored: ROW, row: null } as never;
+  await expect(new DisputeDesk(context).request(job, request.receivedHash, request.arrivedAt)).rejects.toMatchObject({
+    code: "dispute_already_open",
+    details: { dispute_tx: disputeTx },
+  });
 });
 
 it("a settled one needs none", async () => {
