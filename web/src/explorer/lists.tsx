@@ -1,44 +1,13 @@
 /** Lists that several pages of the explorer have: jobs, transactions, and what happened to somebody. */
-import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { HistoryEvent, ListedJob, ListedTransaction } from "../data/types.ts";
 import { Hash } from "../ui/copy.tsx";
 import { age, count, credits, moment, percent, short, svc } from "../ui/format.ts";
 import { Empty } from "../ui/page.tsx";
 import { JobBadge } from "../ui/status.tsx";
+import { Table } from "../ui/table.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { labelOf } from "./labels.ts";
-
-type Column = { label: string; end?: boolean; more?: boolean };
-
-/** A table with its name for screen readers; columns that say `more` are left out on a phone. */
-export function Table({
-  caption,
-  columns,
-  children,
-}: {
-  caption: string;
-  columns: readonly Column[];
-  children: ReactNode;
-}) {
-  return (
-    <div className="scroll">
-      <table className="table">
-        <caption className="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map(({ label, end, more }) => (
-              <th key={label} scope="col" className={`${end ? "end" : ""} ${more ? "more" : ""}`}>
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </div>
-  );
-}
 
 export const AddressLink = ({ address, what }: { address: string; what: string }) => (
   <Hash value={address} what={what} to={`/app/address/${address}`} />

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { modelQuery, workersQuery } from "../data/queries.ts";
-import { History, JsonLink, success, Table } from "../explorer/lists.tsx";
+import { History, JsonLink, success } from "../explorer/lists.tsx";
 import { count, credits, moment, svc } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
+import { Table } from "../ui/table.tsx";
 import { WorkerState } from "./workers.tsx";
 
 /** A model: its price, who hosts it, and how prices changed. */

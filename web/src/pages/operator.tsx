@@ -2,11 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { app } from "../data/app.ts";
 import { operatorQuery } from "../data/queries.ts";
-import { AddressLink, History, JsonLink, ListedJobs, success, Table } from "../explorer/lists.tsx";
+import { AddressLink, History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
 import { count, credits, moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
+import { Table } from "../ui/table.tsx";
 import { OperatorState } from "./workers.tsx";
 
 /** An operator: who acts for it, what backs its faults, its newest charged jobs and its history. */

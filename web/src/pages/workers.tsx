@@ -3,12 +3,13 @@ import { Link } from "react-router";
 import { app } from "../data/app.ts";
 import { operatorsQuery, workersQuery } from "../data/queries.ts";
 import type { Operator, Worker } from "../data/types.ts";
-import { ModelLink, success, Table } from "../explorer/lists.tsx";
+import { ModelLink, success } from "../explorer/lists.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, credits, moment, svc, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
+import { Table } from "../ui/table.tsx";
 
 /** Who answers requests and who routes them. */
 export function Workers() {
@@ -133,7 +134,7 @@ export const OperatorState = ({ operator }: { operator: Operator }) =>
 /** The way in, with this service's own address in the command. */
 function RunAWorker() {
   const command = [
-    "npx @credit-metered-inference/worker --backend http://127.0.0.1:8000/v1 --models qwen3-8b \\",
+    "npx cmi-worker --backend http://127.0.0.1:8000/v1 --models qwen3-8b \\",
     `  --service ${app.origin} --endpoint https://gpu.example.com --rpc-url https://rpc.example.com`,
   ].join("\n");
   return (
@@ -152,8 +153,9 @@ function RunAWorker() {
         <CopyButton text={command} what="the worker's command" />
       </div>
       <p className="hint">
-        The first start makes the worker's key, checks your models and shows what it will send to the chain. It sends
-        that once you agree. The contracts' addresses are in{" "}
+        The command comes with the package <code>worker</code> of this service's operator. The first start makes the
+        worker's key, checks your models and shows what it will send to the chain. It sends that once you agree. The
+        contracts' addresses are in{" "}
         <a href="/app/api/deployment.json" download="deployment.json">
           deployment.json
         </a>

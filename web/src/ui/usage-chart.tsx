@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { UsageSpan } from "../data/types.ts";
 import { count, credits } from "./format.ts";
+import { Table } from "./table.tsx";
 
 /** Of which spans the bars are, and how one is named. */
 export type Span = { name: "hour" | "day"; label: (span: UsageSpan) => string };
@@ -76,38 +77,25 @@ type UsageRow = Omit<UsageSpan, "from"> & { key: string; name: ReactNode };
 
 /** What was used, a row an hour, a day or a model. */
 export function UsageTable({ head, rows }: { head: string; rows: readonly UsageRow[] }) {
+  const columns = [
+    { label: head },
+    { label: "Jobs", end: true },
+    { label: "Not charged", end: true, more: true },
+    { label: "Tokens", end: true, more: true },
+    { label: "Credits", end: true },
+  ];
   return (
-    <table className="table">
-      <caption className="visually-hidden">Use by {head.toLowerCase()}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{head}</th>
-          <th scope="col" className="end">
-            Jobs
-          </th>
-          <th scope="col" className="end more">
-            Not charged
-          </th>
-          <th scope="col" className="end more">
-            Tokens
-          </th>
-          <th scope="col" className="end">
-            Credits
-          </th>
+    <Table caption={`Use by ${head.toLowerCase()}`} columns={columns}>
+      {rows.map((row) => (
+        <tr key={row.key}>
+          <td>{row.name}</td>
+          <td className="end">{count(row.jobs)}</td>
+          <td className="end more">{count(row.uncharged)}</td>
+          <td className="end more">{count(row.tokens)}</td>
+          <td className="end">{count(row.credits)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.key}>
-            <td>{row.name}</td>
-            <td className="end">{count(row.jobs)}</td>
-            <td className="end more">{count(row.uncharged)}</td>
-            <td className="end more">{count(row.tokens)}</td>
-            <td className="end">{count(row.credits)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

@@ -122,7 +122,7 @@ export function AnswerCard({ proof }: { proof: string | null }) {
 export function CommandCard({ jobId, node, verdict }: { jobId: string; node: string | null; verdict: Verdict | null }) {
   const escrow = app.contracts["InferenceEscrow"];
   const from = app.start_block > 0 ? ` --start-block ${app.start_block}` : "";
-  const command = `npx @credit-metered-inference/verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
+  const command = `npx cmi-verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
   return (
     <Card title="Check it without this page">
       <div className="code sunken wraps">
@@ -131,7 +131,9 @@ export function CommandCard({ jobId, node, verdict }: { jobId: string; node: str
         <CopyButton text={command} what="verify command" />
       </div>
       <div className="row">
-        <p className="hint">It needs Node.js, and asks the node alone. It finds what this page finds.</p>
+        <p className="hint">
+          It needs Node.js and the package <code>verify</code> of this service's operator, and asks the node alone.
+        </p>
         <Button disabled={verdict === null} onClick={() => verdict && download(`${jobId}.json`, verdict)}>
           Download JSON
         </Button>

@@ -9,6 +9,7 @@ import { shortMoment } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty, Failure } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
+import { Table } from "../../ui/table.tsx";
 
 const TONES = { pending: "wait", delivered: "good", failed: "bad", skipped: "mild" } as const;
 const STATES = Object.keys(TONES) as DeliveryState[];
@@ -108,33 +109,24 @@ function story({ occurred_at, attempts, last_status, last_error, next_attempt_at
   return parts.join(" · ");
 }
 
+const ATTEMPT = ["Attempt", "When", "Took", "Answer"].map((label) => ({ label }));
+
 function Details({ id }: { id: string }) {
   const detail = useQuery(deliveryQuery(id));
   return (
     <Loaded query={detail} rows={3}>
       {({ attempt_log, body }) => (
         <>
-          <table className="table">
-            <caption className="visually-hidden">Attempts</caption>
-            <thead>
-              <tr>
-                <th scope="col">Attempt</th>
-                <th scope="col">When</th>
-                <th scope="col">Took</th>
-                <th scope="col">Answer</th>
+          <Table caption="Attempts" columns={ATTEMPT}>
+            {attempt_log.map((attempt) => (
+              <tr key={attempt.number}>
+                <td>{attempt.number}</td>
+                <td>{shortMoment(attempt.started_at)}</td>
+                <td>{attempt.duration_ms === null ? "–" : `${attempt.duration_ms} ms`}</td>
+                <td className="breaks">{answerOf(attempt)}</td>
               </tr>
-            </thead>
-            <tbody>
-              {attempt_log.map((attempt) => (
-                <tr key={attempt.number}>
-                  <td>{attempt.number}</td>
-                  <td>{shortMoment(attempt.started_at)}</td>
-                  <td>{attempt.duration_ms === null ? "–" : `${attempt.duration_ms} ms`}</td>
-                  <td className="breaks">{answerOf(attempt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <pre className="body-text" tabIndex={0}>
             {pretty(body)}
