@@ -138,6 +138,8 @@ export const outputAccessTypes = {
   ],
 } as const;
 export const OUTPUT_ACCESS_SECONDS = 300;
+/** So long a worker keeps an answer that it proved by itself, after the job's end: its gateway may come back for it. */
+export const KEEP_PROVEN_SECONDS = 600;
 
 /** Seconds before a job's deadline at which a worker ends an answer that is not finished: enough to sign it and have it seen. */
 export const finishMargin = (completionSeconds: number): number => Math.min(8, completionSeconds / 8);

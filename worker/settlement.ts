@@ -3,6 +3,7 @@
  * acknowledgement, submits its proof and finalizes, as far as its account has gas.
  */
 import { encodeFunctionData, formatEther, type Hex, parseEventLogs } from "viem";
+import { KEEP_PROVEN_SECONDS } from "../protocol/dispatch.ts";
 import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
@@ -135,8 +136,6 @@ type Watched = OpenJob & {
 };
 type Due = { watched: Watched; step: Extract<Step, { do: "send" }> };
 
-/** So long an answer is kept that this worker settled by itself: its gateway comes back for it. */
-const KEEP_PROVEN_SECONDS = 600;
 /** Jobs looked at at once. */
 const LOOK_BATCH = 100;
 /** Jobs served by one transaction. */

@@ -4,7 +4,7 @@
  */
 import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import type { WorkerOutput } from "../../protocol/dispatch.ts";
+import { KEEP_PROVEN_SECONDS, type WorkerOutput } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
@@ -22,8 +22,6 @@ import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 const SWEEP_MS = 10_000;
 /** Seconds before a proof can be finalized at which a withheld answer is disputed, or half the time to finalization. */
 const DISPUTE_MARGIN = 900;
-/** So long a worker keeps an answer that it settled by itself. */
-const KEPT_BY_WORKERS_MS = 600_000;
 
 type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 
@@ -184,7 +182,7 @@ export class Recovery {
     if (answer === "later") {
       const since = this.#settledSince.get(jobId) ?? Date.now();
       this.#settledSince.set(jobId, since);
-      return Date.now() - since > KEPT_BY_WORKERS_MS;
+      return Date.now() - since > KEEP_PROVEN_SECONDS * 1000;
     }
     // Another text than the one that was paid is nobody's answer.
     if (answer !== "none" && proofDigest(answer.signed.completion) === digest) await keepAnswer(this.#context, answer);
