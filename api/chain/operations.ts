@@ -181,8 +181,8 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   return { hash, blockNumber, blockHash, blockTime, fee, success, eventsByJob, failures };
 }
 
-/** What a transaction cost, wei. Nothing depends on it but a metric: what a node leaves out counts as nothing. */
-function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint {
+/** What a transaction cost, wei. It is only shown and counted: what a node leaves out is nothing. */
+export function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint {
   const number = (hex: unknown): bigint => (isHex(hex) && hex !== "0x" ? BigInt(hex) : 0n);
   return number(gasUsed) * number(effectiveGasPrice) + number(l1Fee);
 }

@@ -3,7 +3,7 @@ import type { Address, Hex } from "viem";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
-import { columns, type Reader, read, view } from "./index-reads.ts";
+import { API_JOB_ID, columns, type Reader, read, view } from "./index-reads.ts";
 
 export type ListedJob = {
   /** `job_…` */
@@ -16,7 +16,7 @@ export type ListedJob = {
 };
 
 const LISTED = columns<ListedJob>({
-  id: "'job_' || substr(job.id, 3)",
+  id: API_JOB_ID("job.id"),
   status: "status",
   model: "model",
   credits: "credits_charged",

@@ -61,7 +61,7 @@ export function columns<Row>(map: Record<keyof Row & string, string>): string {
 // ---------------------------------------------------------------- jobs
 
 /** How a stored job id (bytes16) becomes the API's. */
-const API_JOB_ID = (column: string): string => `'job_' || substr(${column}, 3)`;
+export const API_JOB_ID = (column: string): string => `'job_' || substr(${column}, 3)`;
 
 const JOB = columns<JobRow>({
   id: API_JOB_ID("id"),

@@ -2,6 +2,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Address, Hex } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import { feeOf } from "../chain/operations.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
 import {
   listBlockEvents,
@@ -25,7 +26,7 @@ import { findJob, type StoredJob } from "../db/jobs.ts";
 import { paced } from "../db/network-day.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { showAddress } from "./request.ts";
-import { showEvent, showJob } from "./web-network.ts";
+import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./web-network.ts";
 
 /** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
 type ShownTransaction = {
@@ -50,8 +51,6 @@ type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value:
 
 type Parts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
 
-const JOBS_SHOWN = 25;
-const EVENTS_SHOWN = 25;
 const LATEST_JOBS = 12;
 const LATEST_TRANSACTIONS = 12;
 /** Events among which the latest jobs and transactions are looked for; a full batch has some 150. */
@@ -117,7 +116,10 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     if (!/^0x[0-9a-f]{40}$/.test(wanted)) {
       throw new WebError("not_found", `'${wanted}' is not an address: 0x and 40 hex digits.`);
     }
-    const before = typeof request.query["before"] === "string" ? request.query["before"] : undefined;
+    const { before } = request.query;
+    if (before !== undefined && fromApiJobId(String(before)) === null) {
+      throw new ApiError("invalid_request", "before: must be a job id (job_ and 32 hex digits)", { param: "before" });
+    }
     const [[balance, sent], account, workers, operators, jobs, history] = await Promise.all([
       rpc.batch<[Hex, Hex]>(
         ["eth_getBalance", "eth_getTransactionCount"].map((method) => ({ method, params: [wanted, "latest"] })),
@@ -125,7 +127,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       getAccount(reader, wanted),
       workersKnown(),
       operatorsKnown(),
-      listJobsBy(reader, "wallet", { value: wanted, before, limit: JOBS_SHOWN + 1 }),
+      listJobsBy(reader, "wallet", { value: wanted, before: before && String(before), limit: JOBS_SHOWN + 1 }),
       listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
     ]);
     response.json({
@@ -276,7 +278,7 @@ async function transactionOf(
     block_number: Number(receipt.blockNumber),
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
-    fee_wei: String(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(receipt.l1Fee ?? 0)),
+    fee_wei: String(feeOf(receipt)),
     input: sent?.input ?? null,
     reverted: failedCall && sent !== null ? await repeat(rpc, sent, receipt.blockNumber) : null,
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({

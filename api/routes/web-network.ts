@@ -29,8 +29,9 @@ import { showAddress } from "./request.ts";
 const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
 const LATEST = 8;
-const JOBS_SHOWN = 25;
-const EVENTS_SHOWN = 25;
+/** Jobs and events on a page of one of them. */
+export const JOBS_SHOWN = 25;
+export const EVENTS_SHOWN = 25;
 
 const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
 

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
+import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
+import { errorHandler } from "../../api/routes/errors.ts";
 import { webApp } from "../../api/routes/web.ts";
 
 const signer = (n: number) => `0x${String(n).repeat(40)}`;
@@ -63,6 +65,7 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
   const deployment = { chainId: 1, contracts: {} };
   server = express()
     .use(webApp({ ...gateway, config: { ...gateway.config, deployment } } as never))
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })))
     .listen(0, "127.0.0.1");
   await once(server, "listening");
   const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
@@ -102,6 +105,12 @@ it.each([
   const { reply } = await ask(`/app/api/${path}`, { index_workers: [worker(1)] });
   expect(reply.status).toBe(404);
   expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("not_found");
+});
+
+it("refuses a page of an address's jobs after a job that is none, instead of showing the first page again", async () => {
+  const { reply } = await ask(`/app/api/explorer/addresses/${signer(1)}?before=job_1`, {});
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: "invalid_request", param: "before" } });
 });
 
 it("shows a worker's page by its number and by its address, in any case", async () => {
