@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
 /** Why a body was not read. `no_room`: this process holds as many bytes of bodies as it may. */
-export type BodyFault = "too_large" | "no_room" | "unknown_encoding" | "not_decodable" | "broken_off";
+type BodyFault = "too_large" | "no_room" | "unknown_encoding" | "not_decodable" | "broken_off";
 
 /** A body that was not read. The rest of it is received and thrown away, so an answer can be sent at once. */
 export class BodyRefused extends Error {
@@ -80,7 +80,7 @@ const DECODERS = {
 };
 
 /** `limit`: most bytes, compressed or not. `from`: the client's address. */
-export type BodyLimits = { limit: number; budget: BodyBudget; from: string };
+type BodyLimits = { limit: number; budget: BodyBudget; from: string };
 
 /** A body that was read. */
 export type ReadBody = {

@@ -29,7 +29,7 @@ export const JOB_BALANCE_EVENTS = [
 ] as const;
 /** Everything that changes an account. All have the wallet as their second topic. */
 const BALANCE_EVENTS = [...ACCOUNT_EVENTS, ...JOB_BALANCE_EVENTS] as const;
-export type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
+type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
 
 const DAY = 86_400;
 const MOST_SPENT = 2 ** 32 - 1;

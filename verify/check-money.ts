@@ -9,7 +9,7 @@ import { type JobStory, statusName, transitionsOf } from "./story.ts";
 import type { Terms } from "./terms.ts";
 
 /** What the money of a job is held against. `logsOf`: all events of a transaction. `feesOf`: as {@link feesByTransaction} tells them. */
-export type MoneyContext = {
+type MoneyContext = {
   escrow: Address;
   terms: Terms;
   splitOf: SplitOf;

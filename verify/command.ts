@@ -40,7 +40,7 @@ type Range = { kind: "range"; from: bigint; to: bigint | null; file: string | nu
 type Target = Range | (Subject & { month: string | null });
 
 /** `tell` hears how far a long audit is. */
-export type VerifyOptions = ChainOptions & {
+type VerifyOptions = ChainOptions & {
   target: Target;
   text: Uint8Array | null;
   json: boolean;
@@ -76,7 +76,7 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
 }
 
 /** What was found: whether all of it holds, for machines, and for a person. */
-export type VerifyResult = { holds: boolean; json: Record<string, unknown>; text: string };
+type VerifyResult = { holds: boolean; json: Record<string, unknown>; text: string };
 
 /** Looks at what was asked for. Throws a VerifyError when that is not possible. */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {

@@ -48,7 +48,7 @@ export type ChainLog = {
 };
 
 /** One event with its arguments: money in credits or token units as the ABI says, times in Unix seconds. */
-export type AuditEvent<C extends ContractName, N extends ContractEventName<Abis[C]>> = {
+type AuditEvent<C extends ContractName, N extends ContractEventName<Abis[C]>> = {
   contract: C;
   name: N;
   args: DecodeEventLogReturnType<Abis[C], N>["args"];

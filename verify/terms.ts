@@ -5,7 +5,7 @@ import type { Prices } from "../protocol/pricing.ts";
 import { type AnyEvent, eventsOf, isBefore, isEvent, type Place } from "./events.ts";
 
 /** A worker as the registry has it. Stake in millionths of an SVC. */
-export type WorkerTerms = {
+type WorkerTerms = {
   id: number;
   payout: Address;
   stake: bigint;
