@@ -42,6 +42,8 @@ const PAUSE = 250;
 /** How long a request that got no answer is remembered, to be sent again under the same name, milliseconds; and how many are. */
 const REMEMBERED = 120_000;
 const MOST_REMEMBERED = 1_000;
+/** How long a connection may stay open after the last event of its reply, milliseconds. */
+const MOST_REST = 5_000;
 
 /**
  * A `fetch` for the OpenAI SDK and its like. Chat requests are checked, all others are passed on as they are.
@@ -109,7 +111,8 @@ class VerifiedClient {
     // Whoever checks the job waits for it; until then nobody does.
     from.catch(() => {});
     let asked: Asked = { ...read, askedAt: Date.now(), again, from, wallet: this.#wallet, authorization: null };
-    const earlier = again ? undefined : this.#takeUnanswered(keyOf({ url, headers, body }));
+    const earlier =
+      again || this.#unanswered.size === 0 ? undefined : this.#takeUnanswered(keyOf({ url, headers, body }));
     if (earlier !== undefined) {
       for (const [name, value] of earlier.names) headers.set(name, value);
       asked = earlier.asked;
@@ -191,9 +194,13 @@ class VerifiedClient {
         pull: async (controller) => {
           try {
             const bytes = await next();
-            if (reply.complete || reply.failed) end(false);
-            if (bytes === null) controller.close();
-            else controller.enqueue(bytes);
+            if (bytes !== null) controller.enqueue(bytes);
+            if (bytes === null || reply.complete || reply.failed) {
+              end(false);
+              controller.close();
+              // SDKs stop reading at the last event, which costs the connection.
+              await drain(source);
+            }
           } catch (error) {
             void source.cancel().catch(() => {});
             this.#refused(first, error);
@@ -319,17 +326,30 @@ const keyOf = ({ url, headers, body }: { url: string; headers: Headers; body: st
 
 const isEventStream = ({ headers }: Response): boolean =>
   (headers.get("content-type") ?? "").startsWith("text/event-stream");
+
+/** Reads a reply whose last event the program has to its end, so that its connection is used again. Never rejects. */
+async function drain(source: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const cancel = () => void source.cancel().catch(() => {});
+  const timer = setTimeout(cancel, MOST_REST);
+  try {
+    while (!(await source.read()).done);
+  } catch {
+    // The answer is whole: a connection that breaks here takes nothing away.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The response with a body that was read already. */
-function answerOf(
-  { status, statusText, headers: given }: Response,
-  body: string | ReadableStream<Uint8Array>,
-): Response {
-  const headers = new Headers(given);
+function answerOf(given: Response, body: string | ReadableStream<Uint8Array>): Response {
+  const { status, statusText } = given;
+  const empty = [101, 204, 205, 304].includes(status);
+  const response = new Response(empty ? null : body, { status, statusText, headers: given.headers });
+  const { headers } = response;
   headers.delete("content-encoding");
   headers.delete("content-length");
   // What was read as UTF-8 is read so again.
   const type = headers.get("content-type")?.split(";")[0];
   if (type !== undefined) headers.set("content-type", `${type}; charset=utf-8`);
-  const empty = [101, 204, 205, 304].includes(status);
-  return new Response(empty ? null : body, { status, statusText, headers });
+  return response;
 }

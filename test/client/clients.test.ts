@@ -1,4 +1,5 @@
 /** The package in stock SDKs, on an honest service: what it adds, and what a broken connection costs. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import OpenAI from "openai";
 import type pg from "pg";
 import type { Address } from "viem";
@@ -208,4 +209,26 @@ describe("the program", () => {
     const models = await openai(trusting, open(trusting)).models.list();
     expect(models.data.map(({ id }) => id)).toContain(MODEL);
   });
+});
+
+it("sends the next request on the connection of a streamed reply that has ended", async () => {
+  const fetch = open(trusting);
+  const sdk = openai(trusting, fetch);
+  let connections = 0;
+  const count = (message: unknown): void => {
+    const { connectParams } = message as { connectParams: { port: string } };
+    if (connectParams.port === new URL(stack.info.base_url).port) connections += 1;
+  };
+  subscribe("undici:client:connected", count);
+  try {
+    for (let i = 0; i < 3; i++) {
+      for await (const _ of await sdk.chat.completions.create({ ...asked(MODEL, `Hello ${i}`), stream: true })) {
+      }
+      await fetch.checked();
+    }
+  } finally {
+    unsubscribe("undici:client:connected", count);
+  }
+  expect(connections).toBeLessThanOrEqual(1);
+  expect(findings).toEqual([]);
 });
