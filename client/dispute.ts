@@ -19,6 +19,10 @@ export type Ask = (method: "GET" | "POST", path: string, body?: unknown) => Prom
 type Tell = (kind: Finding["kind"], id: Finding["id"], says: string) => void;
 export type DisputeContext = { chain: ChainView; signer: LocalAccount | null; ask: Ask; tell: Tell };
 
+type Sender = Omit<DisputeContext, "ask">;
+
+/** Time for a node to show the last block of a window, milliseconds. */
+export const LATE = 10_000;
 /** Most time that the service has to open a dispute, and the pause before it is asked again, milliseconds. */
 const SERVICE_TIME = 35_000;
 const PAUSE = 1_000;
@@ -26,6 +30,9 @@ const PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
 /** How long a dispute that the service says it has opened may take to be seen, milliseconds. */
 const SEEN = 5_000;
+
+/** What a finding says of a node that did not answer. */
+export const unread = (error: unknown): string => `the chain could not be read: ${firstLine(error)}`;
 
 /** Opens a dispute of the job with `hash`, or says why there is none. Returns the transaction that opened it. */
 export async function openDispute(context: DisputeContext, story: JobStory, hash: Hex): Promise<Hex | null> {
@@ -69,7 +76,7 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
 }
 
 /** Adds the wallet's own hash to a dispute that the operator opened: arbiters read each dispute that its wallet stands by. */
-export async function joinDispute(context: DisputeContext, jobId: Hex, hash: Hex, told: Hex): Promise<void> {
+async function joinDispute(context: Sender, jobId: Hex, hash: Hex, told: Hex): Promise<void> {
   const { signer, tell } = context;
   if (told !== hash) {
     tell(
@@ -82,6 +89,30 @@ export async function joinDispute(context: DisputeContext, jobId: Hex, hash: Hex
   const tx = await send(context, "joinDispute", [jobId, hash]);
   if (tx.hash !== null) tell("done", "dispute.joined", `the wallet stands by its hash in the dispute, by ${tx.hash}`);
   else tell("wrong", "dispute.refused", `the wallet could not add its hash to the dispute: ${tx.says}`);
+}
+
+/**
+ * Until nobody can dispute the charge, looks whether the operator does so in the client's name. The process need not stay for it. `hash`: of what
+ * was received; null where that is not the whole answer. It keeps nothing else of the job: there can be thousands.
+ */
+export async function watchDisputes(
+  { chain, signer, onFinding }: Pick<DisputeContext, "chain" | "signer"> & { onFinding: (finding: Finding) => void },
+  { jobId, from, hash }: { jobId: Hex; from: bigint; hash: Hex | null },
+): Promise<void> {
+  const tell: Tell = (kind, id, says) => onFinding({ kind, id, jobId: toApiJobId(jobId), says });
+  try {
+    const { windows } = await chain.deployment();
+    const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
+    const opened = (await chain.watchDispute({ jobId, from, end }))?.args;
+    if (!opened?.byOperator) return;
+    const told = opened.receivedHash;
+    // The wallet stands by no hash of half a text.
+    if (hash !== null) return await joinDispute({ chain, signer, tell }, jobId, hash, told);
+    const says = `the operator opened a dispute with the hash ${told.slice(2)}; here the whole answer is not known`;
+    tell("wrong", "dispute.unasked", says);
+  } catch (error) {
+    tell("unchecked", "chain.unreachable", unread(error));
+  }
 }
 
 /** Proves that a worker signed two answers for one job. */
@@ -169,7 +200,7 @@ type Sent = { hash: Hex; says?: never } | { hash: null; says: string };
 const lanes = new WeakMap<LocalAccount, Promise<unknown>>();
 
 /** A transaction of the wallet to the escrow, mined. */
-function send({ chain, signer }: DisputeContext, functionName: string, args: unknown[]): Promise<Sent> {
+function send({ chain, signer }: Sender, functionName: string, args: unknown[]): Promise<Sent> {
   const { client, escrow } = chain;
   const account = signer as LocalAccount;
   const write = async (): Promise<Sent> => {

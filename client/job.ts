@@ -1,7 +1,6 @@
 /** One job of the program, from the end of its reply until nothing more can happen to its charge. */
 import type { Hex, LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
-import { firstLine } from "../verify/chain.ts";
 import { Checks } from "../verify/checks.ts";
 import { type JobStory, statusName } from "../verify/story.ts";
 import type { ChainView } from "./chain.ts";
@@ -11,9 +10,11 @@ import {
   askOutput,
   type DisputeContext,
   disputableUntil,
-  joinDispute,
+  LATE,
   openDispute,
   proveEquivocation,
+  unread,
+  watchDisputes,
 } from "./dispute.ts";
 import type { Finding, FindingId, JobReport } from "./findings.ts";
 import type { Statement } from "./reply.ts";
@@ -29,9 +30,6 @@ export type JobContext = {
 
 /** How long a lock may take to be seen after the reply, milliseconds: it was mined before. */
 const LOCK_SEEN = 15_000;
-/** Time for a node to show the last block of a window, milliseconds. */
-const LATE = 10_000;
-
 const isOver = ({ settled, returned, proven }: JobStory): boolean =>
   settled !== null || returned !== null || proven !== null;
 
@@ -215,28 +213,12 @@ export class JobCheck {
     // A reply that names a job of another request gives no reason to dispute that one: it would cost the wallet its bond.
     if (this.#checks.list.some(({ id, holds }) => id === "lock.time" && !holds)) return;
     if (paid !== hash && !left) this.#disputeTx = await openDispute(context, story, hash);
-    else this.#watchDisputes(context, story, jobId);
+    else void watchDisputes(this.#context, { ...this.#place(story), hash: left ? null : hash });
     const said = this.#signed;
     const same = said?.worker_address.toLowerCase() === story.worker?.toLowerCase();
     if (said !== null && same && said.completion.proofHash !== paid && said.completion.jobId === jobId) {
       await proveEquivocation(context, story, said);
     }
-  }
-
-  /** Until nobody can dispute the charge: nobody does so in the client's name. The process need not stay for it. */
-  #watchDisputes(context: DisputeContext, story: JobStory, jobId: Hex): void {
-    const { chain } = this.#context;
-    void (async () => {
-      const { windows } = await chain.deployment();
-      const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
-      const opened = (await chain.watchDispute({ ...this.#place(story), end }))?.args;
-      if (!opened?.byOperator) return;
-      const { left, reply } = this.#received;
-      const says = `the operator opened a dispute with the hash ${opened.receivedHash.slice(2)}; here the whole answer is not known`;
-      // The wallet stands by no hash of half a text.
-      if (left) this.#tell("wrong", "dispute.unasked", says);
-      else await joinDispute(context, jobId, reply.hash, opened.receivedHash);
-    })().catch((error: unknown) => this.#unreachable(error));
   }
 
   /** A check that does not hold. */
@@ -254,7 +236,7 @@ export class JobCheck {
   }
 
   #unreachable(error: unknown): void {
-    this.#tell("unchecked", "chain.unreachable", `the chain could not be read: ${firstLine(error)}`);
+    this.#tell("unchecked", "chain.unreachable", unread(error));
   }
 
   #tell(kind: Finding["kind"], id: FindingId, says: string): void {
