@@ -7,6 +7,7 @@ import { secp256k1 as noble } from "@noble/curves/secp256k1";
 import {
   type Address,
   bytesToHex,
+  getAddress,
   type Hex,
   hashMessage,
   hashTypedData,
@@ -16,7 +17,7 @@ import {
   serializeTransaction,
   type TransactionSerializable,
 } from "viem";
-import { privateKeyToAccount, publicKeyToAddress, toAccount } from "viem/accounts";
+import { privateKeyToAccount, toAccount } from "viem/accounts";
 
 type Curve = {
   /** Low s, nonce by RFC 6979; r and s in 64 bytes. */
@@ -90,7 +91,8 @@ export function recoverSigner(hash: Hex, signature: Hex): Address | null {
   if (v !== 27 && v !== 28) return null;
   if (BigInt(bytesToHex(bytes.subarray(32, 64))) > HALF_ORDER) return null;
   try {
-    return publicKeyToAddress(bytesToHex(curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash))));
+    const key = curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash));
+    return getAddress(`0x${keccak256(key.subarray(1)).slice(26)}`);
   } catch {
     // r or s is zero or beyond the order of the curve: nobody's signature.
     return null;
