@@ -290,6 +290,22 @@ export async function listDisputes(
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
 }
 
+/** Token units that a payee has claimed of payouts that the token had refused. */
+export async function claimedBy(reader: Reader, payee: string): Promise<bigint> {
+  const text = `SELECT COALESCE(sum(units), 0)::text AS units FROM ${view("payout")} WHERE payee = $1 AND kind = 'claimed'`;
+  const rows = await read<{ units: string }>(reader, "claimed", text, [payee.toLowerCase()]);
+  return BigInt(rows[0]?.units ?? 0);
+}
+
+/** Jobs whose answer a worker proved, and for which the treasury still owes it token units after a dispute. */
+export async function listTreasuryDebts(reader: Reader, signer: string): Promise<{ jobId: string; units: number }[]> {
+  // A debt is the worker's or the wallet's; that of a wallet stands in `compensation_owed`, too.
+  const text = `SELECT ${API_JOB_ID("j.id")} AS "jobId", j.treasury_owes::bigint AS units
+    FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
+    WHERE d.ruling = 'gateway_at_fault' AND d.worker = $1 AND j.treasury_owes > 0 AND j.compensation_owed = 0 ORDER BY d.position DESC`;
+  return await read(reader, "treasury_debts", text, [signer.toLowerCase()]);
+}
+
 /** What was taken from the stakes of these workers, newest first, at most `each` of one worker. */
 export async function listSlashes(reader: Reader, signers: readonly string[], each: number): Promise<SlashRow[]> {
   const text = `SELECT ${SLASH} FROM (

@@ -1,4 +1,4 @@
-/** What workers, models and operators did in the last 24 hours, for pages that are open to everybody. */
+/** What workers, models and operators did in the last 24 hours, and what workers ever earned, for pages that are open to everybody. */
 
 import { JOB_STATES } from "../../protocol/job-status.ts";
 import { getHead, type Reader, read, view } from "./index-reads.ts";
@@ -101,3 +101,66 @@ export function totalsBy<K>(rows: readonly DayRow[], key: (row: DayRow) => K): M
   }
   return totals;
 }
+
+/** What a worker was paid for settled jobs, stablecoin units: ever, and for those locked in the last seven UTC days, today's included. */
+export type Earned = { ever: number; week: number };
+
+/** `day`: UTC day of the lock, or 0 if older than the last seven. `over`: locked before every job that can still be charged. */
+type EarnedRow = { worker: string; day: number; over: boolean; units: number };
+
+/** Reads what each worker (lower case) earned. What is over is read once and kept. */
+export function earningsByWorker(reader: Reader, now: () => number = Date.now): () => Promise<Map<string, Earned>> {
+  let kept: EarnedRow[] = [];
+  let from = 0;
+  return paced(async () => {
+    const week = Math.floor(now() / 1000 / DAY_SECONDS) - 6;
+    // First, so that nothing before it can change after the next read.
+    const until = Math.max(from, await oldestOpen(reader));
+    const rows = [...kept, ...(await readEarned(reader, { from, until, week }))];
+    kept = sumByDay(
+      rows.filter(({ over }) => over),
+      week,
+    );
+    from = until;
+    const earned = Map.groupBy(sumByDay(rows, week), ({ worker }) => worker);
+    return new Map(
+      [...earned].map(([worker, days]) => [
+        worker,
+        { ever: sumOf(days), week: sumOf(days.filter(({ day }) => day > 0)) },
+      ]),
+    );
+  }, now);
+}
+
+const sumOf = (rows: readonly EarnedRow[]): number => rows.reduce((sum, { units }) => sum + units, 0);
+
+/** One row for a worker and day of the last seven, and one for all before. */
+function sumByDay(rows: readonly EarnedRow[], week: number): EarnedRow[] {
+  const dated = rows.map((row) => ({ ...row, day: row.day < week ? 0 : row.day }));
+  const groups = Map.groupBy(dated, ({ worker, day }) => `${worker} ${day}`);
+  return [...groups.values()].map((group) => ({ ...(group[0] as EarnedRow), units: sumOf(group) }));
+}
+
+/** Time of the lock of the oldest job that can still be charged; of the newest block if there is none. */
+async function oldestOpen(reader: Reader): Promise<number> {
+  const indexed = (await getHead(reader))?.blockTime ?? 0;
+  const text = `SELECT min(created_at) AS oldest FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")}))
+    AND status = ANY('{pending,processing,settling,disputed}') AND completed_at IS NULL`;
+  const rows = await read<{ oldest: number | null }>(reader, "oldest_open_job", text, []);
+  return Math.min(indexed, rows[0]?.oldest ?? indexed);
+}
+
+type EarnedRange = { from: number; until: number; week: number };
+
+/** Sums by worker and day of jobs locked at `from` or later; those before `until` are over. */
+export const readEarned = (reader: Reader, { from, until, week }: EarnedRange): Promise<EarnedRow[]> =>
+  read<EarnedRow>(
+    reader,
+    "earned_by_worker",
+    `SELECT worker, CASE WHEN created_at / ${DAY_SECONDS} < $4 THEN 0 ELSE created_at / ${DAY_SECONDS} END AS day,
+       created_at < $3 AS over, sum(worker_units)::bigint AS units
+     FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
+       AND worker_units IS NOT NULL
+     GROUP BY 1, 2, 3`,
+    [JOB_STATES, from, until, week],
+  );

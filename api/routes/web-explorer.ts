@@ -1,6 +1,7 @@
 /** The explorer: what the chain says of a transaction, a block, an address or a job. Open to everybody, below /app/api. */
 import { type RequestHandler, Router } from "express";
-import type { Address, Hex } from "viem";
+import { type Address, encodeFunctionData, erc20Abi, type Hex } from "viem";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { feeOf } from "../chain/operations.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
@@ -14,6 +15,7 @@ import {
   transactionsOf,
 } from "../db/explorer-reads.ts";
 import {
+  claimedBy,
   getAccount,
   getJob,
   IndexUnavailable,
@@ -59,7 +61,7 @@ const BLOCK_EVENTS = 5_000;
 
 /**
  * `GET /tx/{hash}` relays a transaction with its logs, `/explorer/jobs/{job_id}` all transactions that concern a job, `/explorer/blocks/{number}`
- * and `/explorer/addresses/{address}` a block and an address. `/explorer/latest` has the newest jobs and transactions, `/explorer/find/{hash}`
+ * and `/explorer/addresses/{address}` a block and an address, with its stablecoin and the payouts that wait for it. `/explorer/latest` has the newest jobs and transactions, `/explorer/find/{hash}`
  * what a hash may be. The index says which transactions are the protocol's; their contents come from the node.
  */
 export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
@@ -120,20 +122,32 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     if (before !== undefined && fromApiJobId(String(before)) === null) {
       throw new ApiError("invalid_request", "before: must be a job id (job_ and 32 hex digits)", { param: "before" });
     }
-    const [[balance, sent], account, workers, operators, jobs, history] = await Promise.all([
-      rpc.batch<[Hex, Hex]>(
-        ["eth_getBalance", "eth_getTransactionCount"].map((method) => ({ method, params: [wanted, "latest"] })),
-      ),
-      getAccount(reader, wanted),
-      workersKnown(),
-      operatorsKnown(),
-      listJobsBy(reader, "wallet", { value: wanted, before: before && String(before), limit: JOBS_SHOWN + 1 }),
-      listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
-    ]);
+    const of = [wanted as Address] as const;
+    const held = encodeFunctionData({ abi: erc20Abi, functionName: "balanceOf", args: of });
+    const waiting = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "claimableOf", args: of });
+    const [[balance, sent, tokens, claimable], claimed, account, workers, operators, jobs, history] = await Promise.all(
+      [
+        rpc.batch<[Hex, Hex, Hex, Hex]>([
+          { method: "eth_getBalance", params: [wanted, "latest"] },
+          { method: "eth_getTransactionCount", params: [wanted, "latest"] },
+          { method: "eth_call", params: [{ to: contracts["Stablecoin"], data: held }, "latest"] },
+          { method: "eth_call", params: [{ to: escrow, data: waiting }, "latest"] },
+        ]),
+        claimedBy(reader, wanted),
+        getAccount(reader, wanted),
+        workersKnown(),
+        operatorsKnown(),
+        listJobsBy(reader, "wallet", { value: wanted, before: before && String(before), limit: JOBS_SHOWN + 1 }),
+        listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
+      ],
+    );
     response.json({
       address: showAddress(wanted),
       balance_wei: String(BigInt(balance)),
       transactions_sent: Number(sent),
+      usdg_units: String(BigInt(tokens)),
+      claimable_units: String(BigInt(claimable)),
+      claimed_units: String(claimed),
       account: account && {
         number: account.number,
         free: account.free,

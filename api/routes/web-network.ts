@@ -13,6 +13,7 @@ import { countFailedJobs, listWorkerIncidents } from "../db/incidents.ts";
 import {
   listModels,
   listSlashes,
+  listTreasuryDebts,
   listWorkers,
   type ModelRow,
   type Reader,
@@ -20,7 +21,7 @@ import {
   view,
   type WorkerRow,
 } from "../db/index-reads.ts";
-import { type DayTotal, networkDay, paced, totalsBy } from "../db/network-day.ts";
+import { type DayTotal, earningsByWorker, networkDay, paced, totalsBy } from "../db/network-day.ts";
 import { WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
@@ -38,11 +39,12 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
 /**
  * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
  * `GET /network`. A worker is `active` if the chain lets it take jobs, and `answers` if this gateway reaches it. Stakes are in millionths
- * of an SVC. Jobs, credits and earnings of 24 hours are all operators', as the chain has them. A worker's success is of this operator's
- * jobs: the chain does not say who failed a job.
+ * of an SVC. Jobs, credits and earnings are all operators', as the chain has them; `owed` is what the treasury still owes a worker after
+ * disputes. A worker's success is of this operator's jobs: the chain does not say who failed a job.
  */
 export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
   const day = networkDay(reader);
+  const earnings = earningsByWorker(reader);
   const failures = paced(() => countFailedJobs(reader));
   const total = paced(() => chargedEver(reader));
   const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
@@ -55,12 +57,13 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   const shownWorkers = async (rows: readonly WorkerRow[]) => {
     const signers = rows.map((row) => row.signer);
     // One question for all workers: these pages share their connections with jobs.
-    const [catalog, slashes, incidents, jobs, failed] = await Promise.all([
+    const [catalog, slashes, incidents, jobs, failed, earned] = await Promise.all([
       listModels(reader),
       listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       day(),
       failures(),
+      earnings(),
     ]);
     const states = new Map(pool.states().map((state) => [state.worker.toLowerCase(), state]));
     const names = new Map(catalog.map((model) => [model.number, model.id]));
@@ -83,6 +86,8 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
         first_token_ms: rounded(states.get(row.signer)?.firstTokenMs),
         jobs_24h: today.settled,
         earned_24h: today.units,
+        earned_7d: earned.get(row.signer)?.week ?? 0,
+        earned_total: earned.get(row.signer)?.ever ?? 0,
         success_24h: shareOf(ofOurs.get(row.signer)?.settled ?? 0, failed.get(row.signer) ?? 0),
         unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
         registered_at: isoTime(row.registeredAt),
@@ -132,12 +137,14 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
     if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
     const { signer } = row;
-    const [[shown], jobs, history] = await Promise.all([
+    const [[shown], owed, jobs, history] = await Promise.all([
       shownWorkers([row]),
+      listTreasuryDebts(reader, signer),
       listJobsBy(reader, "worker", { value: signer, limit: JOBS_SHOWN }),
       listHistory(reader, "worker", { subject: signer, limit: EVENTS_SHOWN }),
     ]);
-    response.json({ ...shown, jobs: jobs.map(showJob), history: history.map(showEvent) });
+    const debts = owed.map(({ jobId, units }) => ({ job_id: jobId, units }));
+    response.json({ ...shown, owed: debts, jobs: jobs.map(showJob), history: history.map(showEvent) });
   };
   const operators: RequestHandler = async (_request, response) => {
     response.json({ data: await shownOperators(await listOperators(reader)) });

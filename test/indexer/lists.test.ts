@@ -15,7 +15,7 @@ import {
   listWalletEvents,
   type Reader,
 } from "../../api/db/index-reads.ts";
-import { readFrom } from "../../api/db/network-day.ts";
+import { readEarned, readFrom } from "../../api/db/network-day.ts";
 import { Stage } from "./support/stage.ts";
 
 const WALLETS = 20;
@@ -34,11 +34,11 @@ beforeAll(async () => {
     `INSERT INTO index.job (id, wallet, model, model_number, tier, status, operator, credits_locked, credits_charged, credits_returned,
        credits_per_request, credits_per_thousand_tokens, fee_bps, attempt, created_at, escrow_tx, lock_block, deferred_payouts,
        equivocated, credits_compensated, operator_paid, treasury_granted, treasury_paid, treasury_owes,
-       compensation_paid, compensation_owed, compensations, worker, proof_hash)
+       compensation_paid, compensation_owed, compensations, worker, worker_units, proof_hash)
      SELECT '0x' || lpad(to_hex(n), 32, '0'), '0x' || lpad(to_hex(n % $1), 40, '0'), 'model-' || n % 7, n % 7, 'lite',
        (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 1,
        1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0, 0, 0,
-       CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n % 50), 40, '0') END, CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n / 4), 64, '0') END
+       CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n % 50), 40, '0') END, CASE WHEN n % 3 > 0 THEN 1 END, CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n / 4), 64, '0') END
      FROM generate_series(1, $3) AS n`,
     [WALLETS, `0x${randomBytes(32).toString("hex")}`, JOBS],
   );
@@ -127,6 +127,25 @@ test("the numbers of a day are read by the time of the lock, of each operator", 
   expect(plan).not.toMatch(/Seq Scan on job/);
   const rows = await readFrom(stage.pool, since);
   expect(rows.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(601);
+});
+
+test("earnings since the oldest open job are read by the time of the lock, by worker and day", async () => {
+  const from = 1_700_000_000 + JOBS - 600;
+  const range = { from, until: from + 600, week: 0 };
+  const [plan = ""] = await plansOf((reader) => readEarned(reader, range));
+  expect(plan).toMatch(/Index.* on job/);
+  expect(plan).not.toMatch(/Seq Scan on job/);
+  const rows = await readEarned(stage.pool, range);
+  const jobs = Array.from({ length: 601 }, (_, n) => JOBS - 600 + n).filter((n) => n % 3 > 0);
+  expect(rows.reduce((sum, { units }) => sum + units, 0)).toBe(jobs.length);
+  const last = jobs.filter((n) => n % 50 === JOBS % 50).length;
+  const worker = `0x${(JOBS % 50).toString(16).padStart(40, "0")}`;
+  const day = Math.floor(from / 86_400);
+  const ofOne = rows.filter((row) => row.worker === worker).toSorted((a, b) => a.units - b.units);
+  expect(ofOne).toEqual([
+    { worker, day, over: false, units: 1 },
+    { worker, day, over: true, units: last - 1 },
+  ]);
 });
 
 test("events are read by an index range", async () => {

@@ -145,3 +145,23 @@ it("counts a worker's success of this operator's jobs and the failures that this
     success_24h: 0.9,
   });
 });
+
+it("shows what a worker earned ever and in seven days, and what the treasury owes it", async () => {
+  const today = Math.floor(Date.now() / 86_400_000);
+  const earned = { worker: signer(1), over: true };
+  const { reply } = await ask("/app/api/workers/1", {
+    index_workers: [worker(1), worker(2)],
+    index_earned_by_worker: [
+      { ...earned, day: 0, units: 1_000 },
+      { ...earned, day: today - 6, units: 200 },
+      { ...earned, day: today, units: 30 },
+      { ...earned, worker: signer(2), day: today, units: 4 },
+    ],
+    index_treasury_debts: [{ jobId: "job_1", units: 5 }],
+  });
+  expect(await reply.json()).toMatchObject({
+    earned_total: 1_230,
+    earned_7d: 230,
+    owed: [{ job_id: "job_1", units: 5 }],
+  });
+});

@@ -1,6 +1,6 @@
-/** The numbers of a day are open to everybody: asking for them must not cost a scan of the day's jobs each time. */
+/** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
 import { expect, it } from "vitest";
-import { type DayRow, networkDay, paced } from "../../api/db/network-day.ts";
+import { type DayRow, earningsByWorker, networkDay, paced } from "../../api/db/network-day.ts";
 
 const HOUR = 3_600;
 /** The beginning of ten minutes, Unix seconds. */
@@ -108,4 +108,55 @@ it("asks again after a failure, no sooner than after a success", async () => {
   now += 3_000;
   await expect(ask()).rejects.toThrow("no index");
   expect(reads).toBe(2);
+});
+
+const DAY = 86_400;
+/** A day's beginning, Unix seconds. */
+const TODAY = 20_000 * DAY;
+
+/** An index of settled and open jobs of worker `w`: when each was locked, and what it earned. */
+function paidWorld() {
+  const state = { now: TODAY + HOUR, jobs: [] as { at: number; units: number | null }[], since: [] as number[] };
+  const query = async ({ name, values }: { name: string; values: number[] }) => {
+    if (name === "index_head") return { rows: [{ blockTime: state.now }] };
+    const open = state.jobs.filter(({ units }) => units === null).map(({ at }) => at);
+    if (name === "index_oldest_open_job") return { rows: [{ oldest: open.length === 0 ? null : Math.min(...open) }] };
+    const [, from = 0, until = 0, week = 0] = values;
+    state.since.push(from);
+    const found = state.jobs.filter(({ at, units }) => units !== null && at >= from);
+    const dayOf = (at: number) => (Math.floor(at / DAY) < week ? 0 : Math.floor(at / DAY));
+    return { rows: found.map(({ at, units }) => ({ worker: "w", day: dayOf(at), over: at < until, units })) };
+  };
+  const read = earningsByWorker({ query } as never, () => state.now * 1000);
+  const later = async (seconds: number) => {
+    state.now += seconds;
+    return (await read()).get("w");
+  };
+  return { state, later };
+}
+
+it("adds what a worker earns to what it earned, and reads old jobs once", async () => {
+  const { state, later } = paidWorld();
+  state.jobs = [
+    { at: TODAY - 30 * DAY, units: 100 },
+    { at: TODAY - 6 * DAY, units: 20 },
+    { at: TODAY, units: 3 },
+  ];
+  expect(await later(60)).toEqual({ ever: 123, week: 23 });
+  state.jobs.push({ at: state.now, units: 4 });
+  expect(await later(60)).toEqual({ ever: 127, week: 27 });
+  expect(state.since).toEqual([0, TODAY + HOUR + 60]);
+  expect(await later(DAY)).toEqual({ ever: 127, week: 7 });
+});
+
+it("counts the earnings of a job that was settled late", async () => {
+  const { state, later } = paidWorld();
+  state.jobs = [
+    { at: TODAY - DAY, units: null },
+    { at: TODAY - HOUR, units: 5 },
+  ];
+  expect(await later(60)).toEqual({ ever: 5, week: 5 });
+  state.jobs[0] = { at: TODAY - DAY, units: 7 };
+  expect(await later(60)).toEqual({ ever: 12, week: 12 });
+  expect(await later(60)).toEqual({ ever: 12, week: 12 });
 });
