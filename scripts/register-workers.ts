@@ -26,7 +26,7 @@ import { receiptOf } from "../protocol/receipt.ts";
 import { nodeTransport } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError } from "../worker/console.ts";
-import { missingStake, readRegistration, registrationSteps, STAKE_UNIT } from "../worker/registration.ts";
+import { missingStake, readRegistration, registrationSteps, requireOwner, STAKE_UNIT } from "../worker/registration.ts";
 import { OperatorError, readPlace } from "./operator/operator.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
@@ -87,8 +87,8 @@ export async function bringUpToDate(
     allowance ??= state.owner.allowance;
     state.owner.allowance = allowance;
     const stake = state.minimumStake * 2n;
-    const asked = { unbonding: "cancel", ownerKeySetting: "OWNER_PRIVATE_KEY" } as const;
-    const wanted = { ...asked, endpoint, models, payout: payout ?? account.address, stake };
+    if (state.worker !== null) requireOwner(state.worker, owner, "OWNER_PRIVATE_KEY");
+    const wanted = { unbonding: "cancel" as const, endpoint, models, payout: payout ?? account.address, stake };
     const domain = registryDomain(deployment.chainId, deployment.contracts.WorkerRegistry);
     const consent = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
     const enrollment = compactSignature(await account.signTypedData(consent));

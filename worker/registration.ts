@@ -71,8 +71,6 @@ export type Wanted = {
   stake: bigint;
   /** A worker that is unbonding gets no jobs: it is taken back, or left as it is. */
   unbonding: "cancel" | "leave";
-  /** The setting that names the owner's key, for the message when it is another's. */
-  ownerKeySetting: string;
 };
 
 /** One transaction of the owner, and what it does in words. */
@@ -96,7 +94,7 @@ export const missingStake = ({ worker }: RegistrationState, { stake }: Wanted): 
   return held < stake ? stake - held : 0n;
 };
 
-/** What has to be sent so that a worker stands as wanted; nothing if it does. `enrollment` is the signing key's consent to its owner. */
+/** What its owner has to send so that a worker stands as wanted; nothing if it does. `enrollment` is the signing key's consent to its owner. */
 export function registrationSteps(
   { contracts }: Deployment,
   state: RegistrationState,
@@ -123,7 +121,6 @@ export function registrationSteps(
     return steps;
   }
 
-  requireOwner(worker, owner.address, wanted.ownerKeySetting);
   if (worker.unbondsAt !== 0) {
     const data = encodeFunctionData({ abi, functionName: "cancelUnbonding", args: [signer] });
     call("take the unbonding back", data);

@@ -8,7 +8,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
 import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
@@ -171,6 +171,23 @@ describe("a first start", () => {
     const { code, output } = await workerCli(chain, "w", [], { WORKER_PASSPHRASE: "another passphrase" });
     expect([code, output]).toEqual([1, expect.stringContaining("wrong passphrase")]);
   });
+});
+
+it("a worker that another account owns serves with the signing key alone, and says what only its owner can change", async () => {
+  const worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
+  await chain.register([worker]);
+  const at = new URL(worker.endpoint).port;
+  const flags = ["--backend", peer.url, "--port", at, "--endpoint", worker.endpoint];
+  const env = { WORKER_PRIVATE_KEY: worker.privateKey };
+  running.push(startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-8b=qwen3:8b", "--yes"], env));
+  await serves(Number(at));
+  await workerCli(chain, "owned", ["drain"]);
+
+  const other = startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-14b", "--yes"], env);
+  running.push(other);
+  await serves(Number(at));
+  await expect.poll(other.output).toMatch(/host qwen3-14b.* Its owner 0x\S+ can send that/);
+  await workerCli(chain, "owned", ["drain"]);
 });
 
 describe("leaving", () => {

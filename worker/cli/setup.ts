@@ -1,7 +1,7 @@
 /** The first start: what makes a worker ready to be given jobs, agreed to by its operator. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Hex } from "viem";
+import { type Hex, isAddressEqual } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import type { Chain } from "../chain.ts";
@@ -51,7 +51,6 @@ export async function setUp({ config, chain, privateKey, modelsFault, terminal, 
     payout: config.payout ?? state.worker?.payout ?? owner,
     stake: stakeOf(config, state),
     unbonding: "leave",
-    ownerKeySetting: "WORKER_OWNER_PRIVATE_KEY",
   };
   const domain = registryDomain(chainId, contracts.WorkerRegistry);
   const consent = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
@@ -65,9 +64,17 @@ export async function setUp({ config, chain, privateKey, modelsFault, terminal, 
     );
   }
   if (steps.length === 0) return;
+  const differs = steps.map(({ what }) => what).join("; ");
+  if (state.worker !== null && !isAddressEqual(state.worker.owner, owner)) {
+    const { owner: other } = state.worker;
+    terminal.say(
+      `Note: not as configured on chain: ${differs}. Its owner ${other} can send that, ` +
+        "in the service's web application or with WORKER_OWNER_PRIVATE_KEY.",
+    );
+    return;
+  }
   if (state.worker !== null && !yes && !terminal.interactive) {
     // Unattended restarts must come up: what is registered can serve, and has pay to look after.
-    const differs = steps.map(({ what }) => what).join("; ");
     terminal.say(`Note: not as configured on chain, and nothing was sent: ${differs}. Start with --yes to send it.`);
     return;
   }
