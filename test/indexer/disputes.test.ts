@@ -1,6 +1,14 @@
 /** How disputes and equivocations end in the index, and what they cost whom. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getDispute, getJob, listDisputes, listJobEvents, listJobs, listSlashes } from "../../api/db/index-reads.ts";
+import {
+  getDispute,
+  getJob,
+  listDisputes,
+  listJobEvents,
+  listJobs,
+  listSlashes,
+  listTreasuryDebts,
+} from "../../api/db/index-reads.ts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type DisputeStory, disputes, OTHER_HASH, OWN_HASH } from "./support/disputes.ts";
@@ -230,6 +238,14 @@ test("equivocation during a dispute ends it only while the escrow is held, and a
   });
 });
 
+test("what the treasury owes a worker is listed, and what it owes a wallet is not among it", async () => {
+  const { pool, world } = stage;
+  // 8 credits less the protocol's tenth.
+  expect(await money("unpaid")).toEqual({ operator_paid: "0", granted: "72000", paid: "0", owes: "72000" });
+  expect(await listTreasuryDebts(pool, world.worker.address)).toEqual([{ jobId: id("unpaid"), units: 72_000 }]);
+  expect(await listTreasuryDebts(pool, world.client.address)).toEqual([]);
+});
+
 test("disputes and slashes are listed newest first", async () => {
   const { pool, world } = stage;
   const open = await listDisputes(pool, { open: true, limit: 20 });
@@ -244,6 +260,7 @@ test("disputes and slashes are listed newest first", async () => {
         "expired",
         "rejected",
         "equivocatedDisputed",
+        "unpaid",
         "indebted",
         "hidden",
         "equivocatedDoubted",

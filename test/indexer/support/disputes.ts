@@ -17,6 +17,7 @@ export type DisputeStory = Record<
   | "joined"
   | "hidden"
   | "indebted"
+  | "unpaid"
   | "rejected"
   | "doubted"
   | "expired"
@@ -65,6 +66,7 @@ export async function disputes(world: World): Promise<DisputeStory> {
   await world.rule(hidden, Ruling.GatewayAtFault);
 
   const indebted = await owed(world);
+  const unpaid = await owedToWorker(world);
   const equivocatedDisputed = await convictedDuring(world);
 
   const rejected = await world.provenJob();
@@ -93,6 +95,7 @@ export async function disputes(world: World): Promise<DisputeStory> {
     joined,
     hidden,
     indebted,
+    unpaid,
     rejected,
     doubted,
     expired,
@@ -110,18 +113,32 @@ const fill = (world: World, units: bigint) =>
 
 /** The reserve has half of the charge, and the treasury has nothing when the ruling comes and pays when it has. */
 async function owed(world: World): Promise<Hex> {
-  const { client, owner } = world;
-  const { Stablecoin, ProtocolTreasury } = world.deployment.contracts;
+  const { client } = world;
   const jobId = await world.settledJob();
   await world.dispute(jobId, OTHER_HASH, client);
-  const all = await world.read<bigint>("Stablecoin", "balanceOf", ProtocolTreasury);
-  await world.send(owner, world.call("ProtocolTreasury", "pay", Stablecoin, owner.address, all));
+  await drain(world);
   await world.rule(jobId, Ruling.GatewayAtFault);
   await fill(world, CHARGE_UNITS / 4n);
   await world.send(client, world.call("InferenceEscrow", "collectDebt", jobId));
   await fill(world, 20n * CHARGE_UNITS);
   await world.send(client, world.call("InferenceEscrow", "collectDebt", jobId));
   return jobId;
+}
+
+/** The operator hid the answer, and neither its reserve nor the treasury can pay the worker. */
+async function owedToWorker(world: World): Promise<Hex> {
+  const jobId = await world.provenJob();
+  await world.dispute(jobId, OTHER_HASH, world.client);
+  await drain(world);
+  await world.rule(jobId, Ruling.GatewayAtFault);
+  await fill(world, 20n * CHARGE_UNITS);
+  return jobId;
+}
+
+async function drain(world: World): Promise<void> {
+  const { Stablecoin, ProtocolTreasury } = world.deployment.contracts;
+  const all = await world.read<bigint>("Stablecoin", "balanceOf", ProtocolTreasury);
+  await world.send(world.owner, world.call("ProtocolTreasury", "pay", Stablecoin, world.owner.address, all));
 }
 
 /** The charge stood after one dispute; its worker equivocates, and the wallet disputes again, without a bond. */
