@@ -1,13 +1,15 @@
 import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
-import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
+import { inferenceEscrowAbi, testStablecoinAbi, workerRegistryAbi } from "../../../protocol/generated/abi.ts";
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
 import { type Told, tellFailure } from "../data/told.ts";
 import { moment } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
 
-/** The contract's and the token's errors (ERC-6093) by name. */
-const ERRORS = [...inferenceEscrowAbi, ...testStablecoinAbi].filter((item) => item.type === "error");
+/** The contracts' and the token's errors (ERC-6093) by name. */
+const ERRORS = [...inferenceEscrowAbi, ...workerRegistryAbi, ...testStablecoinAbi].filter(
+  (item) => item.type === "error",
+);
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
 const time = (seconds: unknown): string => moment(new Date(Number(seconds) * 1_000).toISOString());
@@ -30,7 +32,7 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
   Ledger_InvalidReceiver: ([receiver]) =>
     `${receiver} cannot receive a withdrawal: tokens sent to the contracts would be lost. Name another address.`,
   Ledger_Paused: () => "Deposits are paused. Withdrawals work all the same; try depositing later.",
-  Ledger_NothingToClaim: () => "Nothing waits for this wallet any more.",
+  Ledger_NothingToClaim: () => "Nothing waits to be claimed any more.",
   Ledger_PayoutRefused: ([receiver]) => `The token refuses to pay ${receiver}. Name another address.`,
   Operator_Unknown: ([operator]) => `There is no operator ${operator}.`,
   Dispute_SameHash: () => "The hashes are equal: there is nothing to dispute.",
@@ -40,6 +42,17 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
   Job_WrongState: () => "The job is in another state by now: reload the page to see which.",
   Dispute_AlreadyOpened: () =>
     "This job was disputed before. A second dispute is the wallet's own, once, after the job's worker signed two answers.",
+  Dispute_NoDebt: () => "The treasury owes nothing for this job any more.",
+  Dispute_NothingPaid: ([, owed, left]) =>
+    `The treasury owes ${usdg(owed)} and can pay nothing now: ${usdg(left)} of what it may pay today are left, or it is empty. Try again after midnight UTC.`,
+  Registry_NotOwner: ([, caller]) => `${caller} does not own this worker. Only its owner can change it.`,
+  Registry_StillBonded: ([, unbondsAt]) => `It is too early: the stake can be withdrawn from ${time(unbondsAt)}.`,
+  Registry_Unbonding: () => "The worker is unbonding. Cancel that first.",
+  Registry_NotUnbonding: () => "The worker is not unbonding: nothing to cancel, and its stake is bonded.",
+  Registry_NoStake: () => "The worker has no stake to unbond.",
+  Registry_InvalidPayout: ([payout]) => `${payout} cannot be paid: tokens sent there would be lost. Name another.`,
+  Registry_InvalidReceiver: ([receiver]) => `${receiver} cannot receive the stake: it would be lost. Name another.`,
+  Registry_WorkerExists: ([signer]) => `The key ${signer} is registered already.`,
   ERC20InsufficientBalance: ([, balance, needed]) =>
     `The wallet holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
   ERC20InsufficientAllowance: ([, allowance, needed]) =>

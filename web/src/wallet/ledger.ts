@@ -1,4 +1,4 @@
-import { type Address, type Hex, zeroAddress } from "viem";
+import { type Address, erc20Abi, type Hex, zeroAddress } from "viem";
 import { readContract } from "wagmi/actions";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { toUnits } from "../../../protocol/money.ts";
@@ -48,9 +48,15 @@ export async function deposit(context: ContractContext, credits: number): Promis
 }
 
 /** Lets the escrow take `value` token units. The first of two transactions. */
-export async function approve({ wallet, app, account, onProgress }: ContractContext, value: bigint): Promise<void> {
-  const args = [escrowOf(app).address, value];
-  const call = { ...tokenOf(app), functionName: "approve", args };
+export const approve = (context: ContractContext, value: bigint): Promise<void> =>
+  approveFor(context, { token: tokenOf(context.app).address, spender: escrowOf(context.app).address, value });
+
+/** Lets `spender` take `value` units of a token. The first of two transactions. */
+export async function approveFor(
+  { wallet, account, onProgress }: ContractContext,
+  { token, spender, value }: { token: Address; spender: Address; value: bigint },
+): Promise<void> {
+  const call = { address: token, abi: erc20Abi, functionName: "approve", args: [spender, value] };
   // An approval that is mined is half of the way: the person is told of the end only.
   const onStep = (progress: Progress): void => {
     if (progress.step !== "done") onProgress(progress);
@@ -70,6 +76,16 @@ export function withdraw(
 /** Pays what waits for the wallet to `receiver`. */
 export function claimTo({ wallet, app, account, onProgress }: ContractContext, receiver: Address): Promise<Hex> {
   return transact(wallet, account, { ...escrowOf(app), functionName: "claimTo", args: [receiver] }, onProgress);
+}
+
+/** Pays what waits for `payee` to it; anybody can have that done. */
+export function claim({ wallet, app, account, onProgress }: ContractContext, payee: Address): Promise<Hex> {
+  return transact(wallet, account, { ...escrowOf(app), functionName: "claim", args: [payee] }, onProgress);
+}
+
+/** Has the treasury pay what it owes for a job (bytes16). */
+export function collectDebt({ wallet, app, account, onProgress }: ContractContext, jobId: Hex): Promise<Hex> {
+  return transact(wallet, account, { ...escrowOf(app), functionName: "collectDebt", args: [jobId] }, onProgress);
 }
 
 /** Chooses the operator that may lock the wallet's credits; null for none. */
