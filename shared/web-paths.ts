@@ -13,6 +13,8 @@ export const PATHS = {
   model: "/app/models/:id",
   workers: "/app/workers",
   worker: "/app/workers/:id",
+  desk: "/app/my-workers",
+  deskWorker: "/app/my-workers/:id",
   operator: "/app/operators/:id",
   explorer: "/app/explorer",
   transaction: "/app/tx/:hash",

@@ -17,6 +17,8 @@ const Jobs = loaded(() => import("./pages/jobs.tsx").then((file) => file.Jobs));
 const Settings = loaded(() => import("./pages/settings.tsx").then((file) => file.Settings));
 const Webhooks = loaded(() => import("./pages/webhooks.tsx").then((file) => file.Webhooks));
 const WebhookPage = loaded(() => import("./pages/webhook.tsx").then((file) => file.WebhookPage));
+const MyWorkers = loaded(() => import("./pages/my-workers.tsx").then((file) => file.MyWorkers));
+const MyWorker = loaded(() => import("./pages/my-worker.tsx").then((file) => file.MyWorker));
 const JobPage = loaded(() => import("./pages/job.tsx").then((file) => file.JobPage));
 const TransactionPage = loaded(() => import("./pages/transaction.tsx").then((file) => file.TransactionPage));
 const Explorer = loaded(() => import("./pages/explorer.tsx").then((file) => file.Explorer));
@@ -41,6 +43,8 @@ export const Pages = () => (
             <Route path={PATHS.settings} element={<Settings />} />
             <Route path={PATHS.webhooks} element={<Webhooks />} />
             <Route path={PATHS.webhook} element={<WebhookPage />} />
+            <Route path={PATHS.desk} element={<MyWorkers />} />
+            <Route path={PATHS.deskWorker} element={<MyWorker />} />
           </Route>
           <Route path={PATHS.job} element={<JobPage />} />
           <Route path={PATHS.transaction} element={<TransactionPage />} />

@@ -18,6 +18,7 @@ const OWN = [
   [PATHS.fund, "Fund"],
   [PATHS.jobs, "Jobs"],
   [PATHS.webhooks, "Webhooks"],
+  [PATHS.desk, "Workers"],
   [PATHS.settings, "Settings"],
 ] as const;
 const PUBLIC = [
@@ -37,7 +38,7 @@ export function Shell() {
   useEffect(() => {
     setOpen(false);
     document.querySelector(".own .active")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [pathname]);
+  }, [pathname, isOwn]);
   return (
     <>
       <a className="skip" href="#content">

@@ -19,6 +19,7 @@ import type {
   Model,
   Network,
   Operator,
+  Owed,
   SessionState,
   Usage,
   UsageRange,
@@ -117,7 +118,10 @@ export const workerQuery = (id: string) =>
   queryOptions({
     queryKey: ["workers", id],
     queryFn: () =>
-      call<Worker & { jobs: ListedJob[]; history: HistoryEvent[] }>("GET", `/workers/${encodeURIComponent(id)}`),
+      call<Worker & { owed: Owed[]; jobs: ListedJob[]; history: HistoryEvent[] }>(
+        "GET",
+        `/workers/${encodeURIComponent(id)}`,
+      ),
     refetchInterval: 15_000,
   });
 

@@ -173,9 +173,12 @@ export type Worker = {
   answers: boolean;
   /** Running time to first token of this service's jobs. */
   first_token_ms: number | null;
-  /** Charged in the last 24 hours, by all operators, and what they earned it, stablecoin units. */
+  /** Charged in the last 24 hours, by all operators. */
   jobs_24h: number;
+  /** Stablecoin units of settled jobs: of 24 hours, of seven UTC days, and ever. */
   earned_24h: number;
+  earned_7d: number;
+  earned_total: number;
   /** Share of this service's jobs of 24 hours that it did not fail. */
   success_24h: number | null;
   unbonds_at: string | null;
@@ -186,6 +189,9 @@ export type Worker = {
   /** What this service's gateways saw it do wrong, newest first, one entry an hour and kind. */
   incidents: Incident[];
 };
+
+/** What the treasury still owes a worker for a job after a dispute, stablecoin units. */
+export type Owed = { job_id: string; units: number };
 
 export type Incident = {
   code: string;
@@ -256,6 +262,10 @@ export type ChainAddress = {
   address: Address;
   balance_wei: string;
   transactions_sent: number;
+  /** Stablecoin units: those it holds, those that wait for it in the escrow, and those of them that it claimed. */
+  usdg_units: string;
+  claimable_units: string;
+  claimed_units: string;
   account: {
     number: number;
     free: number;

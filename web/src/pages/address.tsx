@@ -40,6 +40,10 @@ function Contents({ data, isContract }: { data: ChainAddress; isContract: boolea
         <dl className="facts">
           <Fact label="Balance">{`${units(BigInt(data.balance_wei), 18, 0)} ${app.currency}`}</Fact>
           <Fact label={isContract ? "Contracts made" : "Transactions sent"}>{count(data.transactions_sent)}</Fact>
+          <Fact label="Stablecoin">{`${units(BigInt(data.usdg_units), 6)} USDG`}</Fact>
+          {data.claimable_units === "0" ? null : (
+            <Fact label="Waits to be claimed">{`${units(BigInt(data.claimable_units), 6)} USDG`}</Fact>
+          )}
           {workers.map(({ number, roles }) => (
             <Fact key={`worker ${number}`} label={roles.join(", ")}>
               <Link to={`/app/workers/${number}`}>Worker {number}</Link>

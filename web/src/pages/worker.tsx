@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
-import { workerQuery } from "../data/queries.ts";
+import { Link, useParams } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
+import { sessionQuery, workerQuery } from "../data/queries.ts";
 import type { Incident, Worker } from "../data/types.ts";
 import { AddressLink, History, JobLink, JsonLink, ListedJobs, ModelLink, success } from "../explorer/lists.tsx";
 import { count, moment, svc, units } from "../ui/format.ts";
@@ -8,18 +9,29 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { WorkerState } from "./workers.tsx";
+import { rolesOf, WorkerState } from "./workers.tsx";
 
 /** A worker: what it does now, what it earned and lost, its jobs and its history. */
 export function WorkerPage() {
   const { id = "" } = useParams();
   const worker = useQuery(workerQuery(id));
   const { number } = worker.data ?? {};
+  const wallet = useQuery(sessionQuery).data?.session?.wallet;
+  const isMine = worker.data !== undefined && rolesOf(worker.data, wallet).length > 0;
   return (
     <Page
       key={id}
       title={number === undefined ? "Worker" : `Worker ${number}`}
-      actions={<JsonLink path={`/workers/${id}`} name={`worker-${id}`} />}
+      actions={
+        <>
+          {isMine ? (
+            <Link className="button plain" to={`${PATHS.desk}/${number}`}>
+              Manage
+            </Link>
+          ) : null}
+          <JsonLink path={`/workers/${id}`} name={`worker-${id}`} />
+        </>
+      }
     >
       <Loaded query={worker} rows={4} height={100}>
         {(data) => (
@@ -62,12 +74,14 @@ const Facts = ({ worker }: { worker: Worker }) => (
         <WorkerState worker={worker} />
       </Fact>
       <Fact label="Stake">{svc(BigInt(worker.stake))}</Fact>
+      {worker.unbonds_at === null ? null : <Fact label="Stake is free">{moment(worker.unbonds_at)}</Fact>}
       <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
       <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
       <Fact label="Time to first token">
         {worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}
       </Fact>
       <Fact label="Earned in 24 hours">{units(BigInt(worker.earned_24h), 6)} USDG</Fact>
+      <Fact label="Earned ever">{units(BigInt(worker.earned_total), 6)} USDG</Fact>
       <Fact label="Registered">{moment(worker.registered_at)}</Fact>
       <Fact label="Endpoint">
         <code className="wrap">{worker.endpoint}</code>
@@ -85,7 +99,7 @@ const Facts = ({ worker }: { worker: Worker }) => (
   </Card>
 );
 
-const Slashes = ({ worker }: { worker: Worker }) => (
+export const Slashes = ({ worker }: { worker: Worker }) => (
   <Card title="Slashes">
     {worker.slashes.length === 0 ? (
       <Empty title="Never slashed" />

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
 import { operatorsQuery, workersQuery } from "../data/queries.ts";
 import type { Operator, Worker } from "../data/types.ts";
 import { ModelLink, success } from "../explorer/lists.tsx";
 import { CopyButton } from "../ui/copy.tsx";
-import { count, credits, moment, svc, units } from "../ui/format.ts";
+import { count, credits, svc, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
@@ -56,6 +57,7 @@ function WorkerTable({ workers }: { workers: readonly Worker[] }) {
     { label: "Success", end: true },
     { label: "First token", end: true, more: true },
     { label: "Earned, USDG", end: true, more: true },
+    { label: "Ever", end: true, more: true },
     { label: "Slashes", end: true, more: true },
   ];
   return (
@@ -76,6 +78,7 @@ function WorkerTable({ workers }: { workers: readonly Worker[] }) {
           <td className="end">{success(worker.success_24h)}</td>
           <td className="end more">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
           <td className="end more">{units(BigInt(worker.earned_24h), 6)}</td>
+          <td className="end more">{units(BigInt(worker.earned_total), 6)}</td>
           <td className="end more">{worker.slashes.length === 0 ? "none" : count(worker.slashes.length)}</td>
         </tr>
       ))}
@@ -91,10 +94,16 @@ function Models({ ids }: { ids: readonly string[] }) {
 
 /** What the chain and this gateway say of it, the graver first. */
 export function WorkerState({ worker }: { worker: Worker }) {
-  if (worker.unbonds_at !== null) return <Badge tone="mild">{`unbonding until ${moment(worker.unbonds_at)}`}</Badge>;
-  if (!worker.active) return <Badge tone="bad">below the minimum stake</Badge>;
+  if (worker.unbonds_at !== null) return <Badge tone="mild">unbonding</Badge>;
+  if (!worker.active) return <Badge tone="bad">low stake</Badge>;
   return worker.answers ? <Badge tone="good">active</Badge> : <Badge tone="bad">does not answer</Badge>;
 }
+
+/** What a wallet is to a worker. */
+export const rolesOf = ({ owner, payout }: Worker, wallet: string | undefined): string[] => [
+  ...(owner === wallet ? ["owner"] : []),
+  ...(payout === wallet ? ["paid"] : []),
+];
 
 function OperatorTable({ operators }: { operators: readonly Operator[] }) {
   const columns = [
@@ -133,9 +142,11 @@ export const OperatorState = ({ operator }: { operator: Operator }) =>
 
 /** The way in, with this service's own address in the command. */
 function RunAWorker() {
+  const node = app.rpc_url === null ? " --rpc-url https://rpc.example.com" : "";
   const command = [
+    "npm install ./credit-metered-inference-worker-*.tgz",
     "npx cmi-worker --backend http://127.0.0.1:8000/v1 --models qwen3-8b \\",
-    `  --service ${app.origin} --endpoint https://gpu.example.com --rpc-url https://rpc.example.com`,
+    `  --service ${app.origin} --endpoint https://gpu.example.com${node}`,
   ].join("\n");
   return (
     <section className="card" id="run" aria-labelledby="run-title">
@@ -153,8 +164,9 @@ function RunAWorker() {
         <CopyButton text={command} what="the worker's command" />
       </div>
       <p className="hint">
-        The command comes with the package <code>worker</code> of this service's operator. The first start makes the
-        worker's key, checks your models and shows what it will send to the chain. It sends that once you agree. The
+        The package is this service's operator's, or <code>npm run packages</code> makes it in a clone. The first start
+        makes the worker's key, checks your models and shows what it will send to the chain. It sends that once you
+        agree. With a wallet that is to own the stake, register under <Link to={PATHS.desk}>My workers</Link> first. The
         contracts' addresses are in{" "}
         <a href="/app/api/deployment.json" download="deployment.json">
           deployment.json

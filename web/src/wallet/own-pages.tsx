@@ -14,14 +14,15 @@ import { tell } from "./errors.ts";
 import { SignInPanel } from "./sign-in-panel.tsx";
 import { useWallet } from "./use-wallet.ts";
 
-/** What stands in place of a page until somebody is signed in: its title, and why to sign in. */
-const REASONS: Record<string, readonly [title: string, reason: string]> = {
-  [PATHS.overview]: ["Overview", "See your balance, usage and latest jobs."],
-  [PATHS.fund]: ["Fund", "Buy and withdraw credits."],
-  [PATHS.jobs]: ["Jobs", "See what each request cost."],
-  [PATHS.settings]: ["Settings", "Manage your API key and limit your spending."],
-};
-const WEBHOOKS = ["Webhooks", "Have events sent to your server."] as const;
+/** What stands in place of a page, and of those below it, until somebody is signed in: its title, and why to sign in. */
+const REASONS = [
+  [PATHS.overview, "Overview", "See your balance, usage and latest jobs."],
+  [PATHS.fund, "Fund", "Buy and withdraw credits."],
+  [PATHS.jobs, "Jobs", "See what each request cost."],
+  [PATHS.settings, "Settings", "Manage your API key and limit your spending."],
+  [PATHS.webhooks, "Webhooks", "Have events sent to your server."],
+  [PATHS.desk, "My workers", "See what your workers earn, and manage their stake and settings."],
+] as const;
 
 /** Pages of the signed-in wallet; the sign-in panel stands in their place until somebody is signed in. */
 export const OwnPages = () => (
@@ -31,7 +32,9 @@ export const OwnPages = () => (
 );
 
 function SignedInOnly() {
-  const [title, reason] = REASONS[useLocation().pathname.replace(/(.)\/$/, "$1")] ?? WEBHOOKS;
+  const { pathname } = useLocation();
+  // The overview's path begins all of them.
+  const [, title, reason] = REASONS.findLast(([path]) => pathname.startsWith(path)) ?? REASONS[0];
   const session = useQuery(sessionQuery);
   if (session.data?.session) return <Outlet />;
   return (

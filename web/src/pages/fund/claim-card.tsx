@@ -11,7 +11,7 @@ import { useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
 /** Tokens that wait for this wallet: payouts that the token refused, and fractions of a credit. Nothing is shown when none do. */
-export function ClaimCard({ account }: { account: AccountInfo }) {
+export function ClaimCard({ account }: { account: Pick<AccountInfo, "wallet" | "claimable_units"> }) {
   const cache = useQueryClient();
   const context = useWalletContext();
   const { connected } = useWallet();

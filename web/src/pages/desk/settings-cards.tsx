@@ -1,0 +1,177 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { type Address, isAddress } from "viem";
+import { app } from "../../data/app.ts";
+import { modelsQuery } from "../../data/queries.ts";
+import { Button, Field } from "../../ui/controls.tsx";
+import { Loaded } from "../../ui/loaded.tsx";
+import { Card } from "../../ui/page.tsx";
+import { ActionStatus } from "../../wallet/action-status.tsx";
+import { changeWorker, type Registered } from "../../wallet/registry.ts";
+import { useTransaction } from "../../wallet/use-registry.ts";
+
+/** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
+export const SettingsCards = ({ worker }: { worker: Registered }) => (
+  <>
+    <div className="columns">
+      <PayoutCard worker={worker} />
+      <EndpointCard worker={worker} />
+    </div>
+    <ModelsCard worker={worker} />
+  </>
+);
+
+function PayoutCard({ worker }: { worker: Registered }) {
+  const { state, busy, send } = useTransaction();
+  const [text, setText] = useState<string | null>(null);
+  const payout = (text ?? worker.payout).trim();
+  const submit = async () => {
+    const set = ["setPayout", payout as Address] as const;
+    if (await send((context) => changeWorker(context, worker.signer, [...set]))) setText(null);
+  };
+  return (
+    <Card title="Payout address">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field
+          label="Paid to"
+          name="payout"
+          className="mono"
+          autoComplete="off"
+          spellCheck={false}
+          value={text ?? worker.payout}
+          readOnly={busy}
+          onChange={(event) => setText(event.target.value)}
+          error={addressFault(payout)}
+          hint="Holds for jobs that are running, too."
+        />
+        <Button type="submit" kind="primary" busy={busy} disabled={!isAddress(payout) || payout === worker.payout}>
+          Change the payout
+        </Button>
+      </form>
+      <ActionStatus state={state} done="The payout is changed" />
+    </Card>
+  );
+}
+
+export const addressFault = (text: string): string | null =>
+  isAddress(text) ? null : "Not an address: 0x and 40 hex digits, with the right checksum.";
+
+/** The registry takes 200 bytes, gateways only HTTPS. */
+export function endpointFault(text: string): string | null {
+  if (!URL.canParse(text)) return "Not a URL.";
+  if (!text.startsWith("https://") && !(app.development && text.startsWith("http://"))) return "Begins with https://.";
+  return new TextEncoder().encode(text).length > 200 ? "At most 200 bytes." : null;
+}
+
+function EndpointCard({ worker }: { worker: Registered }) {
+  const { state, busy, send } = useTransaction();
+  const [text, setText] = useState<string | null>(null);
+  const endpoint = (text ?? worker.endpoint).trim();
+  const fault = endpointFault(endpoint);
+  const submit = async () => {
+    if (await send((context) => changeWorker(context, worker.signer, ["setEndpoint", endpoint]))) setText(null);
+  };
+  return (
+    <Card title="Endpoint">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field
+          label="Gateways reach it at"
+          name="endpoint"
+          autoComplete="off"
+          spellCheck={false}
+          value={text ?? worker.endpoint}
+          readOnly={busy}
+          onChange={(event) => setText(event.target.value)}
+          error={text === null ? null : fault}
+          hint="Have the worker answer there first."
+        />
+        <Button type="submit" kind="primary" busy={busy} disabled={fault !== null || endpoint === worker.endpoint}>
+          Change the endpoint
+        </Button>
+      </form>
+      <ActionStatus state={state} done="The endpoint is changed" />
+    </Card>
+  );
+}
+
+function ModelsCard({ worker }: { worker: Registered }) {
+  const { state, busy, send } = useTransaction();
+  const [chosen, setChosen] = useState<readonly number[] | null>(null);
+  const hosted = chosen ?? worker.models;
+  const added = hosted.filter((model) => !worker.models.includes(model));
+  const dropped = worker.models.filter((model) => !hosted.includes(model));
+  const host = async (models: readonly number[], on: boolean): Promise<boolean> =>
+    models.length === 0 || (await send((context) => changeWorker(context, worker.signer, ["setHosting", models, on])));
+  const submit = async () => {
+    if ((await host(added, true)) && (await host(dropped, false))) setChosen(null);
+  };
+  const twice = added.length > 0 && dropped.length > 0;
+  return (
+    <Card title="Models">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <ModelChoices chosen={hosted} onChange={setChosen} disabled={busy} />
+        <Button type="submit" kind="primary" busy={busy} disabled={added.length + dropped.length === 0}>
+          Change the models
+        </Button>
+        <p className="hint">
+          Its model server must have them, and its <code>--models</code> must name the same.
+          {twice ? " Two transactions: what it hosts now, and what no longer." : null}
+        </p>
+      </form>
+      <ActionStatus state={state} done="The models are changed" />
+    </Card>
+  );
+}
+
+/** Models of the catalog to tick, those that are retired only while they are hosted. */
+export function ModelChoices({
+  chosen,
+  onChange,
+  disabled,
+}: {
+  chosen: readonly number[];
+  onChange: (models: readonly number[]) => void;
+  disabled: boolean;
+}) {
+  const models = useQuery(modelsQuery);
+  return (
+    <Loaded query={models} rows={3} height={24}>
+      {({ data }) => (
+        <fieldset className="choices many" disabled={disabled}>
+          <legend>Hosts</legend>
+          {data
+            .filter(({ number, retired }) => !retired || chosen.includes(number))
+            .map(({ number, id, retired }) => (
+              <label key={number}>
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(number)}
+                  onChange={({ target }) =>
+                    onChange(target.checked ? [...chosen, number] : chosen.filter((one) => one !== number))
+                  }
+                />
+                <span>
+                  <code>{id}</code> {retired ? <span className="hint">retired</span> : null}
+                </span>
+              </label>
+            ))}
+        </fieldset>
+      )}
+    </Loaded>
+  );
+}

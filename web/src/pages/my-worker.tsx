@@ -1,0 +1,110 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
+import { workerQuery } from "../data/queries.ts";
+import type { Owed, Worker } from "../data/types.ts";
+import { AddressLink, success } from "../explorer/lists.tsx";
+import { count, svc } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { ConnectNotice } from "../wallet/connect-notice.tsx";
+import { useRegistered, useTerms } from "../wallet/use-registry.ts";
+import { useWallet } from "../wallet/use-wallet.ts";
+import { PayCard } from "./desk/pay-card.tsx";
+import { SettingsCards } from "./desk/settings-cards.tsx";
+import { StakeCard } from "./desk/stake-card.tsx";
+import { Earnings } from "./my-workers.tsx";
+import { Slashes } from "./worker.tsx";
+import { rolesOf, WorkerState } from "./workers.tsx";
+
+/** One worker of the signed-in wallet: what it earns, and everything that its owner can change. */
+export function MyWorker() {
+  const { id = "" } = useParams();
+  const { session, connected } = useWallet();
+  const worker = useQuery({ ...workerQuery(id), refetchInterval: 5_000 });
+  return (
+    <Page
+      key={id}
+      title={worker.data === undefined ? "My worker" : `Worker ${worker.data.number}`}
+      about={<Link to={PATHS.desk}>All my workers</Link>}
+      actions={
+        <Link className="button plain" to={`/app/workers/${id}`}>
+          Public page
+        </Link>
+      }
+    >
+      {connected ? null : <ConnectNotice />}
+      <Loaded query={worker} rows={4} height={100}>
+        {(data) => <Desk worker={data} roles={rolesOf(data, session?.wallet)} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Desk({ worker, roles }: { worker: Worker & { owed: Owed[] }; roles: readonly string[] }) {
+  const { connected, wrongChain } = useWallet();
+  const isManaged = connected && !wrongChain && roles.includes("owner");
+  if (roles.length === 0) {
+    return (
+      <Empty title="This worker is not yours">
+        <p>
+          Your wallet does not own it, and it is not paid to your wallet. Its owner is{" "}
+          <AddressLink address={worker.owner} what="owner's address" />: sign in with that wallet.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Earnings workers={[worker]} />
+      <Card>
+        <dl className="facts">
+          <Fact label="State">
+            <WorkerState worker={worker} />
+          </Fact>
+          <Fact label="Stake">{svc(BigInt(worker.stake))}</Fact>
+          <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
+          <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
+          <Fact label="Time to first token">
+            {worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}
+          </Fact>
+          <Fact label="Signing key">
+            <AddressLink address={worker.address} what="worker address" />
+          </Fact>
+        </dl>
+      </Card>
+      <div className="columns">
+        {isManaged ? <OwnersStake number={worker.number} /> : null}
+        <div className="pile">
+          <PayCard worker={worker} />
+          <Slashes worker={worker} />
+        </div>
+      </div>
+      {isManaged ? <OwnersSettings number={worker.number} /> : null}
+    </>
+  );
+}
+
+/** The stake as the chain has it, which only the owner moves. */
+function OwnersStake({ number }: { number: number }) {
+  const registered = useRegistered(number);
+  const terms = useTerms();
+  return (
+    <Loaded query={registered} rows={1} height={220}>
+      {(worker) => (
+        <Loaded query={terms} rows={1} height={220}>
+          {(data) => <StakeCard worker={worker} terms={data} />}
+        </Loaded>
+      )}
+    </Loaded>
+  );
+}
+
+function OwnersSettings({ number }: { number: number }) {
+  const registered = useRegistered(number);
+  return (
+    <Loaded query={registered} rows={2} height={160}>
+      {(worker) => <SettingsCards worker={worker} />}
+    </Loaded>
+  );
+}

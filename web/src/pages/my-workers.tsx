@@ -1,0 +1,106 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
+import { workersQuery } from "../data/queries.ts";
+import type { Worker } from "../data/types.ts";
+import { count, svc, units } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
+import { Table } from "../ui/table.tsx";
+import { useWallet } from "../wallet/use-wallet.ts";
+import { RegisterCard } from "./desk/register-card.tsx";
+import { rolesOf, WorkerState } from "./workers.tsx";
+
+/** The workers that the signed-in wallet owns or is paid by, and registering another one. */
+export function MyWorkers() {
+  const { session } = useWallet();
+  const workers = useQuery({ ...workersQuery, refetchInterval: 5_000 });
+  return (
+    <Page
+      title="My workers"
+      about="Workers that your wallet owns, or that are paid to it."
+      actions={
+        <Link className="button plain" to={PATHS.workers}>
+          Run a worker
+        </Link>
+      }
+    >
+      <Loaded query={workers} rows={3} height={60}>
+        {({ data }) => <Mine workers={data.filter((worker) => rolesOf(worker, session?.wallet).length > 0)} />}
+      </Loaded>
+      <RegisterCard />
+    </Page>
+  );
+}
+
+function Mine({ workers }: { workers: readonly Worker[] }) {
+  const { session } = useWallet();
+  if (workers.length === 0) {
+    return (
+      <Empty title="Your wallet has no worker">
+        <p>
+          It owns none, and none is paid to it. A worker that <code>npx cmi-worker</code> registered belongs to the key
+          it was registered with.
+        </p>
+      </Empty>
+    );
+  }
+  const columns = [
+    { label: "Worker" },
+    { label: "State" },
+    { label: "You are", more: true },
+    { label: "Stake", end: true, more: true },
+    { label: "Jobs, 24 h", end: true, more: true },
+    { label: "USDG, 24 h", end: true },
+    { label: "7 days", end: true, more: true },
+    { label: "Ever", end: true, more: true },
+  ];
+  return (
+    <>
+      <Earnings workers={workers} />
+      <Card title="Workers">
+        <Table caption="Your workers" columns={columns}>
+          {workers.map((worker) => (
+            <tr key={worker.number}>
+              <td>
+                <Link to={`${PATHS.desk}/${worker.number}`}>Worker {worker.number}</Link>
+              </td>
+              <td>
+                <WorkerState worker={worker} />
+              </td>
+              <td className="more">{rolesOf(worker, session?.wallet).join(", ")}</td>
+              <td className="end more">{svc(BigInt(worker.stake))}</td>
+              <td className="end more">{count(worker.jobs_24h)}</td>
+              <td className="end">{units(BigInt(worker.earned_24h), 6)}</td>
+              <td className="end more">{units(BigInt(worker.earned_7d), 6)}</td>
+              <td className="end more">{units(BigInt(worker.earned_total), 6)}</td>
+            </tr>
+          ))}
+        </Table>
+      </Card>
+    </>
+  );
+}
+
+/** What workers earned together. */
+export function Earnings({ workers }: { workers: readonly Worker[] }) {
+  const sum = (of: (worker: Worker) => number) => units(BigInt(workers.reduce((all, one) => all + of(one), 0)), 6);
+  const figures = [
+    ["Earned in 24 hours", sum((worker) => worker.earned_24h), "USDG"],
+    ["In seven days", sum((worker) => worker.earned_7d), "USDG, days of UTC"],
+    ["Ever", sum((worker) => worker.earned_total), "USDG for settled jobs"],
+  ] as const;
+  return (
+    <dl className="figures">
+      {figures.map(([label, value, hint], index) => (
+        <div key={label} className={index === 0 ? "figure main" : "figure"}>
+          <dt>{label}</dt>
+          <dd>
+            <span className="number">{value}</span>
+            <span className="hint">{hint}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
