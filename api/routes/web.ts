@@ -3,19 +3,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { isHex } from "viem";
+import { z } from "zod";
 import { PATHS } from "../../shared/web-paths.ts";
-import { requireSession, Sessions } from "../account/sessions.ts";
-import { ContractSignatures, Nonces } from "../account/sign-in.ts";
+import { requireSession, type Session, Sessions } from "../account/sessions.ts";
+import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { jobRoutes } from "./jobs.ts";
 import { burstLimit } from "./limits.ts";
-import { inTheme, readJson } from "./request.ts";
+import { addressOf, inTheme, readJson, validate } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
 import { networkRoutes } from "./web-network.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./web-public.ts";
-import { sessionRoutes } from "./web-session.ts";
 import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -84,6 +85,55 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   api.use(unknown);
   return api;
+}
+
+const signInSchema = z.object({
+  message: z.string().max(4_000),
+  signature: z.custom<`0x${string}`>((v) => isHex(v) && v.length <= 20_000, "must be hex"),
+});
+
+const shownSession = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: expiresAt.toISOString() });
+
+/**
+ * Below /app/api:
+ * - `POST /nonce` → `{nonce, expires_at}` for a sign-in message
+ * - `POST /session` `{message, signature}` → session and cookie
+ * - `GET /session` → `{session: {wallet, expires_at} | null, ended}`; `ended` if the cookie's session is over
+ * - `DELETE /session` → 204
+ */
+function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Sessions }): Router {
+  const nonce: RequestHandler = (_request, response) => {
+    const { nonce, expiresAt } = check.nonces.issue();
+    response.json({ nonce, expires_at: expiresAt.toISOString() });
+  };
+
+  const signIn: RequestHandler = async (request, response) => {
+    const signed = validate(signInSchema, request.body);
+    const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
+    const earlier = sessions.token(request);
+    if (earlier !== null) await sessions.close(earlier);
+    const { token, session } = await sessions.open(wallet);
+    sessions.setCookie(response, token);
+    response.json({ session: shownSession(session), ended: false });
+  };
+
+  // Asked by every visitor, so nobody being signed in is an answer and no error.
+  const current: RequestHandler = async (request, response) => {
+    const token = sessions.token(request);
+    const session = token === null ? null : await sessions.find(token);
+    const ended = token !== null && session === null;
+    if (ended) sessions.setCookie(response, null);
+    response.json({ session: session && shownSession(session), ended });
+  };
+
+  const signOut: RequestHandler = async (request, response) => {
+    const token = sessions.token(request);
+    if (token !== null) await sessions.close(token);
+    sessions.setCookie(response, null);
+    response.status(204).end();
+  };
+
+  return Router().post("/nonce", nonce).post("/session", signIn).get("/session", current).delete("/session", signOut);
 }
 
 const noStore: RequestHandler = (_request, response, next) => {
