@@ -125,7 +125,7 @@ export function CommandCard({ jobId, node, verdict }: { jobId: string; node: str
   const command = `npx cmi-verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
   return (
     <Card title="Check it without this page">
-      <div className="code sunken wraps">
+      <div className="code sunken">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
         <pre tabIndex={0}>{command}</pre>
         <CopyButton text={command} what="verify command" />
