@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { SpanKind } from "@opentelemetry/api";
 import express, { type Express, type RequestHandler } from "express";
+import { continueTrace } from "../shared/tracing.ts";
 import type { Gateway } from "./gateway.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
@@ -26,7 +28,7 @@ export function createApp(gateway: Gateway): Express {
   const v1 = express.Router();
   v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
-  v1.use(authenticate(gateway.keys, gateway.balances));
+  v1.use(authenticate(gateway.keys, gateway.balances), traceRequest);
   v1.use(readJson(BODY_LIMIT, gateway.bodies));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
@@ -59,6 +61,18 @@ const noStore: RequestHandler = (_request, response, next) => {
   response.setHeader("cache-control", "no-store");
   response.setHeader("x-content-type-options", "nosniff");
   next();
+};
+
+/** The request as a span of its client's trace. It comes after the key: strangers must not fill anybody's store of traces. */
+const traceRequest: RequestHandler = (request, response, next) => {
+  const { method, requestId, arrivedAt } = request;
+  const route = patternOf(request.originalUrl.split("?", 1)[0] as string) ?? "none";
+  const attributes = { "http.request.method": method, "http.route": route, "request.id": requestId };
+  const options = { kind: SpanKind.SERVER, startTime: arrivedAt, attributes };
+  continueTrace(request.headers, `${method} ${route}`, options, (span) => {
+    response.on("close", () => span.setAttribute("http.response.status_code", response.statusCode).end());
+    next();
+  });
 };
 
 /** One line a request, when it is over: never a key, a prompt or an answer. */

@@ -1,6 +1,7 @@
 /** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
 import type { Server } from "node:http";
 import { limitConnectionsEach } from "../shared/connections.ts";
+import { startTracing } from "../shared/tracing.ts";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { migrate, openDatabase } from "./db/pool.ts";
@@ -13,7 +14,7 @@ import { createHttpServer } from "./routes/limits.ts";
 const STOP_MS = 20_000;
 /** Of all connections, what one address may have. */
 const SHARE_OF_ONE = 0.1;
-/** Time for the last bytes after that. */
+/** Time for the last bytes after that, and for the last spans. */
 const FLUSH_MS = 2_000;
 
 let config: Config;
@@ -27,6 +28,7 @@ try {
 const logger = createLogger(config.LOG_LEVEL, config);
 
 async function main(): Promise<void> {
+  const sendSpans = await startTracing("gateway", process.env, logger);
   await migrate(config.DATABASE_URL, logger);
   const pool = openDatabase(config.DATABASE_URL, logger);
   const gateway = await startGateway(config, pool, logger, fatal);
@@ -46,6 +48,7 @@ async function main(): Promise<void> {
     // Every job is over; what remains is the last bytes to slow readers.
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, FLUSH_MS))]);
     server.closeAllConnections();
+    await Promise.race([sendSpans(), new Promise((resolve) => setTimeout(resolve, FLUSH_MS))]);
     await pool.end();
     logger.info("stopped");
     process.exit(0);

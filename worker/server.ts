@@ -1,6 +1,7 @@
 /** The worker's HTTP interface, which protocol/dispatch.ts describes, `GET /healthz` included. */
 import { createServer as createHttpServer, type Server } from "node:http";
 import { isDeepStrictEqual } from "node:util";
+import { SpanKind } from "@opentelemetry/api";
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from "express";
 import type { z } from "zod";
 import {
@@ -14,9 +15,11 @@ import {
   ticketSchema,
   trialRequestSchema,
 } from "../protocol/dispatch.ts";
+import { toApiJobId } from "../protocol/job-id.ts";
 import { limitConnectionsEach } from "../shared/connections.ts";
 import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
+import { continueTrace, endAfter } from "../shared/tracing.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type Logger } from "./console.ts";
 import type { JobRunner } from "./jobs/runner.ts";
@@ -62,7 +65,10 @@ export function createServer({ runner, health, log }: Parts): Express {
     if (!isDeepStrictEqual({ assignment, signature }, ticket)) {
       throw new Refusal(RefusalCode.BadRequest, `the body's assignment is not the one of ${ASSIGNMENT_HEADER}`);
     }
-    await runner.run({ ...ticket, ...job }, gateway, new EventStream(res));
+    const attributes = { "job.id": toApiJobId(assignment.jobId), "job.attempt": assignment.attempt };
+    await continueTrace(req.headers, "job", { kind: SpanKind.SERVER, attributes }, (span) =>
+      endAfter(span, () => runner.run({ ...ticket, ...job }, gateway, new EventStream(res))),
+    );
   });
 
   app.post("/jobs/output", async (req, res) => {

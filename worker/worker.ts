@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { Health } from "../protocol/dispatch.ts";
 import { withoutLogin } from "../shared/redact.ts";
+import { startTracing } from "../shared/tracing.ts";
 import { type Backend, modelsFault } from "./backends/backend.ts";
 import { BuiltinTextGenerator } from "./backends/builtin.ts";
 import { OpenAiBackend } from "./backends/openai.ts";
@@ -19,7 +20,7 @@ import { SettlementWatcher } from "./settlement.ts";
 import { answerCipher, CompletionStore } from "./store.ts";
 
 const SWEEP_MS = 3_600_000;
-/** After the drain, time for the last bytes to reach their gateways. */
+/** After the drain, time for the last bytes to reach their gateways, and for the last spans. */
 const CLOSE_MS = 1_000;
 
 /** Sets the worker up as far as that is its own business, then serves until a signal. */
@@ -31,6 +32,7 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
     log.fatal({ err: error, stack: stack?.slice(0, 6) }, "a fault of the worker: stopping; a restart resumes");
     process.exit(1);
   });
+  const sendSpans = await startTracing("worker", process.env, log);
   const privateKey = await openWorkerKey(config, terminal);
   const chain = await connectChain(config, log);
   demandBackend(values, chain.deployment.chainId);
@@ -53,7 +55,8 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
     }
     stopping = true;
     log.info({ signal, jobs: worker.health().in_flight }, "draining");
-    worker.stop().then(
+    const stopped = worker.stop().then(() => Promise.race([sendSpans(), sleep(CLOSE_MS)]));
+    stopped.then(
       () => process.exit(0),
       (error: unknown) => {
         log.fatal({ err: error }, "could not stop in order");

@@ -1,9 +1,12 @@
+import { SpanKind } from "@opentelemetry/api";
 import type { Hex } from "viem";
 import { type ChatRequest, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
+import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
+import { incidentCode } from "../db/incidents.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAssignment } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
@@ -55,7 +58,9 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   let mayProve = false;
   try {
     const signature = await signAssignment(context, assignment);
-    const result = await follow(context, input, { assignment, signature, firstToken: outstanding.firstToken });
+    const offer = { assignment, signature, firstToken: outstanding.firstToken };
+    const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
+    const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(context, input, offer));
     mayProve = result.ok || result.failure.offered;
     return result;
   } finally {
@@ -86,6 +91,7 @@ async function follow(
     isAtWork = true;
     clearTimeout(timer);
     textSince = performance.now();
+    spanEvent("first_token");
     firstToken();
     relay.firstToken();
   };
@@ -96,6 +102,7 @@ async function follow(
       body,
       {
         acknowledged: (byWorker) => {
+          spanEvent("acknowledged");
           relay.accepted(byWorker);
           clearTimeout(timer);
           if (!isAtWork) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
@@ -121,6 +128,8 @@ async function follow(
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const failure = explain(error, patience.signal, input.signal);
+    // A worker's own word may be anything.
+    markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
     const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
     const incident = { code: failure.code, detail: failure.message, jobId };

@@ -5,6 +5,7 @@ import { type ChatRequest, JobErrorCode, needsOf, RefusalCode } from "../../prot
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { FailureReason } from "../../protocol/job-status.ts";
+import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
 import { NotSent } from "../chain/pipeline.ts";
@@ -95,7 +96,8 @@ export class JobRun {
     try {
       this.#leaveRoom = workers.reserve(model.number, { credits, needs: needsOf(request) });
       if (this.#leaveRoom === null) throw noWorkers(model, credits);
-      return await lockCredits(this.#context, this.input);
+      const span = { attributes: { "job.id": toApiJobId(this.input.jobId) } };
+      return await inSpan("lock", span, () => lockCredits(this.#context, this.input));
     } finally {
       release();
     }
@@ -284,6 +286,9 @@ export class JobRun {
       signed: { completion, signature, finish_reason },
       countedTokens: verdict.countedTokens,
     });
+    void inSpan("settlement", { attributes: { "job.id": toApiJobId(jobId) } }, async () => {
+      if (!(await settling.done)) markFailed("settlement_refused");
+    }).catch(() => {}); // whoever settles has logged it
     workers.charged(jobId, settling.credits);
     stages.end("record");
     return { worker: worker.signer, completed, settling };

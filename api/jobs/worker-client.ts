@@ -18,6 +18,7 @@ import {
   trialSchema,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import { traceHeaders } from "../../shared/tracing.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import {
   BodyTooLarge,
@@ -166,7 +167,8 @@ export class WorkerClient {
     { body, ticket }: { body: unknown; ticket?: Ticket },
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    const headers = { "content-type": "application/json", accept: "text/event-stream, application/json" };
+    const accept = "text/event-stream, application/json";
+    const headers = { ...traceHeaders(), "content-type": "application/json", accept };
     try {
       return await request(urlOf(endpoint, path, this.#policy), {
         method: "POST",

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import { JobLost, type StoredJob } from "../db/jobs.ts";
@@ -132,6 +133,7 @@ async function answer(
     if (error instanceof ApiError && !goesOn) await once?.release();
   };
   const jobId = once?.jobId ?? newJobId();
+  describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": plan.model.id });
   let run: JobRun | undefined;
   const sent = new SentText();
   try {
@@ -215,7 +217,11 @@ async function stream(
       const last = writer.finish(job.completed.finish_reason, statementOf(job.worker, job.completed));
       return `${last}${usageChunk}data: [DONE]\n\n`;
     },
-    error: (error) => `data: ${JSON.stringify(apiErrorOf(error).body(dependencies.docsUrl))}\n\n`,
+    error: (error) => {
+      const apiError = apiErrorOf(error);
+      markFailed(apiError.code);
+      return `data: ${JSON.stringify(apiError.body(dependencies.docsUrl))}\n\n`;
+    },
     trailers: async () => {
       const hash = await settlementHash(await run.completed);
       return trailersOf(hash, dependencies.jobs.balances.known(run.input.wallet)?.free);

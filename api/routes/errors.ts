@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { BodyRefused } from "../../shared/request-body.ts";
+import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
 import { PATHS } from "../openapi/document.ts";
@@ -13,6 +14,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
   return (error: unknown, request, response, _next) => {
     const apiError = toApiError(error);
     const fields = { requestId: request.requestId, code: apiError.code, status: apiError.status };
+    if (apiError.status >= 500) markFailed(apiError.code);
     logFailure(logger, apiError, fields, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
     if (response.headersSent) {
       // The client has part of an answer: all that is left is not to pretend that it is whole.

@@ -65,6 +65,19 @@ ${worker.join("\n")}
 | \`INDEXER_HOST\`, \`INDEXER_PORT\` | address of \`/ready\`, \`/health\`, \`/status\`, \`/metrics\` | 127.0.0.1, 42069 |
 | \`INDEXER_LOG_LEVEL\` | of Ponder; \`info\` is a line a block | warn |
 
+## Traces
+
+Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON). These are the variables of [OpenTelemetry](https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+
+| variable | meaning | default |
+| --- | --- | --- |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\` | base URL of the collector, such as \`http://127.0.0.1:4318\`; without it nothing is sent | |
+| \`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\` | the same for traces alone, as a whole URL | |
+| \`OTEL_EXPORTER_OTLP_HEADERS\` | headers for the collector, \`name=value,name=value\`. Secret | |
+| \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\` | what the process is called in traces, and more about it | gateway, worker |
+| \`OTEL_TRACES_SAMPLER_ARG\` | share of requests that are traced, 0 to 1. Where a client sends a \`traceparent\`, its flag decides | 1 |
+| \`OTEL_SDK_DISABLED\` | true: nothing is sent, whatever else is set | false |
+
 ## Deployment and tools
 
 The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) names its variables; the durations and the first models are in [\`contracts/ignition/\`](../../contracts/ignition/settings.ts).

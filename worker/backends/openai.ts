@@ -1,7 +1,9 @@
+import { SpanKind } from "@opentelemetry/api";
 import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
 import { z } from "zod";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
+import { kindOf, markFailed, startSpan, traceHeaders } from "../../shared/tracing.ts";
 import {
   type Backend,
   BackendError,
@@ -12,6 +14,9 @@ import {
 } from "./backend.ts";
 
 export type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
+
+/** A chat request as it is sent, and the headers of its trace. */
+type Question = { body: string; trace: Record<string, string> };
 
 /** No event of a sane server comes near it; a server that sends a line without end is cut off. */
 const EVENT_LIMIT = 1_048_576;
@@ -37,8 +42,21 @@ export class OpenAiBackend implements Backend {
   }
 
   async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
+    const attributes = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model, "server.address": this.name };
+    const span = startSpan("chat", { kind: SpanKind.CLIENT, attributes });
     const body = JSON.stringify({ ...request, model, stream: true, stream_options: { include_usage: true } });
-    const response = await this.#send("POST", "/chat/completions", signal, body);
+    try {
+      yield* this.#answer({ body, trace: traceHeaders(span) }, signal);
+    } catch (error) {
+      markFailed(kindOf(error), span);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  async *#answer(question: Question, signal: AbortSignal): Pieces {
+    const response = await this.#send("POST", "/chat/completions", signal, question);
     const type = String(response.headers["content-type"] ?? "");
     if (!type.includes("text/event-stream")) {
       // A body that is destroyed before its end reports that as an error; without a listener it would end the process.
@@ -90,9 +108,9 @@ export class OpenAiBackend implements Backend {
     method: "GET" | "POST",
     path: string,
     signal: AbortSignal,
-    body?: string,
+    { body, trace }: Partial<Question> = {},
   ): Promise<Dispatcher.ResponseData> {
-    const headers: Record<string, string> = { accept: "text/event-stream, application/json" };
+    const headers: Record<string, string> = { ...trace, accept: "text/event-stream, application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#options.key !== null) headers.authorization = `Bearer ${this.#options.key}`;
     let response: Dispatcher.ResponseData;

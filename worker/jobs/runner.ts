@@ -12,6 +12,7 @@ import {
   type TrialRequest,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import { markFailed } from "../../shared/tracing.ts";
 import { type Backend, BackendError, RequestRefused } from "../backends/backend.ts";
 import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
@@ -197,6 +198,7 @@ export class JobRunner {
       await generation.cancel();
       this.#parts.watcher.forget(papers.assignment.jobId);
       const reason = asJobError(abort.signal.reason instanceof JobError ? abort.signal.reason : error);
+      markFailed(reason.code);
       log.warn({ code: reason.code, err: error }, "job ended without a completion");
       stream.error(reason.code, reason.message);
     }

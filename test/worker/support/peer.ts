@@ -8,7 +8,8 @@ export type Script = (res: ServerResponse, body: Record<string, unknown>) => Pro
 export type Peer = {
   url: string;
   play: (script: Script) => void;
-  requests: { body: Record<string, unknown>; key: string | undefined }[];
+  /** `trace`: the header `traceparent`. */
+  requests: { body: Record<string, unknown>; key: string | undefined; trace: unknown }[];
   stop: () => Promise<void>;
 };
 
@@ -19,7 +20,7 @@ export async function startPeer(models: string[]): Promise<Peer> {
     if (req.url === "/v1/models")
       return void res.end(JSON.stringify({ object: "list", data: models.map((id) => ({ id })) }));
     const body = await readJson(req);
-    requests.push({ body, key: req.headers.authorization });
+    requests.push({ body, key: req.headers.authorization, trace: req.headers["traceparent"] });
     await script(res, body);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
