@@ -14,7 +14,7 @@ export type DayRow = {
   settled: number;
   /** Ended without a charge. */
   failed: number;
-  /** Of which an end is still to come. */
+  /** Of which an end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
   open: number;
   credits: number;
   /** Stablecoin units for the worker. */
@@ -77,7 +77,7 @@ export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
     `SELECT created_at / ${BUCKET_SECONDS} AS bucket, operator, model_number AS model, worker, count(*) AS jobs,
        count(completed_at) AS settled,
        count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
-       count(*) FILTER (WHERE status = ANY('{pending,processing,settling}')) AS open,
+       count(*) FILTER (WHERE status <> ALL('{failed,refunded}') AND completed_at IS NULL) AS open,
        sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
      GROUP BY 1, 2, 3, 4`,

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
   listBlockEvents,
   listHistory,
@@ -146,6 +146,42 @@ test("earnings since the oldest open job are read by the time of the lock, by wo
     { worker, day, over: false, units: 1 },
     { worker, day, over: true, units: last - 1 },
   ]);
+});
+
+/** Some more jobs of one wallet, until the test's end; what is not given is as in any settled job. */
+async function addJobs(wallet: string, jobs: readonly Record<string, unknown>[]): Promise<void> {
+  const client = await stage.pool.connect();
+  await client.query("SET session_replication_role = replica");
+  for (const [n, given] of jobs.entries()) {
+    const [like] = await stage.sql<Record<string, unknown>>("SELECT * FROM index.job LIMIT 1");
+    const row = {
+      ...like,
+      id: `${wallet.slice(0, 30)}${n.toString(16).padStart(4, "0")}`,
+      wallet,
+      status: "settled",
+      ...given,
+    };
+    await client.query("INSERT INTO index.job SELECT * FROM json_populate_record(NULL::index.job, $1)", [row]);
+  }
+  onTestFinished(async () => {
+    await client.query("DELETE FROM index.job WHERE wallet = $1", [wallet]);
+    client.release(true);
+  });
+}
+
+const DAY = 1_800_000_000 - (1_800_000_000 % 86_400);
+
+test("a job that is disputed before a charge is neither settled nor failed: its end is still to come", async () => {
+  const created_at = DAY;
+  await addJobs(`0x${"d1".repeat(20)}`, [
+    { created_at, completed_at: DAY + 1 },
+    { created_at, completed_at: DAY + 1, status: "disputed" },
+    { created_at, completed_at: null, status: "disputed" },
+    { created_at, completed_at: null, status: "refunded" },
+    { created_at, completed_at: null, status: "processing" },
+  ]);
+  const [row] = (await readFrom(stage.pool, DAY)).filter(({ bucket }) => bucket === DAY / 600);
+  expect(row).toMatchObject({ jobs: 5, settled: 2, failed: 1, open: 2 });
 });
 
 test("events are read by an index range", async () => {
