@@ -9,7 +9,8 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
-import { bondsOf, IndexUnavailable, type Reader, read, view } from "../db/index-reads.ts";
+import { bondsOf, IndexUnavailable, type Reader } from "../db/index-reads.ts";
+import { usageSince, usedIn } from "../db/usage.ts";
 import { ApiError } from "../errors.ts";
 import { isoTime, type JobObject, type JobReader } from "../jobs/job-reader.ts";
 import { clientOf, validate } from "./request.ts";
@@ -93,12 +94,9 @@ const USAGE_RANGES = {
 
 const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d"]).default("30d") });
 
-/** What a wallet used; `uncharged`: of these jobs, those that failed or were refunded. */
-type Usage = { jobs: number; uncharged: number; credits: number; tokens: number };
-
 /**
- * `GET /usage?range=24h`: charges by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included; and `models`, the
- * same by model, the dearest first.
+ * `GET /usage?range=24h`: use by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included; and `models`, the
+ * same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes.
  */
 function showUsage({ pool, now }: Parts): RequestHandler {
   return async (request, response) => {
@@ -107,32 +105,13 @@ function showUsage({ pool, now }: Parts): RequestHandler {
     const rows = await usageSince(pool, clientOf(request).wallet, { first, seconds });
     const data = Array.from({ length: count }, (_, index) => {
       const start = first + index * seconds;
-      return { from: isoTime(start), ...sum(rows.filter((row) => row.start === start)) };
+      return { from: isoTime(start), ...usedIn(rows.filter((row) => row.start === start)) };
     });
     const models = [...Map.groupBy(rows, (row) => row.model)]
-      .map(([model, used]) => ({ model, ...sum(used) }))
+      .map(([model, used]) => ({ model, ...usedIn(used) }))
       .sort((a, b) => b.credits - a.credits || b.jobs - a.jobs);
     response.json({ data, models });
   };
-}
-
-const sum = (rows: readonly Usage[]): Usage => ({
-  jobs: rows.reduce((total, row) => total + row.jobs, 0),
-  uncharged: rows.reduce((total, row) => total + row.uncharged, 0),
-  credits: rows.reduce((total, row) => total + row.credits, 0),
-  tokens: rows.reduce((total, row) => total + row.tokens, 0),
-});
-
-/** Sums by model and spans of so many seconds, from the first on: at most 30 rows a model. */
-async function usageSince(reader: Reader, wallet: string, { first, seconds }: { first: number; seconds: number }) {
-  const text = `
-    SELECT created_at - created_at % $3::bigint AS start, model, count(*) AS jobs,
-      count(*) FILTER (WHERE status IN ('failed', 'refunded')) AS uncharged, sum(credits_charged)::bigint AS credits,
-      sum(COALESCE(prompt_tokens, 0) + COALESCE(billed_tokens, 0))::bigint AS tokens
-    FROM ${view("job")} WHERE wallet = $1 AND created_at >= $2
-    GROUP BY 1, 2`;
-  type Row = Usage & { start: number; model: string };
-  return await read<Row>(reader, "usage", text, [wallet.toLowerCase(), first, seconds]);
 }
 
 const CSV_PAGE = 100;

@@ -16,6 +16,7 @@ import {
   type Reader,
 } from "../../api/db/index-reads.ts";
 import { readEarned, readFrom } from "../../api/db/network-day.ts";
+import { usageSince, usedIn } from "../../api/db/usage.ts";
 import { Stage } from "./support/stage.ts";
 
 const WALLETS = 20;
@@ -182,6 +183,33 @@ test("a job that is disputed before a charge is neither settled nor failed: its 
   ]);
   const [row] = (await readFrom(stage.pool, DAY)).filter(({ bucket }) => bucket === DAY / 600);
   expect(row).toMatchObject({ jobs: 5, settled: 2, failed: 1, open: 2 });
+});
+
+test("a wallet's use is what its jobs cost after disputes, and how soon they were answered", async () => {
+  const wallet = `0x${"d2".repeat(20)}`;
+  await addJobs(wallet, [
+    {
+      created_at: DAY,
+      answered_at: DAY + 2,
+      credits_charged: 10,
+      credits_compensated: 4,
+      prompt_tokens: 5,
+      billed_tokens: 7,
+    },
+    { created_at: DAY + 9, answered_at: DAY + 12, credits_charged: 20 },
+    { created_at: DAY + 9, answered_at: DAY + 30, credits_charged: 1, model: "other" },
+    { created_at: DAY + 86_400, answered_at: null, status: "failed", credits_charged: 0 },
+    // The worker's clock may be behind the lock's block.
+    { created_at: DAY + 86_400, answered_at: DAY + 86_399, credits_charged: 3 },
+  ]);
+  const [plan = ""] = await plansOf((reader) => usageSince(reader, wallet, { first: DAY, seconds: 86_400 }));
+  expect(plan).toMatch(/Index Scan using job_by_wallet/);
+  expect(plan).not.toMatch(/Seq Scan/);
+  const rows = await usageSince(stage.pool, wallet, { first: DAY, seconds: 86_400 });
+  const of = (start: number) => usedIn(rows.filter((row) => row.start === start));
+  expect(of(DAY)).toEqual({ jobs: 3, uncharged: 0, credits: 27, tokens: 12, answer_seconds: { median: 3, p95: 21 } });
+  expect(of(DAY + 86_400)).toMatchObject({ jobs: 2, uncharged: 1, credits: 3, answer_seconds: { median: 0, p95: 0 } });
+  expect(usedIn([]).answer_seconds).toBeNull();
 });
 
 test("events are read by an index range", async () => {
