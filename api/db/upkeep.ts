@@ -26,6 +26,7 @@ export async function reencrypt(
 ): Promise<void> {
   const all: Encrypted[] = [
     { table: "webhook", id: "id", column: "secret", cipher: ciphers.webhooks },
+    { table: "webhook", id: "id", column: "old_secret", cipher: ciphers.webhooks },
     { table: "webhook", id: "id", column: "url", cipher: ciphers.webhooks, context: urlContext },
     { table: "job", id: "job_id", column: "output", cipher: ciphers.answers },
   ];

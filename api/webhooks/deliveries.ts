@@ -225,11 +225,11 @@ const CLAIM = `
   ),
   open AS (
     SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now FROM webhooks
-    JOIN webhook w ON w.id = webhooks.id AND w.status = 'active'
+    JOIN webhook w ON w.id = webhooks.id
     LEFT JOIN unnest($1::text[], $2::int[], $3::int[]) AS busy (id, most, running) ON busy.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, next_attempt_at FROM webhook_delivery
-      WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now()
+      WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
       ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(busy.most - busy.running, $4::int)) FOR UPDATE SKIP LOCKED
     ) d
   ),
@@ -249,9 +249,12 @@ const CLAIM = `
     UPDATE webhook_delivery d
     SET attempt = d.attempt + 1, next_attempt_at = now() + interval '${LEASE_SECONDS} seconds'
     FROM due WHERE d.id = due.id
-    RETURNING d.id, d.webhook_id, d.event_id, d.attempt
+    RETURNING d.id, d.webhook_id, d.event_id, d.attempt, d.first_attempt
   )
-  SELECT claimed.id, claimed.webhook_id AS "webhookId", claimed.event_id AS "eventId", e.name AS event, w.url, w.secret,
+  SELECT claimed.id, claimed.webhook_id AS "webhookId", claimed.event_id AS "eventId", e.name AS event, w.url,
+    -- After a rotation attempts take turns: the old secret, the new one, the old one.
+    CASE WHEN w.old_secret_until > now() AND (claimed.attempt - claimed.first_attempt) % 2 = 0
+      THEN w.old_secret ELSE w.secret END AS secret,
     e.body, claimed.attempt
   FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
   ORDER BY claimed.id`;
@@ -405,7 +408,7 @@ const RECORD = `
       duration_ms int, status int, response text, error text)
   ),
   -- Locked, so that none is deleted before its attempt is in the log; always in the same order.
-  alive AS (SELECT d.id, d.first_attempt FROM webhook_delivery d JOIN result USING (id) ORDER BY d.id FOR UPDATE OF d),
+  alive AS (SELECT d.id, d.first_attempt, d.is_test FROM webhook_delivery d JOIN result USING (id) ORDER BY d.id FOR UPDATE OF d),
   logged AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, response, error)
     SELECT id, number, started_at, duration_ms, status, response, error FROM result JOIN alive USING (id)
@@ -422,10 +425,10 @@ const RECORD = `
       WHERE NOT r.delivered AND a.delivery_id = r.id AND a.number >= alive.first_attempt AND a.number < r.number
         AND a.duration_ms IS NOT NULL) retry
     CROSS JOIN LATERAL (SELECT retry.delay_ms,
-      CASE WHEN r.delivered THEN 'delivered' WHEN retry.delay_ms IS NULL THEN 'failed' ELSE 'pending' END
-      AS status) next
+      CASE WHEN r.delivered THEN 'delivered' WHEN retry.delay_ms IS NULL OR alive.is_test THEN 'failed'
+        ELSE 'pending' END AS status) next
     WHERE d.id = r.id AND r.number >= d.first_attempt
       AND (r.delivered OR (d.attempt = r.number AND d.status = 'pending'))
-    RETURNING d.webhook_id, d.status
+    RETURNING d.webhook_id, d.status, d.is_test
   )
-  SELECT DISTINCT webhook_id FROM changed WHERE status = 'failed'`;
+  SELECT DISTINCT webhook_id FROM changed WHERE status = 'failed' AND NOT is_test`;

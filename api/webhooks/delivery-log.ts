@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
-import { EVENT_NAMES, type EventName } from "./events.ts";
+import { EVENT_NAMES, type EventName, type TEST_EVENT, testEvent } from "./events.ts";
 import { readUrl, unknownWebhook, type WebhookContext } from "./receivers.ts";
 
 /**
@@ -40,7 +40,9 @@ export type DeliveryObject = {
   id: string;
   webhook_id: string;
   event_id: string;
-  event: EventName;
+  event: EventName | typeof TEST_EVENT;
+  /** The job that the event is about, if it is about one. */
+  job_id: string | null;
   status: (typeof DELIVERY_STATES)[number];
   /** Attempts begun, replays included. */
   attempts: number;
@@ -75,11 +77,13 @@ const SELECT = `SELECT d.*, e.name, e.occurred_at, e.body, w.url, a.status AS la
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the query above
 function shown(row: any): DeliveryObject {
+  const { data } = JSON.parse(row.body);
   return {
     id: `dlv_${row.id}`,
     webhook_id: row.webhook_id,
     event_id: row.event_id,
     event: row.name,
+    job_id: data.job_id ?? data.related_job_id ?? null,
     status: row.status,
     attempts: row.attempt,
     next_attempt_at: row.running ? null : (row.next_attempt_at?.toISOString() ?? null),
@@ -173,7 +177,7 @@ export async function replayDelivery(context: WebhookContext, wallet: string, de
 }
 
 /**
- * Sends a webhook's deliveries of a time range again, except those that are being sent now; returns how many.
+ * Sends a webhook's deliveries of a time range again, except tests and those that are being sent now; returns how many.
  * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
  */
 export async function replayDeliveries(
@@ -191,7 +195,7 @@ export async function replayDeliveries(
     demandActive(rows[0]);
     const { rowCount } = await client.query(
       `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
-       WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2)
+       WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2) AND NOT d.is_test
          AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity')
          AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')
          AND (d.status <> 'pending' OR d.attempt = COALESCE(
@@ -209,12 +213,87 @@ function demandActive(webhook: { id: string; status: string }): void {
   throw new ApiError("conflict", `Webhook ${webhook.id} has failed and gets nothing: enable it first, then replay.`);
 }
 
+/**
+ * Sends a test, once: it is signed as events are, also to a failed webhook, whose state it does not change. It is in the log, never in
+ * the feed of events. @throws ApiError `webhook_not_found`; `conflict` while another one is on its way.
+ */
+export async function sendTest(context: WebhookContext, wallet: string, webhookId: string): Promise<{ id: string }> {
+  const delivery = await transaction(context.pool, async (client) => {
+    const owned = await client.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2 FOR UPDATE", [
+      webhookId,
+      wallet.toLowerCase(),
+    ]);
+    if (owned.rowCount === 0) throw unknownWebhook(webhookId);
+    const running = await client.query(
+      "SELECT FROM webhook_delivery WHERE webhook_id = $1 AND status = 'pending' AND is_test",
+      [webhookId],
+    );
+    if (running.rowCount !== 0)
+      throw new ApiError("conflict", "A test is on its way to this webhook: wait for its end.");
+    const now = new Date();
+    const { id, body } = testEvent(webhookId, now);
+    await client.query("INSERT INTO webhook_event (id, name, occurred_at, body) VALUES ($1, $2, $3, $4)", [
+      id,
+      JSON.parse(body).event,
+      now,
+      body,
+    ]);
+    const { rows } = await client.query<{ id: number }>(
+      `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at, is_test)
+       VALUES ($1, $2, 'pending', now(), true) RETURNING id`,
+      [webhookId, id],
+    );
+    return rows[0]?.id;
+  });
+  context.wake();
+  return { id: `dlv_${delivery}` };
+}
+
+/** How many deliveries arrived, and how many did not: failed, skipped, or waiting after an attempt that failed. Tests do not count. */
+type Arrivals = { delivered: number; undelivered: number };
+
+/** By webhook of a wallet, of deliveries that ended in the last 24 hours and 7 days, or still wait for another attempt. */
+export async function listArrivals(
+  { pool }: WebhookContext,
+  wallet: string,
+): Promise<Map<string, Record<"24h" | "7d", Arrivals>>> {
+  const { rows } = await pool.query<{
+    id: string;
+    day: number;
+    arrived: number;
+    week: number;
+    came: number;
+    waiting: number;
+  }>(
+    `SELECT w.id, ended.*, retried.waiting FROM webhook w
+     CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE finished_at > now() - interval '24 hours') AS day,
+         count(*) FILTER (WHERE finished_at > now() - interval '24 hours' AND status = 'delivered') AS arrived,
+         count(*) AS week, count(*) FILTER (WHERE status = 'delivered') AS came
+       FROM webhook_delivery WHERE webhook_id = w.id AND status <> 'pending' AND NOT is_test
+         AND finished_at > now() - interval '7 days') ended
+     CROSS JOIN LATERAL (SELECT count(*) AS waiting FROM webhook_delivery d
+       WHERE d.webhook_id = w.id AND d.status = 'pending' AND NOT d.is_test AND d.attempt >= d.first_attempt
+         AND EXISTS (SELECT FROM webhook_attempt a WHERE a.delivery_id = d.id AND a.number = d.attempt)) retried
+     WHERE w.wallet = $1`,
+    [wallet.toLowerCase()],
+  );
+  return new Map(
+    rows.map(({ id, day, arrived, week, came, waiting }) => [
+      id,
+      {
+        "24h": { delivered: arrived, undelivered: day - arrived + waiting },
+        "7d": { delivered: came, undelivered: week - came + waiting },
+      },
+    ]),
+  );
+}
+
 /** Rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_BATCH = 5_000;
 
 /**
- * Deletes deliveries that ended that many days ago, with their attempts, and older events that no delivery names any
- * more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
+ * Deletes secrets that were replaced, deliveries that ended that many days ago, with their attempts, and older events that no
+ * delivery names any more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
  */
 export async function prune(pool: pg.Pool, days: number, logger: Logger): Promise<void> {
   try {
@@ -231,6 +310,7 @@ export async function prune(pool: pg.Pool, days: number, logger: Logger): Promis
          AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = e.id) LIMIT ${PRUNE_BATCH})`,
       days,
     );
+    await pool.query("UPDATE webhook SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until < now()");
     if (deliveries + events > 0) logger.info({ deliveries, events }, "old deliveries were deleted from the log");
   } catch (error) {
     logger.warn({ err: error }, "the delivery log could not be pruned; the next round tries again");

@@ -168,6 +168,8 @@ const CANDIDATES = `
   FROM ${view("protocol_event")} e
   JOIN (VALUES ${SOURCE_ROWS.join(", ")}) source (number, event, kind, everyone) ON source.kind = e.kind
   JOIN webhook w ON source.event = ANY (w.events) AND (source.everyone OR w.wallet = e.wallet) AND ${after("w.created")}
+    AND (w.events_since -> source.event IS NULL OR e.block_number > (w.events_since -> source.event ->> 0)::bigint
+      OR e.block_time > (w.events_since -> source.event ->> 1)::bigint)
   LEFT JOIN wallet_setting s ON s.wallet = e.wallet
   CROSS JOIN LATERAL (SELECT CASE WHEN s.wallet IS NULL THEN ${DEFAULT_LOW_CREDIT_THRESHOLD}
     WHEN ${after("s.threshold")} THEN s.low_credit_threshold ELSE s.threshold_before END AS threshold) setting

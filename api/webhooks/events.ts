@@ -2,6 +2,7 @@
  * The events of webhooks (specification, "Events"): when each fires, from which rows of the index, and what its `data`
  * says. docs/indexer-events.md has the rows. The API reference is made from the schemas.
  */
+import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import { z } from "zod";
 import { usdgValue } from "../../protocol/money.ts";
@@ -251,6 +252,17 @@ export function envelopeSchema<Name extends EventName>(name: Name) {
     api_version: z.literal(API_VERSION),
     data,
   });
+}
+
+/** Name of what a webhook's owner sends to it as a test. No webhook can name it, and no row of the index makes it. */
+export const TEST_EVENT = "webhook.test";
+
+/** A test in the envelope of an event. Its id, name and data all say that nothing happened. */
+export function testEvent(webhookId: string, at: Date): { id: string; body: string } {
+  const id = `evt_test_${randomBytes(16).toString("hex")}`;
+  const data = { webhook_id: webhookId, message: "This is a test. Nothing happened." };
+  const envelope = { id, event: TEST_EVENT, created_at: at.toISOString(), api_version: API_VERSION, data };
+  return { id, body: JSON.stringify(envelope) };
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A wallet's webhooks: create, list, delete, enable again, and its low-credit threshold. `wallet` is always the
+ * A wallet's webhooks: create, list, change, rotate their secrets, delete, enable again, and its low-credit threshold. `wallet` is always the
  * authenticated one; another wallet's ids are unknown ids.
  */
 import { randomBytes } from "node:crypto";
@@ -35,28 +35,44 @@ export type WebhookContext = {
 const WEBHOOKS_PER_WALLET = 20;
 const SECRET_LENGTH = { min: 16, max: 256 };
 
+const url = z
+  .string("must be a URL")
+  .max(2_048, "must be at most 2,048 characters")
+  .meta({ description: "HTTPS endpoint.", format: "uri", pattern: "^https://" });
+const events = z
+  .array(z.enum(EVENT_NAMES, `must be one of ${EVENT_NAMES.join(", ")}`), "must be an array of event names")
+  .min(1, "must name at least one event")
+  .transform((names) => [...new Set(names)])
+  .describe("The events it receives, any combination.");
+const secret = z
+  .string("must be a string")
+  .min(SECRET_LENGTH.min, `must be at least ${SECRET_LENGTH.min} characters`)
+  .max(SECRET_LENGTH.max, `must be at most ${SECRET_LENGTH.max} characters`)
+  .optional()
+  .describe("Signing secret, never shown again. Without one, one is made and shown in this answer only.");
+
 /** Body of `POST /v1/webhooks` (specification, "Endpoints"). `createWebhook` judges whether the URL may be asked. */
 export const newWebhookSchema = z.strictObject(
-  {
-    url: z
-      .string("must be a URL")
-      .max(2_048, "must be at most 2,048 characters")
-      .meta({ description: "HTTPS endpoint.", format: "uri", pattern: "^https://" }),
-    events: z
-      .array(z.enum(EVENT_NAMES, `must be one of ${EVENT_NAMES.join(", ")}`), "must be an array of event names")
-      .min(1, "must name at least one event")
-      .transform((names) => [...new Set(names)])
-      .describe("The events it receives, any combination."),
-    secret: z
-      .string("must be a string")
-      .min(SECRET_LENGTH.min, `must be at least ${SECRET_LENGTH.min} characters`)
-      .max(SECRET_LENGTH.max, `must be at most ${SECRET_LENGTH.max} characters`)
-      .optional()
-      .describe("Signing secret, never shown again. Without one, one is made and shown in this answer only."),
-  },
+  { url, events, secret },
   "must be an object with url, events and secret, nothing else",
 );
 export type NewWebhook = z.output<typeof newWebhookSchema>;
+
+/** Changes of a webhook: what is not given stays. */
+export const changedWebhookSchema = z
+  .strictObject(
+    { url: url.optional(), events: events.optional() },
+    "must be an object with url and events, nothing else",
+  )
+  .refine((change) => change.url !== undefined || change.events !== undefined, "must have url or events");
+type ChangedWebhook = z.output<typeof changedWebhookSchema>;
+
+/** A new secret, and how long the one before still counts; 0 for one that others may know. */
+export const rotationSchema = z.strictObject(
+  { secret, overlap_hours: z.int("must be a whole number").min(0).max(72, "must be at most 72").default(24) },
+  "must be an object with secret and overlap_hours, nothing else",
+);
+type Rotation = z.output<typeof rotationSchema>;
 
 /** The Webhook resource of the specification; `secret` only in the answer to a creation without one. */
 export type WebhookObject = {
@@ -101,7 +117,7 @@ const shown = (context: WebhookContext, { id, url, events, status, created_at }:
 export async function createWebhook(context: WebhookContext, wallet: string, body: NewWebhook): Promise<WebhookObject> {
   const id = `wh_${randomBytes(16).toString("hex")}`;
   const sealedUrl = context.cipher.encrypt(endpointUrl(context, body.url), urlContext(id));
-  const secret = body.secret ?? `whsec_${randomBytes(32).toString("base64url")}`;
+  const secret = body.secret ?? newSecret();
   const { number, timestamp } = await blockNow(context);
   const owner = wallet.toLowerCase();
   const row = await transaction(context.pool, async (client) => {
@@ -124,6 +140,8 @@ export async function createWebhook(context: WebhookContext, wallet: string, bod
   return { ...shown(context, row), ...(body.secret === undefined ? { secret } : {}) };
 }
 
+const newSecret = (): string => `whsec_${randomBytes(32).toString("base64url")}`;
+
 /** The wallet's webhooks, newest first. */
 export async function listWebhooks(context: WebhookContext, wallet: string): Promise<WebhookObject[]> {
   const { rows } = await context.pool.query<WebhookRow>(
@@ -140,6 +158,71 @@ export async function deleteWebhook({ pool }: WebhookContext, wallet: string, id
     wallet.toLowerCase(),
   ]);
   if (rowCount === 0) throw unknownWebhook(id);
+}
+
+/**
+ * Changes URL or events. What waits goes to the new URL; an added event counts from now on.
+ * @throws ApiError `webhook_not_found`; `invalid_request` for a URL that must not be asked.
+ */
+export async function changeWebhook(
+  context: WebhookContext,
+  { wallet, id }: { wallet: string; id: string },
+  change: ChangedWebhook,
+): Promise<WebhookObject> {
+  const sealedUrl =
+    change.url === undefined ? null : context.cipher.encrypt(endpointUrl(context, change.url), urlContext(id));
+  const { number, timestamp } = await blockNow(context);
+  const { rows } = await context.pool.query<WebhookRow>(
+    `UPDATE webhook SET url = COALESCE($3, url), events = COALESCE($4, events),
+       events_since = (SELECT COALESCE(jsonb_object_agg(name, COALESCE(events_since -> name, to_jsonb($5::bigint[]))), '{}')
+         FROM unnest(COALESCE($4, events)) AS name WHERE events_since ? name OR name <> ALL (events))
+     WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
+    [id, wallet.toLowerCase(), sealedUrl, change.events ?? null, [number, timestamp]],
+  );
+  if (rows[0] === undefined) throw unknownWebhook(id);
+  return shown(context, rows[0]);
+}
+
+/**
+ * Gives a webhook another secret. While the one before counts, the attempts of a delivery take turns: the old secret, the new one, and
+ * so on. So a receiver that knows either gets each delivery with its second attempt.
+ * @throws ApiError `webhook_not_found`; `conflict` while an earlier rotation's old secret counts, unless this one lets none count.
+ */
+export async function rotateSecret(
+  context: WebhookContext,
+  { wallet, id }: { wallet: string; id: string },
+  { secret = newSecret(), overlap_hours }: Rotation,
+): Promise<WebhookObject & { secret: string }> {
+  const owned = [id, wallet.toLowerCase()];
+  const { rows } = await context.pool.query<WebhookRow>(
+    `UPDATE webhook SET secret = $3, old_secret = CASE WHEN $4 > 0 THEN secret END,
+       old_secret_until = CASE WHEN $4 > 0 THEN now() + make_interval(hours => $4) END
+     WHERE id = $1 AND wallet = $2 AND ($4 = 0 OR old_secret_until IS NULL OR old_secret_until <= now())
+     RETURNING ${COLUMNS}`,
+    [...owned, context.cipher.encrypt(secret, id), overlap_hours],
+  );
+  if (rows[0] !== undefined) return { ...shown(context, rows[0]), secret };
+  const { rowCount } = await context.pool.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2", owned);
+  if (rowCount === 0) throw unknownWebhook(id);
+  throw new ApiError("conflict", "The secret before this one still counts: retire it first, then make another one.");
+}
+
+/** The secret before this one counts no more. @throws ApiError `webhook_not_found` */
+export async function retireOldSecret({ pool }: WebhookContext, wallet: string, id: string): Promise<void> {
+  const { rowCount } = await pool.query(
+    "UPDATE webhook SET old_secret = NULL, old_secret_until = NULL WHERE id = $1 AND wallet = $2",
+    [id, wallet.toLowerCase()],
+  );
+  if (rowCount === 0) throw unknownWebhook(id);
+}
+
+/** Until when a secret that was replaced still counts, by webhook of a wallet; those without one are left out. */
+export async function listOldSecrets({ pool }: WebhookContext, wallet: string): Promise<Map<string, Date>> {
+  const { rows } = await pool.query<{ id: string; until: Date }>(
+    "SELECT id, old_secret_until AS until FROM webhook WHERE wallet = $1 AND old_secret_until > now()",
+    [wallet.toLowerCase()],
+  );
+  return new Map(rows.map(({ id, until }) => [id, until]));
 }
 
 /**
