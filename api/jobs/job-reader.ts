@@ -149,6 +149,13 @@ const OVERLAY_LIMIT = 200;
 /** A job of a wallet, with the two rows that it was made of. */
 export type FoundJob = { job: JobObject; stored: StoredJob | null; row: JobRow | null };
 
+/** Whole seconds from the job's lock to its final token, by the times of their blocks; null while it has no answer. */
+export function answerSeconds({ row, stored }: FoundJob): number | null {
+  const answered = row?.answeredAt ?? stored?.completion?.completion.completedAt ?? null;
+  const locked = row?.createdAt ?? stored?.lockedAt ?? null;
+  return answered === null || locked === null ? null : Math.max(0, answered - locked);
+}
+
 export class JobReader {
   readonly #pool: pg.Pool;
   readonly #escrow: string;
@@ -181,7 +188,7 @@ export class JobReader {
    * With a status filter a page can be short. Jobs whose state this service knows better than the index are left out,
    * and the cursor goes on.
    */
-  async list(query: JobQuery): Promise<{ data: JobObject[]; cursor: string | null }> {
+  async list(query: JobQuery): Promise<{ data: FoundJob[]; cursor: string | null }> {
     const { limit, status, model } = query;
     const up = walksUp(query);
     const look = status === undefined && model === undefined ? limit + 1 : OVERLAY_LIMIT;
@@ -213,11 +220,15 @@ export class JobReader {
     const isWhole = (id: string): boolean => horizon === undefined || (up ? id <= horizon : id >= horizon);
     const jobs = [...rowOf.keys(), ...unlisted]
       .filter(isWhole)
-      .flatMap((id) => jobObject(rowOf.get(id) ?? known.get(id) ?? null, ownOf.get(id) ?? null, this.#escrow) ?? [])
-      .filter((job) => status === undefined || job.status === status)
-      .sort((a, b) => (a.id < b.id === up ? -1 : 1));
+      .flatMap((id): FoundJob[] => {
+        const [row, stored] = [rowOf.get(id) ?? known.get(id) ?? null, ownOf.get(id) ?? null];
+        const job = jobObject(row, stored, this.#escrow);
+        return job === null ? [] : [{ job, stored, row }];
+      })
+      .filter(({ job }) => status === undefined || job.status === status)
+      .sort((a, b) => (a.job.id < b.job.id === up ? -1 : 1));
     const data = jobs.slice(0, limit);
-    const cursor = jobs.length > limit ? (data.at(-1)?.id ?? null) : (horizon ?? null);
+    const cursor = jobs.length > limit ? (data.at(-1)?.job.id ?? null) : (horizon ?? null);
     return { data: up ? data.reverse() : data, cursor };
   }
 

@@ -5,7 +5,7 @@ import { JOB_STATES } from "../../protocol/job-status.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
+import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { statementOf } from "./completion.ts";
 import { clientOf, setServiceHeaders, validate } from "./request.ts";
 
@@ -46,12 +46,12 @@ export const jobsQuerySchema = z.object({
   model: text.optional().meta({ description: "Only jobs of this model." }),
 });
 
-/** `GET /v1/jobs` and `GET /v1/jobs/{job_id}`. */
-export function jobRoutes(reader: JobReader): Router {
+/** `GET /v1/jobs` and `GET /v1/jobs/{job_id}`. `show`: how a job of the list is shown. */
+export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObject = ({ job }) => job): Router {
   const list: RequestHandler = async (request, response) => {
     const query = validate(jobsQuerySchema, request.query);
     const { data, cursor } = await reader.list({ ...query, wallet: clientOf(request).wallet });
-    response.json({ object: "list", data, has_more: cursor !== null, next_cursor: cursor });
+    response.json({ object: "list", data: data.map(show), has_more: cursor !== null, next_cursor: cursor });
   };
 
   const one: RequestHandler = async (request, response) => {

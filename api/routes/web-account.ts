@@ -4,7 +4,6 @@ import { type RequestHandler, Router } from "express";
 import { type Address, zeroAddress } from "viem";
 import { z } from "zod";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { JOB_STATES } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
@@ -12,7 +11,8 @@ import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
 import { bondsOf, IndexUnavailable, type Reader } from "../db/index-reads.ts";
 import { usageSince, usedIn } from "../db/usage.ts";
 import { ApiError } from "../errors.ts";
-import { isoTime, type JobObject, type JobReader } from "../jobs/job-reader.ts";
+import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../jobs/job-reader.ts";
+import { jobsQuerySchema } from "./jobs.ts";
 import { clientOf, validate } from "./request.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -115,62 +115,51 @@ function showUsage({ pool, now }: Parts): RequestHandler {
 }
 
 const CSV_PAGE = 100;
+const LAST_ID = `job_${"f".repeat(32)}`;
+const csvQuery = jobsQuerySchema.omit({ limit: true });
 
-const day = z.iso.date("must be a day, YYYY-MM-DD");
-const csvQuery = z.object({
-  status: z.enum(JOB_STATES).optional(),
-  model: z.string().optional(),
-  /** First and last UTC day, inclusive. */
-  from: day.optional(),
-  to: day.optional(),
-});
-
-const CSV_COLUMNS: Record<string, (job: JobObject) => string | number | null> = {
-  job_id: (job) => job.id,
-  created_at: (job) => job.created_at,
-  completed_at: (job) => job.completed_at,
-  status: (job) => job.status,
-  model: (job) => job.model,
-  tier: (job) => job.tier,
-  credits_charged: (job) => job.credits_charged,
-  usdg_value: (job) => job.usdg_value.toFixed(2),
-  prompt_tokens: (job) => job.usage.prompt_tokens,
-  completion_tokens: (job) => job.usage.completion_tokens,
-  worker_address: (job) => job.worker_address,
-  escrow_tx: (job) => job.on_chain.escrow_tx,
-  settlement_tx: (job) => job.on_chain.settlement_tx,
-  proof_hash: (job) => job.on_chain.proof_hash,
+const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> = {
+  job_id: ({ job }) => job.id,
+  created_at: ({ job }) => job.created_at,
+  completed_at: ({ job }) => job.completed_at,
+  status: ({ job }) => job.status,
+  model: ({ job }) => job.model,
+  tier: ({ job }) => job.tier,
+  answer_seconds: answerSeconds,
+  credits_charged: ({ job }) => job.credits_charged,
+  usdg_value: ({ job }) => job.usdg_value.toFixed(2),
+  prompt_tokens: ({ job }) => job.usage.prompt_tokens,
+  completion_tokens: ({ job }) => job.usage.completion_tokens,
+  worker_address: ({ job }) => job.worker_address,
+  escrow_tx: ({ job }) => job.on_chain.escrow_tx,
+  settlement_tx: ({ job }) => job.on_chain.settlement_tx,
+  proof_hash: ({ job }) => job.on_chain.proof_hash,
 };
 
-/** `GET /jobs.csv?status&model&from&to`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
+/** `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
 function usageCsv({ jobs }: Parts): RequestHandler {
   return async (request, response) => {
-    const { from, to, ...filters } = validate(csvQuery, request.query);
-    const { wallet } = clientOf(request);
+    const { after, ...filters } = validate(csvQuery, request.query);
+    const query = { ...filters, wallet: clientOf(request).wallet, limit: CSV_PAGE };
+    // With an id above all, a lone `after` bounds the list too, and does not begin it.
+    const bounds = after === undefined ? {} : { after, before: filters.before ?? LAST_ID };
     // The first page is read before the head is sent, so an error still has its status.
-    let page = await jobs.list({ ...filters, wallet, limit: CSV_PAGE });
+    let page = await jobs.list({ ...query, ...bounds });
     response.setHeader("content-type", "text/csv; charset=utf-8");
     response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
     response.write(`${Object.keys(CSV_COLUMNS).join(",")}\r\n`);
     for (;;) {
-      const rows = page.data.filter(
-        ({ created_at }) =>
-          (from === undefined || created_at.slice(0, 10) >= from) &&
-          (to === undefined || created_at.slice(0, 10) <= to),
-      );
-      const text = rows.map(csvLine).join("");
+      const text = page.data.map(csvLine).join("");
       if (text !== "" && !response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
-      const oldest = page.data.at(-1)?.created_at.slice(0, 10);
-      const over = page.cursor === null || (from !== undefined && oldest !== undefined && oldest < from);
-      if (over || response.destroyed) break;
-      page = await jobs.list({ ...filters, wallet, limit: CSV_PAGE, before: page.cursor as string });
+      if (page.cursor === null || response.destroyed) break;
+      page = await jobs.list({ ...query, ...bounds, before: page.cursor });
     }
     response.end();
   };
 }
 
-function csvLine(job: JobObject): string {
-  const fields = Object.values(CSV_COLUMNS).map((column) => csvField(column(job)));
+function csvLine(found: FoundJob): string {
+  const fields = Object.values(CSV_COLUMNS).map((column) => csvField(column(found)));
   return `${fields.join(",")}\r\n`;
 }
 

@@ -10,6 +10,7 @@ import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
+import { answerSeconds, type FoundJob } from "../jobs/job-reader.ts";
 import { jobRoutes } from "./jobs.ts";
 import { burstLimit } from "./limits.ts";
 import { addressOf, inTheme, readJson, validate } from "./request.ts";
@@ -78,7 +79,8 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.use(webAccountRoutes(account, session));
   api.get("/jobs/:job_id/output", session, gateway.output);
   api.post("/jobs/:job_id/dispute", session, gateway.dispute);
-  api.use("/jobs", session, jobRoutes(jobReader));
+  const withAnswer = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
+  api.use("/jobs", session, jobRoutes(jobReader, withAnswer));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
   api.use(["/webhooks", "/deliveries"], session);
   api.use(deliveryRoutes(gateway.webhooks.context));

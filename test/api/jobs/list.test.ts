@@ -3,7 +3,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobQuery } from "../../../api/db/index-reads.ts";
 import type { StoredState } from "../../../api/db/jobs.ts";
-import { JobReader } from "../../../api/jobs/job-reader.ts";
+import { answerSeconds, JobReader } from "../../../api/jobs/job-reader.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -54,7 +54,7 @@ async function add(n: number, own: StoredState | null, indexed: string | null, m
 type Filters = Omit<JobQuery, "wallet" | "limit">;
 async function page(query: Filters, limit = 10) {
   const { data, cursor } = await reader.list({ wallet, limit, ...query });
-  return { ids: data.map((job) => job.id), states: data.map((job) => job.status), cursor };
+  return { ids: data.map(({ job }) => job.id), states: data.map(({ job }) => job.status), cursor };
 }
 
 /** All pages of this size, one after the other, downwards from the newest or upwards from `after`. */
@@ -162,9 +162,28 @@ it("says why a failed job failed, once the index knows", async () => {
   ];
   await pool.query("UPDATE index.job SET failure_reason = 'worker_failed' WHERE id = $1", [fromApiJobId(failed)]);
   const { data } = await reader.list({ wallet, limit: 10 });
-  expect(data.map(({ id, failure_reason }) => [id, failure_reason])).toEqual([
+  expect(data.map(({ job: { id, failure_reason } }) => [id, failure_reason])).toEqual([
     [failed, "worker_failed"],
     [settled, undefined],
     [unindexed, undefined],
+  ]);
+});
+
+it("says how soon a job was answered, from its lock on, by the index or by the service's own row", async () => {
+  const [indexed, own, open] = [
+    await add(3, null, "settled"),
+    await add(2, "settling", null),
+    await add(1, "pending", null),
+  ];
+  await pool.query("UPDATE index.job SET answered_at = created_at + 4 WHERE id = $1", [fromApiJobId(indexed)]);
+  await pool.query(
+    `UPDATE job SET locked_at = 1800000000, completion = '{"completion": {"completedAt": 1800000007}}' WHERE job_id = $1`,
+    [own],
+  );
+  const { data } = await reader.list({ wallet, limit: 10 });
+  expect(data.map((found) => [found.job.id, answerSeconds(found)])).toEqual([
+    [indexed, 4],
+    [own, 7],
+    [open, null],
   ]);
 });
