@@ -20,10 +20,10 @@ import type {
   Network,
   Operator,
   Owed,
+  OwnWebhook,
   SessionState,
   Usage,
   UsageRange,
-  Webhook,
   Worker,
 } from "./types.ts";
 
@@ -192,8 +192,8 @@ export const settingsQuery = queryOptions({
 
 export const webhooksQuery = queryOptions({
   queryKey: ["own", "webhooks"],
-  queryFn: () => call<{ data: Webhook[] }>("GET", "/webhooks"),
-  refetchInterval: LIVE_MS,
+  queryFn: () => call<{ data: OwnWebhook[] }>("GET", "/webhooks"),
+  refetchInterval: 10_000,
 });
 
 export const deliveriesQuery = (webhookId: string, filter: { status?: string; before?: string }) =>
@@ -209,5 +209,6 @@ export const deliveryQuery = (id: string) =>
   queryOptions({
     queryKey: ["own", "delivery", id],
     queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
-    refetchInterval: LIVE_MS,
+    // One that is being sent ends within ten seconds.
+    refetchInterval: ({ state }) => (state.data?.status === "pending" ? 1_000 : LIVE_MS),
   });

@@ -56,7 +56,14 @@ export type KeyInfo = {
 export type UsageRange = "24h" | "7d" | "30d";
 
 /** `uncharged`: of these jobs, those that failed or were refunded. */
-type Used = { jobs: number; uncharged: number; credits: number; tokens: number };
+export type Used = {
+  jobs: number;
+  uncharged: number;
+  credits: number;
+  tokens: number;
+  /** In how many seconds half and 95 % of the answered jobs had their answer, from the lock on; null without one. */
+  answer_seconds: { median: number; p95: number } | null;
+};
 
 /** An hour of the last 24, or a UTC day; `from` is its begin. */
 export type UsageSpan = Used & { from: string };
@@ -88,7 +95,10 @@ export type Job = {
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
-export type JobPage = { data: Job[]; has_more: boolean; next_cursor: string | null };
+/** `answer_seconds`: from the lock to the final token; null while it has no answer. */
+export type OwnJob = Job & { answer_seconds: number | null };
+
+export type JobPage = { data: OwnJob[]; has_more: boolean; next_cursor: string | null };
 
 export type Model = {
   number: number;
@@ -298,13 +308,25 @@ export type Webhook = {
   secret?: string;
 };
 
+/** Deliveries that arrived, and that did not. */
+export type Arrivals = { delivered: number; undelivered: number };
+
+export type OwnWebhook = Webhook & {
+  /** Until then the secret before this one counts, too. */
+  old_secret_until: string | null;
+  /** Null of one that was made a moment ago. */
+  arrivals: Record<"24h" | "7d", Arrivals> | null;
+};
+
 export type DeliveryState = "pending" | "delivered" | "failed" | "skipped";
 
 export type Delivery = {
   id: string;
   webhook_id: string;
   event_id: string;
+  /** `webhook.test` for a test. */
   event: string;
+  job_id: string | null;
   status: DeliveryState;
   attempts: number;
   next_attempt_at: string | null;

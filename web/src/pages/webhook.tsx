@@ -2,17 +2,19 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { call } from "../data/client.ts";
-import { webhooksQuery } from "../data/queries.ts";
+import { deliveryQuery, webhooksQuery } from "../data/queries.ts";
 import { tellFailure } from "../data/told.ts";
-import type { DeliveryState, Webhook } from "../data/types.ts";
+import type { Arrivals, DeliveryState, OwnWebhook } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { moment } from "../ui/format.ts";
+import { count, moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Failure, Notice, Page } from "../ui/page.tsx";
 import { DeliveryLog } from "./webhooks/delivery-log.tsx";
-import { WebhookState } from "./webhooks.tsx";
+import { type Endpoint, EndpointFields, isComplete } from "./webhooks/new-webhook.tsx";
+import { NewSecret, OldSecret, SecretNotice } from "./webhooks/secret.tsx";
+import { shareOf, WebhookState } from "./webhooks.tsx";
 
 /** One webhook: what it is, what was sent to it, and how to send that again. */
 export function WebhookPage() {
@@ -29,10 +31,12 @@ export function WebhookPage() {
   );
 }
 
-function Contents({ webhook }: { webhook: Webhook }) {
+function Contents({ webhook }: { webhook: OwnWebhook }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<"delete" | "edit" | "secret" | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const close = () => setAsking(null);
   const refresh = () => cache.invalidateQueries({ queryKey: ["own"] });
   const enable = useMutation({ mutationFn: () => call("POST", `/webhooks/${webhook.id}/enable`), onSuccess: refresh });
   const replay = useMutation({
@@ -47,7 +51,11 @@ function Contents({ webhook }: { webhook: Webhook }) {
       await navigate("/app/webhooks");
     },
   });
-  const error = enable.error ?? replay.error ?? remove.error;
+  const test = useMutation({
+    mutationFn: () => call<{ id: string }>("POST", `/webhooks/${webhook.id}/test`),
+    onSuccess: refresh,
+  });
+  const error = enable.error ?? replay.error ?? test.error ?? remove.error;
   return (
     <>
       {webhook.status === "failed" ? (
@@ -63,12 +71,16 @@ function Contents({ webhook }: { webhook: Webhook }) {
           <p>Repair the endpoint, enable the webhook, then replay what it missed.</p>
         </Notice>
       ) : null}
+      {secret === null ? null : <SecretNotice secret={secret} onStored={() => setSecret(null)} />}
+      <OldSecret webhook={webhook} />
       <Card title={webhook.url} aside={<WebhookState status={webhook.status} />} className="breaks">
         <dl className="facts">
           <Fact label="Id">
             <Hash value={webhook.id} what="webhook id" />
           </Fact>
           <Fact label="Created">{moment(webhook.created_at)}</Fact>
+          <Arrived label="Arrived, 24 h" of={webhook.arrivals?.["24h"]} />
+          <Arrived label="Arrived, 7 d" of={webhook.arrivals?.["7d"]} />
         </dl>
         <p className="tags">
           {webhook.events.map((event) => (
@@ -76,22 +88,39 @@ function Contents({ webhook }: { webhook: Webhook }) {
           ))}
         </p>
         <div className="actions">
+          <Button kind="primary" busy={test.isPending} onClick={() => test.mutate()}>
+            Send a test
+          </Button>
+          <Button onClick={() => setAsking("edit")}>Edit</Button>
+          <Button onClick={() => setAsking("secret")}>New secret</Button>
           <Button busy={replay.isPending} disabled={webhook.status === "failed"} onClick={() => replay.mutate()}>
             Send all undelivered now
           </Button>
-          <Button kind="danger" busy={remove.isPending} onClick={() => setAsking(true)}>
+          <Button kind="danger" busy={remove.isPending} onClick={() => setAsking("delete")}>
             Delete
           </Button>
         </div>
+        {test.data ? <TestResult key={test.data.id} id={test.data.id} /> : null}
         {replay.data ? <Notice tone="good">{sentAgain(replay.data.replayed)}</Notice> : null}
         {error ? <Failure told={tellFailure(error)} /> : null}
       </Card>
       <DeliveryLog webhook={webhook} />
-      {asking ? (
-        <Dialog title="Delete this webhook?" onClose={() => setAsking(false)}>
+      {asking === "edit" ? <EditWebhook webhook={webhook} onClose={close} /> : null}
+      {asking === "secret" ? (
+        <NewSecret
+          webhook={webhook}
+          onClose={close}
+          onMade={(made) => {
+            setSecret(made);
+            close();
+          }}
+        />
+      ) : null}
+      {asking === "delete" ? (
+        <Dialog title="Delete this webhook?" onClose={close}>
           <p>Nothing is sent to it any more, and its delivery log is deleted.</p>
           <div className="actions">
-            <Button onClick={() => setAsking(false)}>Keep it</Button>
+            <Button onClick={close}>Keep it</Button>
             <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
               Delete
             </Button>
@@ -99,6 +128,60 @@ function Contents({ webhook }: { webhook: Webhook }) {
         </Dialog>
       ) : null}
     </>
+  );
+}
+
+/** A share, and the numbers that it is of. */
+const Arrived = ({ label, of }: { label: string; of: Arrivals | undefined }) => (
+  <Fact label={label}>
+    {of === undefined ? "–" : shareOf(of)}{" "}
+    {of && of.delivered + of.undelivered > 0 ? (
+      <span className="hint">
+        {count(of.delivered)} of {count(of.delivered + of.undelivered)}
+      </span>
+    ) : null}
+  </Fact>
+);
+
+/** What the endpoint answered to the test. */
+function TestResult({ id }: { id: string }) {
+  const { data } = useQuery(deliveryQuery(id));
+  const last = data?.attempt_log.at(-1);
+  if (data === undefined || data.status === "pending") return <Notice tone="info">The test is on its way.</Notice>;
+  if (data.status === "delivered" && last) {
+    return (
+      <Notice tone="good">
+        The test arrived: answered {last.status} in {last.duration_ms} ms.
+      </Notice>
+    );
+  }
+  return <Notice tone="warn">The test did not arrive: {data.last_error ?? "it was not sent"}.</Notice>;
+}
+
+function EditWebhook({ webhook, onClose }: { webhook: OwnWebhook; onClose: () => void }) {
+  const cache = useQueryClient();
+  const [endpoint, setEndpoint] = useState<Endpoint>(webhook);
+  const change = useMutation({
+    mutationFn: () => call("PATCH", `/webhooks/${webhook.id}`, { url: endpoint.url, events: endpoint.events }),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ["own"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="Edit the webhook" onClose={onClose}>
+      <EndpointFields endpoint={endpoint} onChange={setEndpoint} />
+      <p className="hint">
+        What waits for another attempt goes to the new endpoint. Added events are sent from now on.
+      </p>
+      {change.error ? <Failure told={tellFailure(change.error)} /> : null}
+      <div className="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" busy={change.isPending} disabled={!isComplete(endpoint)} onClick={() => change.mutate()}>
+          Save
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { webhooksQuery } from "../data/queries.ts";
-import type { Webhook } from "../data/types.ts";
+import type { Arrivals, OwnWebhook, Webhook } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
-import { CopyButton } from "../ui/copy.tsx";
-import { moment } from "../ui/format.ts";
+import { moment, percent } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Notice, Page } from "../ui/page.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { NewWebhook } from "./webhooks/new-webhook.tsx";
+import { SecretNotice } from "./webhooks/secret.tsx";
 
 export function Webhooks() {
   const webhooks = useQuery(webhooksQuery);
@@ -27,19 +27,7 @@ export function Webhooks() {
         )
       }
     >
-      {created?.secret ? (
-        <Notice
-          tone="good"
-          title="Signing secret"
-          actions={<Button onClick={() => setCreated(null)}>I have stored it</Button>}
-        >
-          <p>It is shown this once; your server verifies the header Service-Signature with it.</p>
-          <p className="secret">
-            <code>{created.secret}</code>
-            <CopyButton text={created.secret} what="signing secret" />
-          </p>
-        </Notice>
-      ) : null}
+      {created?.secret ? <SecretNotice secret={created.secret} onStored={() => setCreated(null)} /> : null}
       {adding ? (
         <NewWebhook
           onClose={() => setAdding(false)}
@@ -66,14 +54,19 @@ export function Webhooks() {
   );
 }
 
-function WebhookRow({ webhook }: { webhook: Webhook }) {
+function WebhookRow({ webhook }: { webhook: OwnWebhook }) {
   return (
     <Card>
       <div className="row">
         <p className="breaks">
           <Link to={`/app/webhooks/${webhook.id}`}>{webhook.url}</Link>
           <br />
-          <span className="hint">created {moment(webhook.created_at)}</span>
+          <span className="hint">
+            {webhook.arrivals === null
+              ? null
+              : `${shareOf(webhook.arrivals["24h"])} arrived in 24 h, ${shareOf(webhook.arrivals["7d"])} in 7 d · `}
+            created {moment(webhook.created_at)}
+          </span>
         </p>
         <WebhookState status={webhook.status} />
       </div>
@@ -85,6 +78,10 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
     </Card>
   );
 }
+
+/** Which share of its deliveries arrived: `99.5 %`; `none` if there were none. */
+export const shareOf = ({ delivered, undelivered }: Arrivals): string =>
+  delivered + undelivered === 0 ? "none" : percent(delivered / (delivered + undelivered));
 
 export const WebhookState = ({ status }: { status: Webhook["status"] }) =>
   status === "active" ? <Badge tone="good">active</Badge> : <Badge tone="bad">failed</Badge>;

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "react-router";
 import { call } from "../../data/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { Attempt, Delivery, DeliveryState, Webhook } from "../../data/types.ts";
 import { Button, Select } from "../../ui/controls.tsx";
-import { shortMoment } from "../../ui/format.ts";
+import { short, shortMoment } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty, Failure } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
@@ -76,7 +77,12 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
     <li>
       <div className="row">
         <p>
-          <code>{delivery.event}</code> <Badge tone={TONES[delivery.status]}>{delivery.status}</Badge>
+          <code>{delivery.event}</code> <Badge tone={TONES[delivery.status]}>{delivery.status}</Badge>{" "}
+          {delivery.job_id === null ? null : (
+            <Link to={`/app/jobs/${delivery.job_id}`}>
+              <code title={delivery.job_id}>{short(delivery.job_id, 10, 6)}</code>
+            </Link>
+          )}
           <br />
           <span className="hint">{story(delivery)}</span>
         </p>

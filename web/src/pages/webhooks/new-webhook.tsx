@@ -22,21 +22,19 @@ const EVENTS = [
 ] as const;
 
 export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCreated: (webhook: Webhook) => void }) {
-  const { development } = app;
   const cache = useQueryClient();
-  const [url, setUrl] = useState("");
-  const [events, setEvents] = useState<readonly string[]>(["job.completed", "job.failed", "credit.low"]);
+  const [endpoint, setEndpoint] = useState<Endpoint>({
+    url: "",
+    events: ["job.completed", "job.failed", "credit.low"],
+  });
   const [secret, setSecret] = useState("");
   const create = useMutation({
-    mutationFn: () => call<Webhook>("POST", "/webhooks", { url, events, ...(secret === "" ? {} : { secret }) }),
+    mutationFn: () => call<Webhook>("POST", "/webhooks", { ...endpoint, ...(secret === "" ? {} : { secret }) }),
     onSuccess: async (webhook) => {
       await cache.invalidateQueries({ queryKey: ["own", "webhooks"] });
       onCreated(webhook);
     },
   });
-  const badUrl = url !== "" && !isEndpoint(url, development) ? "An address that begins with https://." : null;
-  const toggle = (event: string, on: boolean) =>
-    setEvents(on ? [...events, event] : events.filter((name) => name !== event));
   return (
     <Card title="New webhook">
       <form
@@ -45,48 +43,14 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
           create.mutate();
         }}
       >
-        <Field
-          label="Endpoint"
-          name="url"
-          type="url"
-          placeholder="https://example.com/hooks"
-          autoComplete="off"
-          value={url}
-          onChange={(event) => setUrl(event.target.value)}
-          error={badUrl}
-          hint="It must answer with a 2xx status within 10 seconds."
-        />
-        <fieldset className="choices">
-          <legend>Events</legend>
-          {EVENTS.map(([name, when]) => (
-            <label key={name}>
-              <input
-                type="checkbox"
-                checked={events.includes(name)}
-                onChange={(event) => toggle(name, event.target.checked)}
-              />
-              <span>
-                <code>{name}</code> <span className="hint">{when}</span>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        <Field
-          label="Signing secret (optional)"
-          name="secret"
-          autoComplete="off"
-          minLength={16}
-          value={secret}
-          onChange={(event) => setSecret(event.target.value)}
-          error={secret !== "" && secret.length < 16 ? "At least 16 characters." : null}
-          hint="Left empty, one is made and shown once."
-        />
+        <EndpointFields endpoint={endpoint} onChange={setEndpoint} />
+        <SecretField secret={secret} onChange={setSecret} />
         <div className="actions">
           <Button
             type="submit"
             kind="primary"
             busy={create.isPending}
-            disabled={url === "" || badUrl !== null || events.length === 0 || (secret !== "" && secret.length < 16)}
+            disabled={!isComplete(endpoint) || !isSecret(secret)}
           >
             Create webhook
           </Button>
@@ -98,6 +62,63 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
   );
 }
 
+/** Where events go, and which. */
+export type Endpoint = { url: string; events: readonly string[] };
+
+export function EndpointFields({ endpoint, onChange }: { endpoint: Endpoint; onChange: (changed: Endpoint) => void }) {
+  const { url, events } = endpoint;
+  const toggle = (event: string, on: boolean) =>
+    onChange({ url, events: on ? [...events, event] : events.filter((name) => name !== event) });
+  return (
+    <>
+      <Field
+        label="Endpoint"
+        name="url"
+        type="url"
+        placeholder="https://example.com/hooks"
+        autoComplete="off"
+        value={url}
+        onChange={(event) => onChange({ url: event.target.value, events })}
+        error={url !== "" && !isEndpoint(url) ? "An address that begins with https://." : null}
+        hint="It must answer with a 2xx status within 10 seconds."
+      />
+      <fieldset className="choices">
+        <legend>Events</legend>
+        {EVENTS.map(([name, when]) => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={events.includes(name)}
+              onChange={(event) => toggle(name, event.target.checked)}
+            />
+            <span>
+              <code>{name}</code> <span className="hint">{when}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+/** Empty for one that the service makes. */
+export const SecretField = ({ secret, onChange }: { secret: string; onChange: (secret: string) => void }) => (
+  <Field
+    label="Signing secret (optional)"
+    name="secret"
+    autoComplete="off"
+    minLength={16}
+    value={secret}
+    onChange={(event) => onChange(event.target.value)}
+    error={isSecret(secret) ? null : "At least 16 characters."}
+    hint="Left empty, one is made and shown once."
+  />
+);
+
+export const isSecret = (text: string): boolean => text === "" || text.length >= 16;
+
+export const isComplete = ({ url, events }: Endpoint): boolean => isEndpoint(url) && events.length > 0;
+
 /** Development stacks may allow plain HTTP to this machine; the service decides. */
-const isEndpoint = (url: string, development: boolean): boolean =>
-  URL.canParse(url) && (url.startsWith("https://") || (development && url.startsWith("http://")));
+const isEndpoint = (url: string): boolean =>
+  URL.canParse(url) && (url.startsWith("https://") || (app.development && url.startsWith("http://")));
