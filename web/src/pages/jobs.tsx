@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { JOB_STATES } from "../../../protocol/job-status.ts";
 import { jobsQuery, modelsQuery, queryString } from "../data/queries.ts";
@@ -7,7 +7,7 @@ import { Button, Select } from "../ui/controls.tsx";
 import { JobTable } from "../ui/job-table.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
-import { idRange } from "./jobs/id-range.ts";
+import { dayRange, idRange, within } from "./jobs/id-range.ts";
 
 const LIMIT = 25;
 
@@ -19,13 +19,14 @@ export function Jobs() {
   const id = search.get("id") ?? "";
   const before = search.get("before") ?? "";
   const after = search.get("after") ?? "";
-  const range = idRange(id);
+  const [from, to] = [search.get("from") ?? "", search.get("to") ?? ""];
+  const range = within(idRange(id), dayRange(from, to));
   // Inside a range of ids one pages from the newest on; `after` is its end then.
   const place = range === null ? { before, after } : { ...range, ...(before && { before }) };
   const page = useQuery(jobsQuery({ status, model, ...place, limit: LIMIT }));
   const models = useQuery(modelsQuery);
-  const turn = (place: { before?: string; after?: string }) =>
-    setSearch({ ...(status && { status }), ...(model && { model }), ...(id && { id }), ...place });
+  const filters = Object.entries({ status, model, id, from, to }).filter(([, value]) => value !== "");
+  const turn = (place: { before?: string; after?: string }) => setSearch({ ...Object.fromEntries(filters), ...place });
   const choose = (name: string, value: string) => {
     const next = new URLSearchParams(search);
     for (const gone of ["before", "after", name]) next.delete(gone);
@@ -35,18 +36,17 @@ export function Jobs() {
   const jobs = page.data?.data ?? [];
   const { has_more: more = false } = page.data ?? {};
   const isNewest = before === "" && (range !== null || after === "" || !more);
-  const filtered = status !== "" || model !== "" || id !== "";
   const download = (
-    <a className="button plain" href={`/app/api/jobs.csv${queryString({ status, model })}`} download="usage.csv">
+    <a
+      className="button plain"
+      href={`/app/api/jobs.csv${queryString({ status, model, ...range })}`}
+      download="usage.csv"
+    >
       Export CSV
     </a>
   );
   return (
-    <Page
-      title="Jobs"
-      about="Every request is a job; each one's charge is on the chain."
-      actions={range === null ? download : null}
-    >
+    <Page title="Jobs" about="Every request is a job; each one's charge is on the chain." actions={download}>
       <search className="filters">
         <Select label="Status" value={status} onChange={(event) => choose("status", event.target.value)}>
           <option value="">All</option>
@@ -60,6 +60,8 @@ export function Jobs() {
             <option key={id}>{id}</option>
           ))}
         </Select>
+        <Day label="From (UTC)" value={from} max={to} choose={(day) => choose("from", day)} />
+        <Day label="To (UTC)" value={to} min={from} choose={(day) => choose("to", day)} />
         <FindById key={id} shown={id} find={(text) => choose("id", text)} />
       </search>
       <Card className={page.isPlaceholderData ? "stale" : ""}>
@@ -67,7 +69,7 @@ export function Jobs() {
           {({ data }) =>
             data.length > 0 ? (
               <JobTable jobs={data} />
-            ) : filtered || before || after ? (
+            ) : filters.length > 0 || before || after ? (
               <Empty title="No jobs here">
                 <Button onClick={() => setSearch({})}>Show all jobs</Button>
               </Empty>
@@ -95,6 +97,20 @@ export function Jobs() {
         </Button>
       </nav>
     </Page>
+  );
+}
+
+type DayProps = { label: string; value: string; min?: string; max?: string; choose: (day: string) => void };
+
+function Day({ label, choose, ...rest }: DayProps) {
+  const id = useId();
+  return (
+    <div className="field compact">
+      <label htmlFor={id}>{label}</label>
+      <div className="input">
+        <input id={id} type="date" {...rest} onChange={(event) => choose(event.target.value)} />
+      </div>
+    </div>
   );
 }
 

@@ -54,6 +54,9 @@ export function age(iso: string, now = Date.now()): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
+/** Whole seconds of blocks: `3 s`; within one second it is `< 1 s`. */
+export const seconds = (value: number): string => (value === 0 ? "< 1 s" : `${numbers.format(value)} s`);
+
 /** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
 export function short(text: string, head = 6, tail = 4): string {
   return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;

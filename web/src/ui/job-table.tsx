@@ -1,6 +1,6 @@
 import { Link } from "react-router";
-import type { Job } from "../data/types.ts";
-import { count, short, shortMoment } from "./format.ts";
+import type { OwnJob } from "../data/types.ts";
+import { count, seconds, short, shortMoment } from "./format.ts";
 import { JobBadge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { whyUncharged } from "./why.ts";
@@ -10,12 +10,13 @@ const COLUMNS = [
   { label: "Status" },
   { label: "Model", more: true },
   { label: "Tokens", end: true, more: true },
+  { label: "Lock to answer", end: true, more: true },
   { label: "Credits", end: true },
   { label: "Created", end: true, more: true },
 ];
 
 /** Jobs, newest first; on a phone one line each. */
-export function JobTable({ jobs }: { jobs: readonly Job[] }) {
+export function JobTable({ jobs }: { jobs: readonly OwnJob[] }) {
   return (
     <Table caption="Jobs, newest first" columns={COLUMNS}>
       {jobs.map((job) => (
@@ -37,6 +38,7 @@ export function JobTable({ jobs }: { jobs: readonly Job[] }) {
             </span>
           </td>
           <td className="end more">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
+          <td className="end more">{job.answer_seconds === null ? "–" : seconds(job.answer_seconds)}</td>
           <td className="end">{count(job.credits_charged)}</td>
           <td className="end more">
             <time dateTime={job.created_at}>{shortMoment(job.created_at)}</time>
