@@ -1,63 +1,103 @@
-import { type ReactNode, useState } from "react";
-import type { UsageSpan } from "../data/types.ts";
-import { count, credits } from "./format.ts";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import type { UsageSpan, Used } from "../data/types.ts";
+import { count, credits, percent, seconds } from "./format.ts";
 import { Table } from "./table.tsx";
 
 /** Of which spans the bars are, and how one is named. */
 export type Span = { name: "hour" | "day"; label: (span: UsageSpan) => string };
+
+/** What bars can be of: their height, and the same in words. */
+export type Measure = { label: string; of: (used: Used) => number; says: (value: number) => string };
+
+export const MEASURES = {
+  credits: { label: "Credits", of: (used) => used.credits, says: credits },
+  errors: { label: "Not charged", of: ({ uncharged }) => uncharged, says: (value) => `${count(value)} not charged` },
+  latency: {
+    label: "Lock to answer",
+    of: ({ answer_seconds }) => answer_seconds?.p95 ?? 0,
+    says: (value) => `${seconds(value)} from lock to answer for 95 %`,
+  },
+} satisfies Record<string, Measure>;
 
 const WIDTH = 720;
 const HEIGHT = 150;
 const GAP = 4;
 /** Even a day of one credit is seen. */
 const LEAST = 2;
+const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 };
 
-/** Credits by hour or day as bars. The same numbers stand in a table, for whoever has no mouse or does not see bars. */
-export function UsageChart({ spans, of: { name, label } }: { spans: readonly UsageSpan[]; of: Span }) {
-  const [shown, setShown] = useState<UsageSpan | null>(null);
-  const top = niceTop(Math.max(...spans.map((span) => span.credits)));
+/**
+ * One measure by hour or day as bars. Mouse and arrow keys go from bar to bar, and the line above says what each is. The same numbers
+ * stand in a table.
+ */
+export function UsageChart({ spans, of: { name, label }, measure }: UsageChartProps) {
+  const [shown, setShown] = useState<number | null>(null);
+  const span = shown === null ? undefined : spans[shown];
+  const top = niceTop(Math.max(...spans.map(measure.of)));
   const step = WIDTH / spans.length;
-  const total = spans.reduce((sum, span) => sum + span.credits, 0);
-  const jobs = spans.reduce((sum, span) => sum + span.jobs, 0);
+  const says = (one: UsageSpan) =>
+    `${label(one)}: ${measure.says(measure.of(one))}, ${count(one.jobs)} ${one.jobs === 1 ? "job" : "jobs"}`;
+  const total = spans.reduce((sum, one) => sum + one.credits, 0);
+  const jobs = spans.reduce((sum, one) => sum + one.jobs, 0);
+  const move = (event: KeyboardEvent) => {
+    const last = spans.length - 1;
+    const to = { Home: 0, End: last }[event.key] ?? (shown ?? spans.length) + (STEPS[event.key] ?? Number.NaN);
+    if (Number.isNaN(to)) return;
+    event.preventDefault();
+    setShown(Math.min(last, Math.max(0, to)));
+  };
   return (
     <figure className="chart">
       <p className="chart-says">
-        {shown === null ? (
+        {span === undefined ? (
           <>
             <strong>{count(total)}</strong> credits for {count(jobs)} jobs
           </>
         ) : (
-          <>
-            <strong>{count(shown.credits)}</strong> credits for {count(shown.jobs)} jobs, {label(shown)}
-          </>
+          says(span)
         )}
       </p>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <title>Credits by {name}</title>
-        <line className="axis" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
-        <line className="grid" x1="0" x2={WIDTH} y1="0.5" y2="0.5" />
-        <line className="grid" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-        {spans.map((span, index) => {
-          const height = span.credits === 0 ? 0 : Math.max(LEAST, (span.credits / top) * HEIGHT);
-          return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: an extra for the mouse; the table below has the numbers
-            <g key={span.from} onMouseEnter={() => setShown(span)} onMouseLeave={() => setShown(null)}>
-              <rect className="room" x={index * step} y="0" width={step} height={HEIGHT} />
-              <rect
-                className="bar"
-                x={index * step + GAP / 2}
-                y={HEIGHT - height}
-                width={step - GAP}
-                height={height}
-                rx="1.5"
-              />
-            </g>
-          );
-        })}
-      </svg>
+      {/* A slider over the bars: what screen readers say at each is what stands above them. */}
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={`${measure.label} by ${name}`}
+        aria-valuemin={1}
+        aria-valuemax={spans.length}
+        aria-valuenow={(shown ?? spans.length - 1) + 1}
+        aria-valuetext={says(span ?? (spans.at(-1) as UsageSpan))}
+        onKeyDown={move}
+        onFocus={() => setShown(shown ?? spans.length - 1)}
+        onBlur={() => setShown(null)}
+        onMouseLeave={() => setShown(null)}
+      >
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          <line className="axis" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
+          <line className="grid" x1="0" x2={WIDTH} y1="0.5" y2="0.5" />
+          <line className="grid" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+          {spans.map((one, index) => {
+            const value = measure.of(one);
+            const height = value === 0 ? 0 : Math.max(LEAST, (value / top) * HEIGHT);
+            return (
+              // biome-ignore lint/a11y/noStaticElementInteractions: an extra for the mouse; the slider does the same by keyboard
+              <g key={one.from} className={index === shown ? "shown" : ""} onMouseEnter={() => setShown(index)}>
+                <rect className="room" x={index * step} y="0" width={step} height={HEIGHT} />
+                <rect
+                  className="bar"
+                  x={index * step + GAP / 2}
+                  y={HEIGHT - height}
+                  width={step - GAP}
+                  height={height}
+                  rx="1.5"
+                />
+              </g>
+            );
+          })}
+        </svg>
+      </div>
       <figcaption>
         <span>{spans[0] && label(spans[0])}</span>
-        <span>top line: {credits(top)}</span>
+        <span>top line: {measure.says(top)}</span>
         <span>now</span>
       </figcaption>
       {jobs === 0 ? null : (
@@ -65,7 +105,7 @@ export function UsageChart({ spans, of: { name, label } }: { spans: readonly Usa
           <summary>By {name}, as a table</summary>
           <UsageTable
             head={name === "hour" ? "Hour" : "Day (UTC)"}
-            rows={spans.filter((span) => span.jobs > 0).map((span) => ({ ...span, key: span.from, name: label(span) }))}
+            rows={spans.filter((one) => one.jobs > 0).map((one) => ({ ...one, key: one.from, name: label(one) }))}
           />
         </details>
       )}
@@ -73,7 +113,9 @@ export function UsageChart({ spans, of: { name, label } }: { spans: readonly Usa
   );
 }
 
-type UsageRow = Omit<UsageSpan, "from"> & { key: string; name: ReactNode };
+type UsageChartProps = { spans: readonly UsageSpan[]; of: Span; measure: Measure };
+
+type UsageRow = Used & { key: string; name: ReactNode };
 
 /** What was used, a row an hour, a day or a model. */
 export function UsageTable({ head, rows }: { head: string; rows: readonly UsageRow[] }) {
@@ -81,6 +123,7 @@ export function UsageTable({ head, rows }: { head: string; rows: readonly UsageR
     { label: head },
     { label: "Jobs", end: true },
     { label: "Not charged", end: true, more: true },
+    { label: "Lock to answer, half / 95 %", end: true, more: true },
     { label: "Tokens", end: true, more: true },
     { label: "Credits", end: true },
   ];
@@ -90,7 +133,14 @@ export function UsageTable({ head, rows }: { head: string; rows: readonly UsageR
         <tr key={row.key}>
           <td>{row.name}</td>
           <td className="end">{count(row.jobs)}</td>
-          <td className="end more">{count(row.uncharged)}</td>
+          <td className="end more">
+            {count(row.uncharged)} {row.uncharged === 0 ? null : `(${percent(row.uncharged / row.jobs)})`}
+          </td>
+          <td className="end more">
+            {row.answer_seconds === null
+              ? "–"
+              : `${seconds(row.answer_seconds.median)} / ${seconds(row.answer_seconds.p95)}`}
+          </td>
           <td className="end more">{count(row.tokens)}</td>
           <td className="end">{count(row.credits)}</td>
         </tr>

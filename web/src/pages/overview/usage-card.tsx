@@ -6,12 +6,35 @@ import type { UsageRange } from "../../data/types.ts";
 import { shortMoment } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
-import { type Span, UsageChart, UsageTable } from "../../ui/usage-chart.tsx";
+import { MEASURES, type Span, UsageChart, UsageTable } from "../../ui/usage-chart.tsx";
 
 const HOUR: Span = { name: "hour", label: ({ from }) => shortMoment(from) };
 const DAY: Span = { name: "day", label: ({ from }) => from.slice(0, 10) };
 const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
 const isRange = (text: string | null): text is UsageRange => text !== null && Object.hasOwn(RANGES, text);
+
+const isMeasure = (text: string | null): text is keyof typeof MEASURES =>
+  text !== null && Object.hasOwn(MEASURES, text);
+
+type SegmentsProps = {
+  legend: string;
+  name: string;
+  options: readonly (readonly [name: string, label: string])[];
+  value: string;
+  choose: (value: string) => void;
+};
+
+const Segments = ({ legend, name, options, value, choose }: SegmentsProps) => (
+  <fieldset className="segments">
+    <legend className="visually-hidden">{legend}</legend>
+    {options.map(([one, label]) => (
+      <label key={one}>
+        <input type="radio" name={name} checked={one === value} onChange={() => choose(one)} />
+        {label}
+      </label>
+    ))}
+  </fieldset>
+);
 
 /** What the wallet used in a time that it chooses, which is in the address; by hour or day, and by model. */
 export function UsageCard() {
@@ -19,21 +42,19 @@ export function UsageCard() {
   const given = search.get("range");
   const range = isRange(given) ? given : "30d";
   const usage = useQuery(usageQuery(range));
+  const chosen = search.get("show");
+  const show = isMeasure(chosen) ? chosen : "credits";
+  const choose = (name: string) => (value: string) => {
+    const next = new URLSearchParams(search);
+    next.set(name, value);
+    setSearch(next, { replace: true });
+  };
+  const measures = Object.entries(MEASURES).map(([name, { label }]) => [name, label] as const);
   const choice = (
-    <fieldset className="segments">
-      <legend className="visually-hidden">Time</legend>
-      {Object.entries(RANGES).map(([name, label]) => (
-        <label key={name}>
-          <input
-            type="radio"
-            name="range"
-            checked={name === range}
-            onChange={() => setSearch({ range: name }, { replace: true })}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
+    <div className="filters">
+      <Segments legend="What the bars show" name="show" options={measures} value={show} choose={choose("show")} />
+      <Segments legend="Time" name="range" options={Object.entries(RANGES)} value={range} choose={choose("range")} />
+    </div>
   );
   return (
     <Card title="Usage" aside={choice} className={usage.isPlaceholderData ? "stale" : ""}>
@@ -42,7 +63,7 @@ export function UsageCard() {
           {({ data, models }) => (
             <>
               {/* Until the chosen time is read, the bars are still those of the one before. */}
-              <UsageChart spans={data} of={data.length === 24 ? HOUR : DAY} />
+              <UsageChart spans={data} of={data.length === 24 ? HOUR : DAY} measure={MEASURES[show]} />
               {models.length === 0 ? null : (
                 <UsageTable
                   head="Model"
