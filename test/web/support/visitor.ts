@@ -84,17 +84,22 @@ export class Visitor {
   }
 
   /** Findings of axe on the page as it is, serious and critical ones. */
-  async findings(): Promise<string[]> {
-    await this.page.evaluate(AXE);
-    const { violations } = (await this.page.evaluate("axe.run()")) as {
-      violations: { id: string; impact: string; nodes: { html: string }[] }[];
-    };
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  findings(): Promise<string[]> {
+    return findingsOf(this.page);
   }
 
   close(): Promise<void> {
     return this.context.close();
   }
+}
+
+/** Findings of axe on any page, serious and critical ones. */
+export async function findingsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate("axe.run()")) as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[];
+  };
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
