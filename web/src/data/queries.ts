@@ -201,7 +201,9 @@ export const deliveriesQuery = (webhookId: string, filter: { status?: string; be
     queryKey: ["own", "deliveries", webhookId, filter],
     queryFn: () =>
       call<{ data: Delivery[]; has_more: boolean }>("GET", `/webhooks/${webhookId}/deliveries${queryString(filter)}`),
-    refetchInterval: LIVE_MS,
+    // One without a time for its next attempt is being sent, and ends within ten seconds.
+    refetchInterval: ({ state }) =>
+      state.data?.data.some((one) => one.status === "pending" && one.next_attempt_at === null) ? 1_000 : LIVE_MS,
     placeholderData: keepPreviousData,
   });
 

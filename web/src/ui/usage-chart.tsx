@@ -6,16 +6,20 @@ import { Table } from "./table.tsx";
 /** Of which spans the bars are, and how one is named. */
 export type Span = { name: "hour" | "day"; label: (span: UsageSpan) => string };
 
-/** What bars can be of: their height, and the same in words. */
-export type Measure = { label: string; of: (used: Used) => number; says: (value: number) => string };
+/** What bars can be of: their height, null for none, and the same in words. */
+export type Measure = { label: string; of: (used: Used) => number | null; says: (value: number) => string };
 
 export const MEASURES = {
-  credits: { label: "Credits", of: (used) => used.credits, says: credits },
-  errors: { label: "Not charged", of: ({ uncharged }) => uncharged, says: (value) => `${count(value)} not charged` },
+  credits: { label: "Credits", of: (used) => used.credits || null, says: credits },
+  errors: {
+    label: "Not charged",
+    of: ({ uncharged }) => uncharged || null,
+    says: (value) => `${count(value)} not charged`,
+  },
   latency: {
     label: "Lock to answer",
-    of: ({ answer_seconds }) => answer_seconds?.p95 ?? 0,
-    says: (value) => `${seconds(value)} from lock to answer for 95 %`,
+    of: ({ answer_seconds }) => answer_seconds?.p95 ?? null,
+    says: (value) => `95 % answered within ${seconds(value)} of the lock`,
   },
 } satisfies Record<string, Measure>;
 
@@ -33,10 +37,13 @@ const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowDown:
 export function UsageChart({ spans, of: { name, label }, measure }: UsageChartProps) {
   const [shown, setShown] = useState<number | null>(null);
   const span = shown === null ? undefined : spans[shown];
-  const top = niceTop(Math.max(...spans.map(measure.of)));
+  const top = niceTop(Math.max(...spans.map((one) => measure.of(one) ?? 0)));
   const step = WIDTH / spans.length;
-  const says = (one: UsageSpan) =>
-    `${label(one)}: ${measure.says(measure.of(one))}, ${count(one.jobs)} ${one.jobs === 1 ? "job" : "jobs"}`;
+  const says = (one: UsageSpan) => {
+    const value = measure.of(one);
+    const jobs = `${count(one.jobs)} ${one.jobs === 1 ? "job" : "jobs"}`;
+    return `${label(one)}: ${jobs}${value === null ? "" : `, ${measure.says(value)}`}`;
+  };
   const total = spans.reduce((sum, one) => sum + one.credits, 0);
   const jobs = spans.reduce((sum, one) => sum + one.jobs, 0);
   const move = (event: KeyboardEvent) => {
@@ -77,7 +84,7 @@ export function UsageChart({ spans, of: { name, label }, measure }: UsageChartPr
           <line className="grid" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
           {spans.map((one, index) => {
             const value = measure.of(one);
-            const height = value === 0 ? 0 : Math.max(LEAST, (value / top) * HEIGHT);
+            const height = value === null ? 0 : Math.max(LEAST, (value / top) * HEIGHT);
             return (
               // biome-ignore lint/a11y/noStaticElementInteractions: an extra for the mouse; the slider does the same by keyboard
               <g key={one.from} className={index === shown ? "shown" : ""} onMouseEnter={() => setShown(index)}>
