@@ -120,7 +120,7 @@ function page(path: string, title: string, opening: string, sections: readonly S
 <link rel="stylesheet" href="/docs/style.css"></head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
-<header><strong>Credit-metered inference</strong><nav aria-label="Pages">${link("/docs", "Guide")}${link("/docs/reference", "API reference")}${link("/docs/errors", "Errors")}<a href="/openapi.json">OpenAPI</a></nav></header>
+<header><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 11h14M9 16h9M9 21h12"/></svg>Credit-metered inference</a><nav aria-label="Pages">${link("/docs", "Guide")}${link("/docs/reference", "API reference")}${link("/docs/errors", "Errors")}<a href="/openapi.json">OpenAPI</a></nav></header>
 <div class="layout">
 <nav class="contents" aria-label="On this page"><ul>${contents.join("")}</ul></nav>
 <main id="main"><h1>${title}</h1><p class="lead">${inline(opening)}</p>${parts.join("\n")}</main>

@@ -35,7 +35,7 @@ export function docsRoutes(config: Config, operator: number): Router {
     .get("/openapi.json", send("json", JSON.stringify(openApiDocument(config.BASE_URL)), { cors: true }));
 }
 
-const reference: RequestHandler = (_request, response) => {
+const reference: RequestHandler = (request, response) => {
   if (!existsSync(REFERENCE)) {
     throw new ApiError(
       "service_unavailable",
@@ -46,7 +46,10 @@ const reference: RequestHandler = (_request, response) => {
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("referrer-policy", "no-referrer");
   response.setHeader("cache-control", "no-cache");
-  response.sendFile(REFERENCE);
+  response
+    .vary("cookie")
+    .type("html")
+    .send(inTheme(readFileSync(REFERENCE, "utf8"), request));
 };
 
 function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {

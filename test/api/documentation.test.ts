@@ -56,7 +56,8 @@ describe("the pages", () => {
     for (const { tags, operationId } of Object.values(paths).flatMap((operations) => Object.values(operations)))
       addresses.push(`tag/${tags[0]}/operation/${operationId}`);
     texts.set("/docs/reference", addresses.map((address) => `id="${address}"`).join("\n"));
-    texts.set("/openapi.json", "");
+    // The description, and the application's front door.
+    for (const path of ["/openapi.json", "/"]) texts.set(path, "");
     for (const path of PAGES) {
       for (const [, link] of (texts.get(path) as string).matchAll(/href="((?:\/|#)[^"]*)"/g)) {
         const [target = "", hash] = (link as string).split("#");

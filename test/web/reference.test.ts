@@ -1,6 +1,7 @@
 /** The API reference in a browser: Redoc shows every operation under our policy, and asks no other host. */
 import { expect } from "vitest";
 import { describeInBrowser, it } from "./support/browser.ts";
+import { findingsOf } from "./support/visitor.ts";
 
 type Operations = Record<string, { operationId: string; summary: string }>;
 
@@ -32,5 +33,22 @@ describeInBrowser.each([390, 1440])("the API reference, %i pixels wide", (width)
       const box = await page.locator("h2", { hasText: name }).first().boundingBox();
       return Math.abs(box?.y ?? Number.POSITIVE_INFINITY);
     }
+  });
+});
+
+describeInBrowser.each(["light", "dark"])("the API reference, %s by the reader's choice", (theme) => {
+  it("has the application's colours, and axe finds nothing serious", async ({ stack, browser }) => {
+    const page = await browser.newPage({ colorScheme: theme === "dark" ? "light" : "dark" });
+    const { base_url, app_url } = stack.info;
+    await page.context().addCookies([{ name: "theme", value: theme, url: base_url }]);
+    const colours = () =>
+      page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]");
+    await page.goto(`${app_url}/models`);
+    const expected = await colours();
+    await page.goto(`${base_url}/docs/reference`);
+    await page.getByRole("heading", { name: "Generate a reply" }).waitFor();
+    expect(await colours()).toEqual(expected);
+    expect(await findingsOf(page)).toEqual([]);
+    await page.close();
   });
 });
