@@ -1,0 +1,108 @@
+/** What a client does at its own pages: keeps a webhook, looks for jobs by day, reads its use by keyboard. */
+import { expect } from "vitest";
+import { chat } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { answer, Receiver } from "../support/receiver.ts";
+import { MODEL } from "./global-setup.ts";
+import { describeInBrowser, it } from "./support/browser.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+describeInBrowser("a client at its own pages", () => {
+  let client: Client;
+  let receiver: Receiver;
+  let visitor: Visitor;
+  let jobId: string;
+
+  it.beforeAll(async ({ stack, open }) => {
+    const database = openStore(stack);
+    client = await Client.funded(stack, database, 100);
+    await database.end();
+    receiver = await Receiver.open();
+    const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+    jobId = headers.get("x-service-job-id") ?? "";
+    visitor = await open(client.account, { colorScheme: "dark", width: 1440 });
+    await visitor.signIn();
+  });
+  it.afterAll(() => receiver?.close());
+
+  it("tests a webhook and sees what the endpoint answered", async () => {
+    const { id } = await client.webhook(receiver.url("/hook", answer(503)), ["job.completed"]);
+    await visitor.go(`/webhooks/${id}`);
+    await visitor.press("Send a test");
+    await visitor.sees("The test did not arrive: answered 503.");
+    receiver.behave("/hook", answer(200));
+    await visitor.press("Send a test");
+    await visitor.sees(/^The test arrived: answered 200 in \d+ ms\.$/);
+    expect(new Set(receiver.names("/hook"))).toEqual(new Set(["webhook.test"]));
+    expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("changes where events go, sees how many arrive, and comes from a delivery to its job", async () => {
+    const { id } = await client.webhook(receiver.url("/old"), ["credit.topup"]);
+    await visitor.go(`/webhooks/${id}`);
+    await visitor.press("Edit");
+    const dialog = visitor.page.getByRole("dialog");
+    await dialog.getByLabel("Endpoint").fill(receiver.url("/new"));
+    await dialog.getByLabel(/^job\.completed/).check();
+    expect(await visitor.findings()).toEqual([]);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await visitor.page.getByRole("heading", { name: receiver.url("/new") }).waitFor();
+    const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Hello again."));
+    const job = headers.get("x-service-job-id");
+    await visitor.sees("1 of 1");
+    await visitor.page.locator(`code[title="${job}"]`).click();
+    await expect.poll(() => visitor.page.url()).toContain(`/app/jobs/${job}`);
+    expect(receiver.to("/old")).toEqual([]);
+  });
+
+  it("replaces a secret by keyboard, and ends the old one", async () => {
+    const { id } = await client.webhook(receiver.url("/key"), ["credit.topup"], "the secret before it");
+    await visitor.go(`/webhooks/${id}`);
+    await visitor.page.getByRole("button", { name: "New secret" }).focus();
+    await visitor.page.keyboard.press("Enter");
+    await visitor.page.getByRole("dialog").getByRole("button", { name: "Make a new secret" }).focus();
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.page.keyboard.press("Enter");
+    await visitor.page.locator(".secret code", { hasText: /^whsec_/ }).waitFor();
+    await visitor.sees(/^Two secrets count until /);
+    await visitor.press("End the old secret");
+    await visitor.page.getByText(/^Two secrets count until /).waitFor({ state: "detached" });
+  });
+
+  it("finds jobs by the day, in the list and in the file", async () => {
+    const madeAt = Number.parseInt(jobId.slice(4, 16), 16);
+    const day = (offset: number) => new Date(madeAt + offset * 86_400_000).toISOString().slice(0, 10);
+    const row = visitor.page.locator(`code[title="${jobId}"]`);
+    await visitor.go("/jobs");
+    await visitor.page.getByLabel("From (UTC)").fill(day(0));
+    await visitor.page.getByLabel("To (UTC)").fill(day(1));
+    await row.waitFor();
+    expect(await visitor.page.getByRole("columnheader", { name: "Lock to answer" }).count()).toBe(1);
+    const file = visitor.page.getByRole("link", { name: "Export CSV" });
+    const { origin } = new URL(visitor.page.url());
+    const read = async (path: string | null) => (await visitor.page.request.get(`${origin}${path}`)).text();
+    expect(await read(await file.getAttribute("href"))).toContain(jobId);
+    await visitor.page.getByLabel("From (UTC)").fill(day(1));
+    await visitor.sees("No jobs here");
+    expect(await read(await file.getAttribute("href"))).not.toContain(jobId);
+    expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("goes from hour to hour of its use with the arrow keys, and each is said", async () => {
+    await visitor.go("/?range=24h&show=latency");
+    const chart = visitor.page.getByRole("slider", { name: "Lock to answer by hour" });
+    await chart.focus();
+    await visitor.page.keyboard.press("End");
+    const said = () => chart.getAttribute("aria-valuetext");
+    const newest = await said();
+    await visitor.page.keyboard.press("ArrowLeft");
+    expect(await said()).not.toBe(newest);
+    await visitor.page.keyboard.press("Home");
+    expect(await chart.getAttribute("aria-valuenow")).toBe("1");
+    await visitor.sees((await said()) ?? "");
+    await visitor.page.getByRole("radio", { name: "Not charged" }).focus();
+    await visitor.page.keyboard.press("Space");
+    await expect.poll(() => visitor.page.url()).toContain("show=errors");
+    expect(await visitor.findings()).toEqual([]);
+  });
+});
