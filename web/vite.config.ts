@@ -28,6 +28,8 @@ export default defineConfig({
   plugins: [react(), compressed],
   build: {
     target: "es2022",
+    // The server reads there what the front page needs (api/routes/web.ts).
+    manifest: "manifest.json",
     // The content security policy allows no inline scripts and no data: URLs but images.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,

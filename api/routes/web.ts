@@ -34,7 +34,7 @@ export function webApp(gateway: Gateway): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
   const page = showPage(JSON.stringify(shown));
   return Router()
-    .get(PATHS.front, browsersOnly, securityHeaders, page(200), webErrorHandler)
+    .get(PATHS.front, browsersOnly, securityHeaders, page(200, "src/pages/front.tsx"), webErrorHandler)
     .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
 }
 
@@ -211,10 +211,26 @@ function sameOriginOnly(origin: string): RequestHandler {
 /** Where `scripts/build/web.ts` puts the application. */
 const WEB_DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
-/** The one page, which holds what `GET /config` answers, so that it begins without a request. */
+type Built = Record<string, { file: string; imports?: string[] }>;
+
+/** Tags that load a file of the application, and what it imports, at once: otherwise they wait for the script that imports them. */
+function preloads(file: string): string {
+  const built: Built = JSON.parse(readFileSync(join(WEB_DIST, "manifest.json"), "utf8"));
+  const needed = new Set<string>();
+  const need = (name: string) => {
+    if (needed.has(name)) return;
+    needed.add(name);
+    for (const one of built[name]?.imports ?? []) need(one);
+  };
+  need(file);
+  const tags = [...needed].map((name) => `<link rel="modulepreload" crossorigin href="/app/${built[name]?.file}">`);
+  return tags.join("");
+}
+
+/** The one page, which holds what `GET /config` answers, so that it begins without a request. `first`: its code that is needed first. */
 const showPage =
   (config: string) =>
-  (status: number): RequestHandler =>
+  (status: number, first?: string): RequestHandler =>
   (request, response) => {
     const page = join(WEB_DIST, "index.html");
     if (!existsSync(page)) {
@@ -225,7 +241,9 @@ const showPage =
     }
     // No setting can end the element: in JSON a "<" can always be written as an escape.
     const begin = `id="config">`;
-    const text = readFileSync(page, "utf8").replace(begin, () => begin + config.replaceAll("<", "\\u003c"));
+    const text = readFileSync(page, "utf8")
+      .replace(begin, () => begin + config.replaceAll("<", "\\u003c"))
+      .replace("</head>", (end) => (first === undefined ? end : preloads(first) + end));
     response.status(status).setHeader("cache-control", "no-cache").vary("cookie").type("html");
     response.send(inTheme(text, request));
   };

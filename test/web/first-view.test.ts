@@ -31,4 +31,12 @@ describeInBrowser("the first view", () => {
       await visitor.close();
     },
   );
+
+  it("of the front page names all its scripts in the page, so that none waits for another one", async ({ stack }) => {
+    const { base_url } = stack.info;
+    const html = await (await fetch(base_url, { headers: { accept: "text/html" } })).text();
+    const scripts = [...html.matchAll(/(?:src|href)="(\/app\/assets\/[\w.-]+\.js)"/g)].map(([, path]) => path ?? "");
+    expect(scripts.some((path) => path.startsWith("/app/assets/front-"))).toBe(true);
+    for (const path of scripts) expect((await fetch(base_url + path)).status, path).toBe(200);
+  });
 });
