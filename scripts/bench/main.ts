@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --sections cost,client,overhead,single,throughput,lists,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
- *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
+ * `npm run bench [-- --sections cost,client,overhead,single,throughput,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
  * `--against` names other checkouts, installed and compiled: section `cost` runs them in turns with this one.
@@ -13,6 +13,7 @@ import { clientCost } from "./client.ts";
 import { cost, type NamedSystem } from "./cost.ts";
 import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
+import { page } from "./page.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
 import { nextBlock, overhead, single } from "./requests.ts";
 import {
@@ -30,13 +31,24 @@ import { webhooks } from "./webhooks.ts";
 const number = z.coerce.number().positive();
 const names = z.string().transform((list) => list.split(","));
 const schema = z.object({
-  sections: names.default(["cost", "client", "overhead", "single", "throughput", "lists", "webhooks", "memory"]),
+  sections: names.default([
+    "cost",
+    "client",
+    "overhead",
+    "single",
+    "throughput",
+    "lists",
+    "page",
+    "webhooks",
+    "memory",
+  ]),
   /** A minute; 20 s for webhooks. */
   seconds: number.optional(),
   requests: number.default(400),
   clients: number.default(64),
   blocks: names.default(["instant", "0.25", "1"]),
   jobs: number.default(1_000_000),
+  visits: number.default(7),
   against: names.default([]),
   rounds: number.default(4),
   minutes: number.default(10),
@@ -144,6 +156,7 @@ try {
   }
   // One account, so that its jobs are a known share of all.
   if (wanted.has("lists")) await withSystem("instant", async (system) => done(await lists(system, values.jobs)), 1);
+  if (wanted.has("page")) await withSystem("instant", async (system) => done(await page(system, values.visits)), 1);
   if (wanted.has("webhooks")) {
     for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);
   }

@@ -1,0 +1,89 @@
+/** Section `page`. */
+import { type CDPSession, chromium, type Page } from "playwright-core";
+import { p50, type Section, shown } from "./report.ts";
+import type { System } from "./system.ts";
+
+/** Lighthouse's slow phone: 1.6 Mbit/s with 150 ms to the server and back, and a processor a quarter as fast as this one. */
+const NETWORK = { offline: false, latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
+const PROCESSOR = 4;
+/** A page can be used once nothing has held it up for so long: no task over 50 ms, at most two requests on their way. */
+const QUIET_MS = 5_000;
+const MOST_REQUESTS = 2;
+
+/** Times in ms since the navigation began. */
+type View = { painted: number; interactive: number; bytes: number };
+type Task = { end: number };
+
+/** Time to the first contentful paint and time to interactive (Lighthouse's rule) of the front page, each visit with an empty cache. */
+export async function page({ stack }: System, visits: number): Promise<Section> {
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
+  const views: View[] = [];
+  try {
+    for (let n = 0; n < visits; n++) {
+      const context = await browser.newContext();
+      const shownPage = await context.newPage();
+      const session = await context.newCDPSession(shownPage);
+      await session.send("Network.enable");
+      await session.send("Network.emulateNetworkConditions", NETWORK);
+      await session.send("Emulation.setCPUThrottlingRate", { rate: PROCESSOR });
+      views.push(await visit(shownPage, session, stack.info.base_url));
+      await context.close();
+    }
+  } finally {
+    await browser.close();
+  }
+  const row = (name: string, of: (view: View) => number) => {
+    const values = views.map(of);
+    return [name, shown(Math.min(...values), 0), shown(p50(values), 0), shown(Math.max(...values), 0)];
+  };
+  return {
+    title: `The front page at 1.6 Mbit/s, 150 ms, a processor ${PROCESSOR} times slower, ${visits} visits`,
+    columns: ["", "least", "median", "most"],
+    rows: [
+      row("first contentful paint, ms", ({ painted }) => painted),
+      row("interactive, ms", ({ interactive }) => interactive),
+      row("received until then, kB", ({ bytes }) => bytes / 1_000),
+    ],
+    json: views,
+  };
+}
+
+async function visit(shownPage: Page, session: CDPSession, url: string): Promise<View> {
+  await shownPage.addInitScript(
+    "window.longTasks = []; new PerformanceObserver((list) => { for (const { startTime, duration } of list.getEntries()) " +
+      "longTasks.push({ end: startTime + duration }); }).observe({ type: 'longtask', buffered: true });",
+  );
+  /** When too many requests were on their way for the last time, and what came; by the browser's own clock, in seconds. */
+  const running = new Set<string>();
+  let [begun, busyUntil, bytes] = [0, 0, 0];
+  const received: [at: number, bytes: number][] = [];
+  session.on("Network.requestWillBeSent", ({ requestId, timestamp }) => {
+    begun ||= timestamp;
+    running.add(requestId);
+  });
+  const over = ({ requestId, timestamp }: { requestId: string; timestamp: number }) => {
+    if (running.size > MOST_REQUESTS) busyUntil = timestamp;
+    running.delete(requestId);
+  };
+  session.on("Network.loadingFinished", (event) => {
+    received.push([event.timestamp, event.encodedDataLength]);
+    over(event);
+  });
+  session.on("Network.loadingFailed", over);
+  await shownPage.goto(`${url}/`, { waitUntil: "domcontentloaded" });
+  await shownPage.locator("h1").waitFor();
+  for (;;) {
+    await shownPage.waitForTimeout(250);
+    const { now, painted, tasks } = await shownPage.evaluate<{ now: number; painted: number; tasks: Task[] }>(
+      "({ now: performance.now(), painted: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity, tasks: longTasks })",
+    );
+    const network = busyUntil === 0 ? 0 : (busyUntil - begun) * 1_000;
+    const interactive = Math.max(painted, ...tasks.map(({ end }) => end).filter((end) => end < painted + 30_000));
+    if (now - Math.max(interactive, network) < QUIET_MS) continue;
+    for (const [at, size] of received) if ((at - begun) * 1_000 <= interactive) bytes += size;
+    return { painted, interactive, bytes };
+  }
+}
