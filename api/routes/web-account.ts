@@ -125,7 +125,6 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
   status: ({ job }) => job.status,
   model: ({ job }) => job.model,
   tier: ({ job }) => job.tier,
-  answer_seconds: answerSeconds,
   credits_charged: ({ job }) => job.credits_charged,
   usdg_value: ({ job }) => job.usdg_value.toFixed(2),
   prompt_tokens: ({ job }) => job.usage.prompt_tokens,
@@ -134,6 +133,8 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
   escrow_tx: ({ job }) => job.on_chain.escrow_tx,
   settlement_tx: ({ job }) => job.on_chain.settlement_tx,
   proof_hash: ({ job }) => job.on_chain.proof_hash,
+  // New ones come last: programs may count columns.
+  answer_seconds: answerSeconds,
 };
 
 /** `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
