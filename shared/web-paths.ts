@@ -16,6 +16,8 @@ export const PATHS = {
   desk: "/app/my-workers",
   deskWorker: "/app/my-workers/:id",
   operator: "/app/operators/:id",
+  disputes: "/app/disputes",
+  dispute: "/app/disputes/:id",
   explorer: "/app/explorer",
   transaction: "/app/tx/:hash",
   block: "/app/block/:number",

@@ -1,6 +1,6 @@
 /** The gateway's read side: everything that clients and the web application list, over the indexer's views. One prepared statement a list. */
 import pg from "pg";
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { INDEX_SCHEMA, POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
@@ -241,6 +241,7 @@ const DISPUTE = columns<DisputeRow>({
   votesWorkerAtFault: "votes_worker_at_fault",
   votesGatewayAtFault: "votes_gateway_at_fault",
   votesRejected: "votes_rejected",
+  ballots: "ballots",
   openedAt: "opened_at",
   openedTx: "opened_tx",
   ruleFrom: "rule_from",
@@ -279,13 +280,14 @@ export async function bondsOf(reader: Reader, wallet: string): Promise<number> {
   return rows[0]?.credits ?? 0;
 }
 
-/** Disputes of all clients, newest first. `open`: only those that wait for a ruling. `before`: position of the last row. */
+/** Disputes of all clients, newest first. `open`: those that wait for a ruling, the first to end first. `before`: position of the last row. */
 export async function listDisputes(
   reader: Reader,
   { open = false, before, limit }: { open?: boolean; before?: number | undefined; limit: number },
 ): Promise<DisputeRow[]> {
-  const pending = open ? "ruling IS NULL AND" : "";
-  const text = `SELECT ${DISPUTE} FROM ${view("dispute")} WHERE ${pending} position < $1 ORDER BY position DESC LIMIT $2`;
+  // All have the same time to be ruled.
+  const [pending, order] = open ? ["ruling IS NULL AND", "ASC"] : ["", "DESC"];
+  const text = `SELECT ${DISPUTE} FROM ${view("dispute")} WHERE ${pending} position < $1 ORDER BY position ${order} LIMIT $2`;
   const values = [before ?? Number.MAX_SAFE_INTEGER, limit];
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
 }
@@ -304,6 +306,16 @@ export async function listTreasuryDebts(reader: Reader, signer: string): Promise
     FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
     WHERE d.ruling = 'gateway_at_fault' AND d.worker = $1 AND j.treasury_owes > 0 AND j.compensation_owed = 0 ORDER BY d.position DESC`;
   return await read(reader, "treasury_debts", text, [signer.toLowerCase()]);
+}
+
+/** The arbiters that rule on the disputes of a set, and how many votes of one kind make a ruling; null for a set that never was. */
+export async function getArbiters(
+  reader: Reader,
+  set: number,
+): Promise<{ arbiters: Address[]; quorum: number } | null> {
+  const text = `SELECT data->'arbiters' AS arbiters, (data->>'quorum')::int AS quorum FROM ${view("protocol_event")}
+    WHERE subject = 'ArbitrationPanel' AND job_id IS NULL AND kind = 'panel.arbiters_set' AND data->>'set' = $1`;
+  return (await read<{ arbiters: Address[]; quorum: number }>(reader, "arbiters", text, [String(set)]))[0] ?? null;
 }
 
 /** What was taken from the stakes of these workers, newest first, at most `each` of one worker. */

@@ -155,6 +155,8 @@ export type DisputeRow = {
   votesWorkerAtFault: number;
   votesGatewayAtFault: number;
   votesRejected: number;
+  /** Arbiter → its vote now. */
+  ballots: Record<Address, { ruling: RulingName }>;
   openedAt: number;
   openedTx: Hex;
   /** No ruling takes effect before; until then the wallet may join its operator's dispute. */

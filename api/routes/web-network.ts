@@ -1,4 +1,4 @@
-/** Who makes up the network, and what it does: models, workers, operators, and their histories. Open to everybody, below /app/api. */
+/** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
 import { type RequestHandler, Router } from "express";
 import {
   type HistoryEvent,
@@ -11,6 +11,10 @@ import {
 } from "../db/explorer-reads.ts";
 import { countFailedJobs, listWorkerIncidents } from "../db/incidents.ts";
 import {
+  type DisputeRow,
+  getArbiters,
+  getDispute,
+  listDisputes,
   listModels,
   listSlashes,
   listTreasuryDebts,
@@ -22,7 +26,7 @@ import {
   type WorkerRow,
 } from "../db/index-reads.ts";
 import { type DayTotal, earningsByWorker, networkDay, paced, totalsBy } from "../db/network-day.ts";
-import { WebError } from "../errors.ts";
+import { ApiError, WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
 import { showAddress } from "./request.ts";
@@ -33,14 +37,18 @@ const LATEST = 8;
 /** Jobs and events on a page of one of them. */
 export const JOBS_SHOWN = 25;
 export const EVENTS_SHOWN = 25;
+const DISPUTES_SHOWN = 25;
+const OPEN_DISPUTES_SHOWN = 200;
 
 const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
 
 /**
  * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
- * `GET /network`. A worker is `active` if the chain lets it take jobs, and `answers` if this gateway reaches it. Stakes are in millionths
- * of an SVC. Jobs, credits and earnings are all operators', as the chain has them; `owed` is what the treasury still owes a worker after
- * disputes. A worker's success is of this operator's jobs: the chain does not say who failed a job.
+ * `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
+ * first; one dispute with who said what, its arbiters, their votes and its end. A worker is `active` if the chain lets it take jobs, and
+ * `answers` if this gateway reaches it. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
+ * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
+ * say who failed a job.
  */
 export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
   const day = networkDay(reader);
@@ -174,7 +182,46 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     });
   };
 
+  const disputes: RequestHandler = async (request, response) => {
+    const { before } = request.query;
+    if (before !== undefined && !/^\d{1,15}$/.test(String(before))) {
+      throw new ApiError("invalid_request", "before: must be the `next` of an earlier page", { param: "before" });
+    }
+    const page = { limit: DISPUTES_SHOWN, before: before === undefined ? undefined : Number(before) };
+    const [open, rows] = await Promise.all([
+      before === undefined ? listDisputes(reader, { open: true, limit: OPEN_DISPUTES_SHOWN }) : [],
+      listDisputes(reader, page),
+    ]);
+    response.json({
+      open: open.map(showDispute),
+      ended: rows.filter(({ ruling }) => ruling !== null).map(showDispute),
+      next: rows.length === DISPUTES_SHOWN ? (rows.at(-1)?.position ?? null) : null,
+    });
+  };
+  const dispute: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = await getDispute(reader, id);
+    if (row === null) throw new WebError("not_found", `No dispute of job '${id}' is on the chain (yet).`);
+    const set = await getArbiters(reader, row.arbiterSet);
+    response.json({
+      ...showDispute(row),
+      worker: showAddress(row.worker),
+      received_hash: row.receivedHash,
+      joined_hash: row.joinedHash,
+      worker_hash: row.workerHash,
+      opened_tx: row.openedTx,
+      resolved_tx: row.resolvedTx,
+      credits_returned: row.creditsReturned,
+      arbiter_set: row.arbiterSet,
+      arbiters: (set?.arbiters ?? []).map(showAddress),
+      quorum: set?.quorum ?? null,
+      ballots: Object.entries(row.ballots).map(([arbiter, { ruling }]) => ({ arbiter: showAddress(arbiter), ruling })),
+    });
+  };
+
   return Router()
+    .get("/disputes", disputes)
+    .get("/disputes/:id", dispute)
     .get("/models", models)
     .get("/models/:id", model)
     .get("/workers", workers)
@@ -226,6 +273,25 @@ function showOperator(row: OperatorRow, today: DayTotal) {
     success_24h: shareOf(today.settled, today.failed),
   };
 }
+
+const showDispute = (row: DisputeRow) => ({
+  job_id: row.jobId,
+  wallet: showAddress(row.wallet),
+  opened_by: row.byOperator ? "operator" : "wallet",
+  from_proven: row.fromProven,
+  credits: row.credits,
+  bond: row.bond,
+  votes: {
+    worker_at_fault: row.votesWorkerAtFault,
+    gateway_at_fault: row.votesGatewayAtFault,
+    rejected: row.votesRejected,
+  },
+  opened_at: isoTime(row.openedAt),
+  rule_from: isoTime(row.ruleFrom),
+  rule_before: isoTime(row.ruleBefore),
+  ruling: row.ruling,
+  resolved_at: row.resolvedAt === null ? null : isoTime(row.resolvedAt),
+});
 
 /** A job in a list of the explorer. */
 export const showJob = ({ createdAt, worker, ...job }: ListedJob) => ({

@@ -65,7 +65,7 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
   api.use(
-    ["/workers", "/models", "/operators", "/network"],
+    ["/workers", "/models", "/operators", "/network", "/disputes"],
     burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)),
   );
   api.get("/config", (_request, response) => void response.json(shown));
