@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense, useEffect } from "react";
 import { Outlet, useLocation } from "react-router";
-import { useSwitchChain, WagmiProvider } from "wagmi";
+import { useSwitchChain, WagmiContext } from "wagmi";
+import { reconnect } from "wagmi/actions";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
@@ -47,15 +48,16 @@ function SignedInOnly() {
 }
 
 /**
- * What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. Wagmi looks for the
- * wallet at each render of its provider. So code is awaited inside the provider: outside, the renders never ended.
+ * What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. Wagmi's own provider
+ * looks for the wallet at each of its renders, and the wallet counts as lost meanwhile: this one looks once.
  */
 export function WithWallet({ children }: { children: ReactNode }) {
+  useEffect(() => void reconnect(walletConfig), []);
   return (
-    <WagmiProvider config={walletConfig}>
+    <WagmiContext value={walletConfig}>
       <WalletNotices />
       <Suspense fallback={<Skeleton rows={4} height={48} />}>{children}</Suspense>
-    </WagmiProvider>
+    </WagmiContext>
   );
 }
 
