@@ -3,6 +3,7 @@
  * `openDispute`. The contract ignores it there, and everybody finds it in the transaction: hash, `complete`, `r`, `vs`, a word each.
  */
 import { concat, type Hex, numberToHex, size, slice } from "viem";
+import { Ruling } from "./job-status.ts";
 
 export const deliveryTypes = {
   Delivery: [
@@ -37,4 +38,37 @@ export function deliveryBehind(openDispute: Hex, jobId: Hex): SignedDelivery | n
   const complete = BigInt(word(1));
   if (complete > 1n) return null;
   return { jobId, sentHash: word(0), complete: complete === 1n, signature: { r: word(2), vs: word(3) } };
+}
+
+/** What is known of an open dispute. `delivery`: null without a statement of a key that was the operator's signer then. `votes`: each arbiter's last. */
+export type DisputeEvidence = {
+  byOperator: boolean;
+  joinedHash: Hex | null;
+  /** Its worker signed two answers. */
+  convicted: boolean;
+  delivery: Delivery | null;
+  workerHash: Hex;
+  votes: Iterable<number>;
+};
+
+/**
+ * Why a person must read a dispute; null where the gateway's statement refutes it. That statement is the operator's own: it outweighs a hash that
+ * a client named to the operator, and nothing that the wallet itself sent to the chain.
+ */
+export function whyRead({
+  byOperator,
+  joinedHash,
+  convicted,
+  delivery,
+  workerHash,
+  votes,
+}: DisputeEvidence): string | null {
+  if (!byOperator) return "its wallet opened it";
+  if (joinedHash !== null) return "its wallet added its own hash";
+  if (convicted) return "its worker signed two answers";
+  if (delivery === null) return "no gateway signed what it sent";
+  if (!delivery.complete) return "the gateway says that it did not send all of its reply";
+  if (delivery.sentHash !== workerHash) return "the gateway says that it sent another text than the worker proved";
+  if ([...votes].some((ruling) => ruling !== Ruling.Rejected)) return "an arbiter sees it otherwise";
+  return null;
 }

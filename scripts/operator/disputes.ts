@@ -3,7 +3,7 @@
  * sent (protocol/delivery.ts) refutes those that rest on a client's word alone. All others are for a person to read.
  */
 import { type Address, type Hex, isAddressEqual, parseEventLogs } from "viem";
-import type { Delivery } from "../../protocol/delivery.ts";
+import { type Delivery, whyRead } from "../../protocol/delivery.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { Ruling } from "../../protocol/job-status.ts";
 import { deliveryIn } from "../../verify/calls.ts";
@@ -127,28 +127,15 @@ async function readBatch({ client, escrow }: Operator, hash: Hex) {
   return { transaction: { hash, from, to, input, block: blockNumber }, failed, time: Number(timestamp) };
 }
 
-/**
- * Why a person must read a dispute; null where the gateway's statement refutes it. That statement is the operator's own: it outweighs a hash that
- * a client named to the operator, and nothing that the wallet itself sent to the chain.
- */
-function whyRead({ byOperator, joinedHash, convicted, delivery, workerHash, votes }: OpenDispute): string | null {
-  if (!byOperator) return "its wallet opened it";
-  if (joinedHash !== null) return "its wallet added its own hash";
-  if (convicted) return "its worker signed two answers";
-  if (delivery === null) return "no gateway signed what it sent";
-  if (!delivery.complete) return "the gateway says that it did not send all of its reply";
-  if (delivery.sentHash !== workerHash) return "the gateway says that it sent another text than the worker proved";
-  if ([...votes.values()].some((ruling) => ruling !== Ruling.Rejected)) return "an arbiter sees it otherwise";
-  return null;
-}
+const toBeRead = (dispute: OpenDispute) => whyRead({ ...dispute, votes: dispute.votes.values() });
 
 /** Who says what, the votes so far, when votes count, and what a person has to read: that comes first. */
 async function listDisputes(operator: Operator): Promise<Output> {
   const { client, panel } = operator;
   const now = Number((await client.getBlock()).timestamp);
   const disputes = await readDisputes(operator);
-  const toRead = disputes.filter((one) => whyRead(one) !== null);
-  const refuted = disputes.filter((one) => whyRead(one) === null);
+  const toRead = disputes.filter((one) => toBeRead(one) !== null);
+  const refuted = disputes.filter((one) => toBeRead(one) === null);
   const json = await Promise.all(
     [...toRead, ...refuted].map(async (one) => {
       const { ruleFrom, ruleBefore, delivery } = one;
@@ -166,7 +153,7 @@ async function listDisputes(operator: Operator): Promise<Output> {
           complete: delivery.complete,
           signed_by: delivery.signer,
         },
-        to_read: whyRead(one),
+        to_read: toBeRead(one),
         credits: one.credits,
         bond: one.bond,
         opened_by: one.byOperator ? "operator" : "wallet",
@@ -194,7 +181,7 @@ async function rejectRefuted(operator: Operator): Promise<Output> {
   const { client, panel, wallet } = operator;
   const { address } = wallet.account;
   const now = Number((await client.getBlock()).timestamp);
-  const refuted = (await readDisputes(operator)).filter((one) => whyRead(one) === null && !one.votes.has(address));
+  const refuted = (await readDisputes(operator)).filter((one) => toBeRead(one) === null && !one.votes.has(address));
   const ready = refuted.filter(({ ruleFrom, ruleBefore }) => now >= ruleFrom && now + MINED_SECONDS < ruleBefore);
   const sets = [...new Set(ready.map(({ arbiterSet }) => arbiterSet))];
   const own = await Promise.all(
