@@ -27,6 +27,8 @@ const ModelPage = loaded(() => import("./pages/model.tsx").then((file) => file.M
 const Workers = loaded(() => import("./pages/workers.tsx").then((file) => file.Workers));
 const WorkerPage = loaded(() => import("./pages/worker.tsx").then((file) => file.WorkerPage));
 const OperatorPage = loaded(() => import("./pages/operator.tsx").then((file) => file.OperatorPage));
+const Disputes = loaded(() => import("./pages/disputes.tsx").then((file) => file.Disputes));
+const DisputePage = loaded(() => import("./pages/dispute.tsx").then((file) => file.DisputePage));
 const BlockPage = loaded(() => import("./pages/block.tsx").then((file) => file.BlockPage));
 const AddressPage = loaded(() => import("./pages/address.tsx").then((file) => file.AddressPage));
 
@@ -54,6 +56,8 @@ export const Pages = () => (
           <Route path={PATHS.workers} element={<Workers />} />
           <Route path={PATHS.worker} element={<WorkerPage />} />
           <Route path={PATHS.operator} element={<OperatorPage />} />
+          <Route path={PATHS.disputes} element={<Disputes />} />
+          <Route path={PATHS.dispute} element={<DisputePage />} />
           <Route path={PATHS.block} element={<BlockPage />} />
           <Route path={PATHS.address} element={<AddressPage />} />
           <Route path="*" element={<NotFound />} />

@@ -9,6 +9,8 @@ import type {
   ChainTransaction,
   Delivery,
   DeliveryDetail,
+  Dispute,
+  DisputePage,
   FoundHash,
   HistoryEvent,
   Job,
@@ -213,4 +215,19 @@ export const deliveryQuery = (id: string) =>
     queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
     // One that is being sent ends within ten seconds.
     refetchInterval: ({ state }) => (state.data?.status === "pending" ? 1_000 : LIVE_MS),
+  });
+
+export const disputesQuery = (before: string) =>
+  queryOptions({
+    queryKey: ["disputes", before],
+    queryFn: () => call<DisputePage>("GET", `/disputes${queryString({ before })}`),
+    refetchInterval: LIVE_MS,
+    placeholderData: keepPreviousData,
+  });
+
+export const disputeQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: ["dispute", jobId],
+    queryFn: () => call<Dispute>("GET", `/disputes/${encodeURIComponent(jobId)}`),
+    refetchInterval: LIVE_MS,
   });

@@ -1,6 +1,6 @@
 /** Shapes of the answers below /app/api. Times are ISO 8601, credits whole, unless it says otherwise. */
 import type { Address, Hex } from "viem";
-import type { FailureReasonName, JobState } from "../../../protocol/job-status.ts";
+import type { FailureReasonName, JobState, RulingName } from "../../../protocol/job-status.ts";
 import type { Tier } from "../../../protocol/tiers.ts";
 
 export type AppConfig = {
@@ -347,3 +347,46 @@ export type Attempt = {
 };
 
 export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[] };
+
+/** A dispute in a list. Its page is addressed by its job: a job has one, and after an equivocation a second one in its place. */
+export type ListedDispute = {
+  job_id: string;
+  wallet: Address;
+  opened_by: "operator" | "wallet";
+  /** Opened before the charge. */
+  from_proven: boolean;
+  /** Charge in dispute, and what was put up for it. */
+  credits: number;
+  bond: number;
+  votes: Record<Vote, number>;
+  opened_at: string;
+  /** Votes count from then on, and before then a ruling must be made. */
+  rule_from: string;
+  rule_before: string;
+  /** Null while it is open. */
+  ruling: RulingName | null;
+  resolved_at: string | null;
+};
+
+/** What an arbiter can vote. */
+export type Vote = Exclude<RulingName, "expired">;
+
+export type Dispute = ListedDispute & {
+  worker: Address;
+  /** What its opener says that the client received; 32 zero bytes for "nothing". */
+  received_hash: Hex;
+  /** The wallet's own hash beside its operator's. */
+  joined_hash: Hex | null;
+  worker_hash: Hex;
+  opened_tx: Hex;
+  resolved_tx: Hex | null;
+  /** Credits that left escrow for the wallet, its bond included. */
+  credits_returned: number;
+  arbiter_set: number;
+  arbiters: Address[];
+  quorum: number | null;
+  ballots: { arbiter: Address; ruling: Vote }[];
+};
+
+/** `open`: only on the first page. `next`: names the next page. */
+export type DisputePage = { open: ListedDispute[]; ended: ListedDispute[]; next: number | null };

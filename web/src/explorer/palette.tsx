@@ -13,7 +13,11 @@ const PAGES: Place[] = [
   { kind: "Page", label: "Explorer: latest jobs and transactions", path: "/app/explorer" },
   { kind: "Page", label: "Network: workers and operators", path: "/app/workers" },
   { kind: "Page", label: "Models and prices", path: "/app/models" },
+  { kind: "Page", label: "Disputes: open and ended", path: "/app/disputes" },
 ];
+
+const pagesNamed = (text: string) =>
+  PAGES.filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()));
 
 /** What a hash turned out to be. */
 const placesOfHash = (hash: string, { transaction, block, jobs }: FoundHash): Place[] => [
@@ -41,7 +45,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         ? found.data === undefined
           ? []
           : placesOfHash(hash, found.data)
-        : [...placesOf(text), ...placesNamed(text, names)].slice(0, 12);
+        : [...placesOf(text), ...pagesNamed(text), ...placesNamed(text, names)].slice(0, 12);
   const active = Math.min(chosen, places.length - 1);
   useEffect(() => {
     document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { app } from "../data/app.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
@@ -51,6 +51,11 @@ export function JobPage() {
             <AnswerCard proof={proof} />
           </div>
         </div>
+      ) : null}
+      {events.some(({ name }) => name === "JobDisputed") ? (
+        <Link className="button plain" to={`/app/disputes/${id}`}>
+          The dispute of this job: evidence, votes, ruling
+        </Link>
       ) : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
       <Suspense>

@@ -21,9 +21,14 @@ export function Workers() {
       title="Network"
       about="Workers answer requests and put a stake at risk. Operators route them. Anybody may become a worker."
       actions={
-        <a className="button primary" href="#run">
-          Run a worker
-        </a>
+        <>
+          <Link className="button plain" to="/app/disputes">
+            Disputes
+          </Link>
+          <a className="button primary" href="#run">
+            Run a worker
+          </a>
+        </>
       }
     >
       <Card title="Workers" aside={<span className="hint">the last 24 hours</span>}>

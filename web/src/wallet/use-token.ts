@@ -25,3 +25,13 @@ export function useWalletContext() {
     return { app, wallet: walletConfig, account: session.wallet, onProgress };
   };
 }
+
+/** The wallet that is connected, signed in or not: whoever acts on the chain alone needs no session. */
+export function useConnectedWallet() {
+  const { connected, address } = useWallet();
+  const context = (onProgress: (progress: Progress) => void) => {
+    if (address === undefined) throw new Error("Connect a wallet first.");
+    return { app, wallet: walletConfig, account: address, onProgress };
+  };
+  return { connected, address, context };
+}

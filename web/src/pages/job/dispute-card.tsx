@@ -23,7 +23,7 @@ import {
 } from "../../wallet/dispute.ts";
 import { tell } from "../../wallet/errors.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
-import { useWalletContext } from "../../wallet/use-token.ts";
+import { useConnectedWallet, useWalletContext } from "../../wallet/use-token.ts";
 import { useAction, useWallet } from "../../wallet/use-wallet.ts";
 
 /** Answer of the dispute route: opened, or not because the hashes are equal. */
@@ -175,10 +175,9 @@ function Disputed({ dispute }: { dispute: OpenDispute | null }) {
 }
 
 /** Adds the wallet's own hash to a dispute that its operator opened, while the panel may not rule yet. */
-function Join({ dispute }: { dispute: OpenDispute }) {
+export function Join({ dispute }: { dispute: OpenDispute }) {
   const cache = useQueryClient();
-  const context = useWalletContext();
-  const { connected } = useWallet();
+  const { context, connected } = useConnectedWallet();
   const { state, busy, run } = useAction();
   const [hash, setHash] = useState<string | null>(null);
   const { byOperator, joined, ruleFrom, receivedHash } = dispute;

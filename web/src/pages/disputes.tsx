@@ -1,0 +1,133 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { disputesQuery } from "../data/queries.ts";
+import type { ListedDispute } from "../data/types.ts";
+import { countdown, useNow } from "../ui/clock.ts";
+import { credits, moment, short, shortMoment } from "../ui/format.ts";
+import { Loaded } from "../ui/loaded.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
+import { Badge } from "../ui/status.tsx";
+import { Table } from "../ui/table.tsx";
+import { RulingBadge } from "./dispute/rulings.tsx";
+
+/** All disputes: the open ones first, with the time that is left to rule on them. */
+export function Disputes() {
+  const [search] = useSearchParams();
+  const before = search.get("before") ?? "";
+  const disputes = useQuery(disputesQuery(before));
+  return (
+    <Page
+      title="Disputes"
+      about="A client, or its operator, says that another text arrived than the worker signed. Arbiters rule on it within 24 hours."
+    >
+      <Loaded query={disputes} rows={4} height={40}>
+        {({ open, ended, next }) => (
+          <>
+            {before === "" ? (
+              <Card title="Open" aside={<span className="hint">the first to end comes first</span>}>
+                {open.length === 0 ? <Empty title="No dispute is open" /> : <Open disputes={open} />}
+              </Card>
+            ) : null}
+            <Card title="Ended">
+              {ended.length === 0 ? <Empty title="No dispute has ended here" /> : <Ended disputes={ended} />}
+              <nav className="pager" aria-label="Pages of the list">
+                {before === "" ? null : (
+                  <Link className="button plain" to="?">
+                    Newest
+                  </Link>
+                )}
+                {next === null ? null : (
+                  <Link className="button plain" to={`?before=${next}`}>
+                    Older
+                  </Link>
+                )}
+              </nav>
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const JobOf = ({ dispute: { job_id } }: { dispute: ListedDispute }) => (
+  <Link to={`/app/disputes/${job_id}`}>
+    <code title={job_id}>{short(job_id, 10, 6)}</code>
+  </Link>
+);
+
+function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
+  const now = useNow();
+  const columns = [
+    { label: "Job" },
+    { label: "State" },
+    { label: "Opened by", more: true },
+    { label: "Charge", end: true, more: true },
+    { label: "Votes", end: true, more: true },
+    { label: "Time left", end: true },
+  ];
+  return (
+    <Table caption="Open disputes" columns={columns}>
+      {disputes.map((dispute) => {
+        const left = Date.parse(dispute.rule_before) - now;
+        return (
+          <tr key={dispute.job_id}>
+            <td>
+              <JobOf dispute={dispute} />
+            </td>
+            <td>
+              <OpenBadge dispute={dispute} now={now} />
+            </td>
+            <td className="more">{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
+            <td className="end more">{credits(dispute.credits)}</td>
+            <td className="end more">{Object.values(dispute.votes).reduce((sum, one) => sum + one, 0)}</td>
+            <td className="end" title={moment(dispute.rule_before)}>
+              {left > 0 ? countdown(left) : "over"}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+/** Whether arbiters can vote yet, still, or no more. */
+export function OpenBadge({
+  dispute,
+  now,
+}: {
+  dispute: Pick<ListedDispute, "rule_from" | "rule_before">;
+  now: number;
+}) {
+  if (now >= Date.parse(dispute.rule_before)) return <Badge tone="bad">not ruled in time</Badge>;
+  return now >= Date.parse(dispute.rule_from) ? (
+    <Badge tone="wait">voting</Badge>
+  ) : (
+    <Badge tone="mild">client is heard</Badge>
+  );
+}
+
+function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
+  const columns = [
+    { label: "Job" },
+    { label: "Ruling" },
+    { label: "Opened by", more: true },
+    { label: "Charge", end: true, more: true },
+    { label: "Ended", end: true, more: true },
+  ];
+  return (
+    <Table caption="Ended disputes, newest first" columns={columns}>
+      {disputes.map((dispute) => (
+        <tr key={dispute.job_id}>
+          <td>
+            <JobOf dispute={dispute} />
+          </td>
+          <td>{dispute.ruling === null ? null : <RulingBadge ruling={dispute.ruling} />}</td>
+          <td className="more">{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
+          <td className="end more">{credits(dispute.credits)}</td>
+          <td className="end more">{dispute.resolved_at === null ? "–" : shortMoment(dispute.resolved_at)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
