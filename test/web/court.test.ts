@@ -62,7 +62,7 @@ describeInBrowser("a dispute", () => {
     await stranger.page
       .getByRole("row")
       .filter({ has: stranger.page.locator(`code[title="${job.id}"]`) })
-      .getByText("client is heard")
+      .getByText("hearing")
       .waitFor();
     await stranger.go(`/jobs/${job.id}`);
     await stranger.page.getByRole("link", { name: /The dispute of this job/ }).click();
@@ -70,10 +70,10 @@ describeInBrowser("a dispute", () => {
       .getByText(/The signature is good/)
       .waitFor();
     await claim(stranger, "The gateway signed")
-      .getByText(/All of it was sent.*a key of the job's operator then/)
+      .getByText(/All of it was sent.*Signed by a key of the job's operator/)
       .waitFor();
-    await claim(stranger, "The gateway signed").getByText("the worker's", { exact: true }).waitFor();
-    await claim(stranger, "The operator says").getByText("not the worker's").waitFor();
+    await claim(stranger, "The gateway signed").getByText("the worker's hash", { exact: true }).waitFor();
+    await claim(stranger, "The operator says").getByText("another hash").waitFor();
     await stranger.page.getByLabel("Compare a text with all of them").fill(job.text);
     await stranger.sees("It is what the worker signed, and what the gateway signed that it sent.");
     await stranger.press("Act with a wallet");
@@ -91,7 +91,7 @@ describeInBrowser("a dispute", () => {
     await client.page.getByLabel("The answer as your wallet's owner received it").fill(OTHER_TEXT);
     await client.press("Join the dispute");
     await client.sees("Your hash is part of the dispute");
-    await claim(client, "The client's wallet says").getByText("not the worker's").waitFor();
+    await claim(client, "The client's wallet says").getByText("another hash").waitFor();
     await client.page.locator(".badge", { hasText: "voting" }).waitFor();
     expect(client.wallet.signed()).toEqual(["eth_sendTransaction"]);
     await client.close();
@@ -112,12 +112,12 @@ describeInBrowser("a dispute", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await arbiter.sees("Your vote counts");
-    await page.getByRole("row", { name: /Worker at fault 1 of 2/ }).waitFor();
+    await page.getByRole("row", { name: /Worker at fault.*1 of 2/ }).waitFor();
     await page.getByRole("radio", { name: /Worker at fault.*your vote/ }).waitFor();
     await page.getByRole("radio", { name: /Gateway at fault/ }).check();
     await arbiter.press("Change my vote");
-    await page.getByRole("row", { name: /Gateway at fault 1 of 2/ }).waitFor();
-    await page.getByRole("row", { name: /Worker at fault 0 of 2/ }).waitFor();
+    await page.getByRole("row", { name: /Gateway at fault.*1 of 2/ }).waitFor();
+    await page.getByRole("row", { name: /Worker at fault.*0 of 2/ }).waitFor();
     expect(await arbiter.findings()).toEqual([]);
     await arbiter.close();
   });

@@ -93,7 +93,11 @@ function State({ dispute }: { dispute: Dispute }) {
       aside={ruling === null ? <OpenBadge dispute={dispute} now={now} /> : <RulingBadge ruling={ruling} />}
     >
       <p className="headline">
-        {ruling !== null ? consequence(ruling, dispute) : <OpenSentence dispute={dispute} now={now} />}
+        {ruling !== null ? (
+          `${RULINGS[ruling]}. ${consequence(ruling, dispute)}`
+        ) : (
+          <OpenSentence dispute={dispute} now={now} />
+        )}
       </p>
       <dl className="facts">
         <Fact label="Opened by">
@@ -228,7 +232,7 @@ function Claim({
       </p>
       <p className="tags">
         {worker === null ? null : (
-          <Badge tone={isSame ? "good" : "bad"}>{isSame ? "the worker's" : "not the worker's"}</Badge>
+          <Badge tone={isSame ? "good" : "bad"}>{isSame ? "the worker's hash" : "another hash"}</Badge>
         )}
         {pasted === toProofHash(hash) ? <Badge tone="wait">your text</Badge> : null}
       </p>
@@ -257,13 +261,11 @@ function Statement({ delivery }: { delivery: NonNullable<Evidence["delivery"]> }
   const { complete, signer, inOffice } = delivery;
   return (
     <>
-      {complete ? "All of it was sent." : "Only a part of it was sent."} Signed by{" "}
-      {signer === null ? "nobody" : <AddressLink address={signer} what="signer" />}
-      {inOffice === null
-        ? "."
-        : inOffice
-          ? ", a key of the job's operator then."
-          : ", who was no key of the job's operator: it says nothing."}
+      {complete ? "All of it was sent." : "Only a part of it was sent."}{" "}
+      {inOffice === false
+        ? "It says nothing: the signer was no key of the job's operator."
+        : "Signed by a key of the job's operator."}{" "}
+      {signer === null ? null : <AddressLink address={signer} what="signer" />}
     </>
   );
 }
@@ -282,21 +284,21 @@ function Votes({ dispute }: { dispute: Dispute }) {
     >
       <Table
         caption="Votes so far"
-        columns={[{ label: "Ruling" }, { label: "Votes", end: true }, { label: "Arbiters", more: true }]}
+        columns={[{ label: "Ruling" }, { label: "Arbiters", more: true }, { label: "Votes", end: true }]}
       >
         {VOTES.map((vote) => (
           <tr key={vote}>
             <td>{RULINGS[vote]}</td>
-            <td className="end">
-              {votes[vote]}
-              {quorum === null ? "" : ` of ${quorum}`}
-            </td>
             <td className="more">
               {ballots
                 .filter(({ ruling }) => ruling === vote)
                 .map(({ arbiter }) => (
                   <AddressLink key={arbiter} address={arbiter} what="arbiter" />
                 ))}
+            </td>
+            <td className="end">
+              {votes[vote]}
+              {quorum === null ? "" : ` of ${quorum}`}
             </td>
           </tr>
         ))}

@@ -99,12 +99,8 @@ export function OpenBadge({
   dispute: Pick<ListedDispute, "rule_from" | "rule_before">;
   now: number;
 }) {
-  if (now >= Date.parse(dispute.rule_before)) return <Badge tone="bad">not ruled in time</Badge>;
-  return now >= Date.parse(dispute.rule_from) ? (
-    <Badge tone="wait">voting</Badge>
-  ) : (
-    <Badge tone="mild">client is heard</Badge>
-  );
+  if (now >= Date.parse(dispute.rule_before)) return <Badge tone="bad">not ruled</Badge>;
+  return now >= Date.parse(dispute.rule_from) ? <Badge tone="wait">voting</Badge> : <Badge tone="mild">hearing</Badge>;
 }
 
 function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
