@@ -1,26 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
-import { nodeHost, nodeUrlFault } from "../../../../shared/node-url.ts";
 import { app } from "../../data/app.ts";
 import { inWords, namesOf } from "../../explorer/decode.ts";
 import { Arguments } from "../../explorer/events.tsx";
+import { NodeChoice, useNode } from "../../explorer/node.tsx";
 import type { Verdict, VerdictLine } from "../../explorer/verdict.ts";
-import { Button, Field } from "../../ui/controls.tsx";
+import { Button } from "../../ui/controls.tsx";
 import { count } from "../../ui/format.ts";
 import { Skeleton } from "../../ui/loaded.tsx";
 import { Card, Notice } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
-/** Where the browser keeps the visitor's own node. */
-const NODE = "node of the visitor";
-
 /**
  * Asks a node of the visitor's choice for all that the chain says of the job, and judges it here: nobody has to trust this service. `seen`
  * changes when the chain has more of the job.
  */
 export function useVerdict(jobId: string, seen: string | null) {
-  const [node, setNode] = useState(localStorage.getItem(NODE) ?? app.rpc_url);
+  const { node, choose } = useNode();
   const verdict = useQuery({
     queryKey: ["verdict", jobId, node, seen],
     // The audit's code is loaded when somebody looks at a job.
@@ -30,10 +26,6 @@ export function useVerdict(jobId: string, seen: string | null) {
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: (before) => (before?.audit.job_id === jobId ? before : undefined),
   });
-  const choose = (url: string) => {
-    localStorage.setItem(NODE, url);
-    setNode(url);
-  };
   return { node, choose, verdict };
 }
 
@@ -66,7 +58,11 @@ export function VerdictCard({ node, choose, verdict }: ReturnType<typeof useVerd
           <p>{error.message.split("\n", 1)[0]}</p>
         </Notice>
       ) : null}
-      <Node url={node} onChange={choose} />
+      <NodeChoice
+        url={node}
+        onChange={choose}
+        says="Your browser asks this node for what the chain says of the job, and checks it."
+      />
     </Card>
   );
 }
@@ -115,48 +111,5 @@ function Line({ line: { title, says, holds, checks, events } }: { line: VerdictL
         </ol>
       </details>
     </li>
-  );
-}
-
-/** The node that was asked, and a field for another one. */
-function Node({ url, onChange }: { url: string | null; onChange: (url: string) => void }) {
-  const [typed, setTyped] = useState<string | null>(url === null ? "" : null);
-  const fault = typed === null || typed === "" ? null : nodeUrlFault(typed, "The address");
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (typed === null || typed === "" || fault !== null) return;
-    onChange(typed);
-    setTyped(null);
-  };
-  if (typed === null) {
-    return (
-      <p className="row">
-        <span className="hint">
-          Checked in your browser with the node at {nodeHost(url as string)}; this service is not asked.
-        </span>
-        <Button kind="quiet" onClick={() => setTyped(url ?? "")}>
-          Use another node
-        </Button>
-      </p>
-    );
-  }
-  return (
-    <form onSubmit={submit}>
-      <Field
-        label="Node of the settlement chain"
-        type="url"
-        value={typed}
-        placeholder="https://…"
-        onChange={(event) => setTyped(event.target.value)}
-        error={fault}
-        hint="Your browser asks this node for what the chain says of the job, and checks it."
-      />
-      <div className="actions">
-        <Button type="submit" kind="primary" disabled={typed === "" || fault !== null}>
-          Check with this node
-        </Button>
-        {url === null ? null : <Button onClick={() => setTyped(null)}>Cancel</Button>}
-      </div>
-    </form>
   );
 }
