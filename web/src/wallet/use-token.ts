@@ -1,10 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Address } from "viem";
 import { app } from "../data/app.ts";
 import { walletConfig } from "./config.ts";
 import { tokenBalance } from "./ledger.ts";
-import type { Progress } from "./transact.ts";
-import { useWallet } from "./use-wallet.ts";
+import { type ContractCall, type Progress, transact } from "./transact.ts";
+import { useAction, useWallet } from "./use-wallet.ts";
 
 /** Token units in the signed-in wallet, read through the browser's wallet; undefined while it is not connected to the right chain. */
 export function useTokenBalance() {
@@ -34,4 +34,21 @@ export function useConnectedWallet() {
     return { app, wallet: walletConfig, account: address, onProgress };
   };
   return { connected, address, context };
+}
+
+/** One call of the connected wallet at a time, and how far it is. What was read before is read again after it. */
+export function useCall() {
+  const cache = useQueryClient();
+  const { context } = useConnectedWallet();
+  const { state, busy, run } = useAction();
+  /** True when it went through. */
+  const send = async (call: ContractCall): Promise<boolean> => {
+    const sent = await run((onProgress) => {
+      const { wallet, account } = context(onProgress);
+      return transact(wallet, account, call, onProgress);
+    });
+    if (sent) await cache.invalidateQueries();
+    return sent;
+  };
+  return { state, busy, send };
 }

@@ -1,4 +1,3 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { whyRead } from "../../../../protocol/delivery.ts";
@@ -17,9 +16,8 @@ import { ConnectNotice } from "../../wallet/connect-notice.tsx";
 import { disputeFacts } from "../../wallet/dispute.ts";
 import { escrowOf } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
-import { type ContractCall, transact } from "../../wallet/transact.ts";
-import { useConnectedWallet } from "../../wallet/use-token.ts";
-import { useAction } from "../../wallet/use-wallet.ts";
+import type { ContractCall } from "../../wallet/transact.ts";
+import { useCall, useConnectedWallet } from "../../wallet/use-token.ts";
 import { Join } from "../job/dispute-card.tsx";
 import type { Evidence } from "./evidence.ts";
 import { consequence, RULINGS, VOTES } from "./rulings.tsx";
@@ -84,21 +82,14 @@ function Ballot({
   address,
   now,
 }: Pick<Known, "dispute" | "evidence"> & { address: Address; now: number }) {
-  const cache = useQueryClient();
-  const { context } = useConnectedWallet();
-  const { state, busy, run } = useAction();
+  const { state, busy, send } = useCall();
   const [chosen, setChosen] = useState<Vote | null>(null);
   const earlier = dispute.ballots.find(({ arbiter }) => isAddressEqual(arbiter, address))?.ruling ?? null;
   const closed = closedBecause(dispute, now);
   const rules = chosen !== null && chosen !== earlier && dispute.votes[chosen] + 1 === dispute.quorum;
-  const vote = async (ruling: Vote) => {
+  const vote = (ruling: Vote) => {
     const panel = { address: app.contracts["ArbitrationPanel"] as Address, abi: arbitrationPanelAbi };
-    const args = [fromApiJobId(dispute.job_id), NUMBERED.indexOf(ruling)];
-    const sent = await run((onProgress) => {
-      const { wallet, account } = context(onProgress);
-      return transact(wallet, account, { ...panel, functionName: "vote", args }, onProgress);
-    });
-    if (sent) await cache.invalidateQueries();
+    return send({ ...panel, functionName: "vote", args: [fromApiJobId(dispute.job_id), NUMBERED.indexOf(ruling)] });
   };
   return (
     <Card title="Your vote as an arbiter" aside={<span className="hint">{short(address)}</span>}>
@@ -202,21 +193,12 @@ type DeedText = { title: string; says: string; label: string; done: string };
 
 /** A call that anybody may make. */
 function Deed({ title, says, label, done, call }: DeedText & { call: ContractCall }) {
-  const cache = useQueryClient();
-  const { context } = useConnectedWallet();
-  const { state, busy, run } = useAction();
-  const submit = async () => {
-    const sent = await run((onProgress) => {
-      const { wallet, account } = context(onProgress);
-      return transact(wallet, account, call, onProgress);
-    });
-    if (sent) await cache.invalidateQueries();
-  };
+  const { state, busy, send } = useCall();
   return (
     <Card title={title}>
       <div className="row">
         <p>{says}</p>
-        <Button kind="primary" busy={busy} disabled={state.step === "done"} onClick={() => void submit()}>
+        <Button kind="primary" busy={busy} disabled={state.step === "done"} onClick={() => void send(call)}>
           {label}
         </Button>
       </div>
