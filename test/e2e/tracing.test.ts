@@ -186,8 +186,8 @@ describe("a trace", () => {
   it("is handed on by processes that export nothing", async () => {
     await giveGas(stack, SECOND_ADDRESS);
     const second = new SecondGateway(stack);
-    await second.start();
     try {
+      await second.start();
       answers();
       const traceId = "c".repeat(32);
       expect((await ask("qwen3-1.7b", traceId, { url: second.url })).status).toBe(200);
