@@ -5,7 +5,7 @@
  * are bundles: JavaScript with the sources that it imports from other folders, and types beside it. What stays outside is a dependency, in the
  * version of the root package. An exported `.html` becomes one file that needs no server.
  */
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { execa } from "execa";
@@ -64,6 +64,9 @@ export async function pack(folder: string, out: string): Promise<Packed> {
     bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, script(path)])),
   };
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  // Whatever this machine's umask is, everybody may read what is installed.
+  for (const entry of globSync("**/*", { cwd: stage, withFileTypes: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
   const { stdout } = await execa("npm", ["pack", "--json", "--pack-destination", resolve(out)], { cwd: stage });
   const [{ filename, size, unpackedSize }] = JSON.parse(stdout);
   return { name: manifest.name, file: join(resolve(out), filename), size, unpackedSize };
@@ -83,6 +86,8 @@ async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bun
     );
   }
   const { output } = await build({
+    // Comments of a bundle name its sources from here, and names of chunks are hashes of them.
+    cwd: ROOT,
     input: Object.fromEntries(sources.map((source) => [nameOf(source), join(ROOT, folder, source)])),
     platform: "node",
     external: (id) => !/^[./]/.test(id),
@@ -123,6 +128,7 @@ async function singleFile(page: string): Promise<string> {
   const source = tag.exec(html)?.[1];
   if (source === undefined) throw new Error(`${page} has no <script type="module" src>`);
   const { output } = await build({
+    cwd: ROOT,
     input: join(dirname(page), source),
     platform: "browser",
     write: false,
