@@ -78,14 +78,20 @@ export class JsonRpc {
   }
 
   async #post(name: string, body: unknown, { timeoutMs, maxBytes }: Limits): Promise<unknown> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const sent = send(this.#node.url, {
+      method: "POST",
+      headers: { ...this.#node.headers, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      dispatcher: this.#agent,
+      signal,
+    });
+    // undici sees the signal only once it is connected, and tries that for ten seconds.
+    const late = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
     try {
-      const response = await send(this.#node.url, {
-        method: "POST",
-        headers: { ...this.#node.headers, "content-type": "application/json" },
-        body: JSON.stringify(body),
-        dispatcher: this.#agent,
-        signal: AbortSignal.timeout(timeoutMs),
-      });
+      const response = await Promise.race([sent, late]);
       return await boundedJson(response.body, maxBytes);
     } catch (error) {
       throw new RpcUnreachable(name, error);

@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JsonRpc, RpcError, RpcUnreachable } from "../../shared/json-rpc.ts";
 
@@ -52,6 +54,29 @@ describe("a reply without an end", () => {
     await expect(rpc.request("eth_blockNumber", [], 60_000)).rejects.toThrow(/larger than 10485760 bytes/);
     await expect.poll(() => written).toBeLessThan(100);
     await expect(rpc.request("eth_getTransactionReceipt", [], 60_000, 1024)).rejects.toThrow(/larger than/);
+  });
+});
+
+describe("a host that takes no connection", () => {
+  it("holds the caller no longer than the timeout", async () => {
+    // Stopped, with a queue for two connections: the kernel drops all others, as a partition does.
+    const code = `require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () {
+      process.send(this.address().port);
+    })`;
+    const host = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "ignore", "ignore", "ipc"] });
+    const [port] = (await once(host, "message")) as [number];
+    host.kill("SIGSTOP");
+    const queue = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    try {
+      await once(queue[0] as Socket, "connect");
+      const begun = performance.now();
+      const asked = new JsonRpc(`http://127.0.0.1:${port}`).request("eth_blockNumber", [], 500);
+      await expect(asked).rejects.toThrow(RpcUnreachable);
+      expect(performance.now() - begun).toBeLessThan(5_000);
+    } finally {
+      for (const socket of queue) socket.destroy();
+      host.kill("SIGKILL");
+    }
   });
 });
 
