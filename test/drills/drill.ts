@@ -22,6 +22,8 @@ export type Drill = {
   does: string;
   /** Requests may fail, as in an accident; without it each one that fails is a problem. */
   mayFail?: true;
+  /** What it takes at most; 15 by default. */
+  minutes?: number;
   /** What differs from the stack of the fault suite. */
   stack?: () => Promise<TestStackOptions>;
   practise: (practice: Practice) => Promise<void>;
@@ -37,8 +39,6 @@ export type DrillOptions = {
 export type DrillResult = Verdict & { steps: Step[]; failures: string[] };
 type Step = { what: string; seconds: number; requests: number; failed: number };
 
-/** What a whole drill takes at most. */
-const WITHIN_MS = 900_000;
 const LAST_ANSWERS_MS = 120_000;
 const CONCURRENCY = 8;
 /** Longer than the balancer takes to notice. */
@@ -151,9 +151,10 @@ export const startGateway = (gateway: SecondGateway, { env, ...others }: NonNull
 /** Runs a drill under load; then the verdict of the fault suite. */
 export async function run(drill: Drill, options: DrillOptions): Promise<DrillResult> {
   const { note, rate } = options;
-  const patience = new Patience(WITHIN_MS, note);
+  const withinMs = (drill.minutes ?? 15) * 60_000;
+  const patience = new Patience(withinMs, note);
   const stack = await drill.stack?.();
-  const credits = Math.ceil((rate * WITHIN_MS) / 1000) * 8;
+  const credits = Math.ceil((rate * withinMs) / 1000) * 8;
   const world = await openWorld({ credits, note, ...(stack === undefined ? {} : { stack }) });
   const first = new SecondGateway(world.stack, { ...GATEWAY_ENV, GATEWAY_PRIVATE_KEY: GATEWAY.privateKey });
   const ends: Practice["ends"] = [() => world.stop(), () => first.kill()];
@@ -168,7 +169,7 @@ export async function run(drill: Drill, options: DrillOptions): Promise<DrillRes
     ends.push(() => balancer.close());
     world.gateways.splice(0, 2, balancer.url);
     const practice = new Practice({ world, gateways: [first, world.second], balancer, ends, options });
-    await patience.within(drill.name, drill.practise(practice), WITHIN_MS);
+    await patience.within(drill.name, drill.practise(practice), withinMs);
     await patience.within("the last answers", practice.load.stop(), LAST_ANSWERS_MS);
     note(`${practice.load.requests.length} requests made; the verdict follows`);
     const verdict = await judge(world, practice.load, practice.lossy, patience);

@@ -6,6 +6,7 @@
  * `--rate` sets the requests a second of all clients; `--before` names the version before this one.
  */
 import { parseArgs } from "node:util";
+import { alerts } from "./alerts.ts";
 import { type Drill, run } from "./drill.ts";
 import { exchange } from "./exchange.ts";
 import { newIndex } from "./new-index.ts";
@@ -14,7 +15,7 @@ import { restore } from "./restore.ts";
 import { rotate } from "./rotate.ts";
 import { stolen } from "./stolen.ts";
 
-const DRILLS: readonly Drill[] = [exchange, rotate, restore, newIndex, reorganise, stolen];
+const DRILLS: readonly Drill[] = [exchange, rotate, restore, newIndex, reorganise, stolen, alerts];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

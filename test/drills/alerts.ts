@@ -1,0 +1,262 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../scripts/dev/ports.ts";
+import { query } from "../../scripts/dev/postgres.ts";
+import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { Part, ROOT } from "../support/processes.ts";
+import { temporaryDataDir } from "../support/stack.ts";
+import { startWorker } from "../support/worker-process.ts";
+import { type Drill, type Practice, startGateway } from "./drill.ts";
+
+/** Every window of the rules is shorter by this. */
+const SPEED = 15;
+/** A scrape of a gateway whose node is silent takes two seconds. */
+const SCRAPE = "3s";
+const QUIET_MS = 60_000;
+const RAISED_MS = 180_000;
+/** Until no window holds the last fault any more. */
+const OVER_MS = 240_000;
+const WARM_MS = 20_000;
+/** A model may think for longer than in the fault suite: it is slow here, not lost. */
+const PATIENT = { FIRST_TOKEN_SECONDS: "20" };
+
+/** A fault, the alerts that it must raise, and what ends it. */
+type Fault = { what: string; raises: string[]; strike: (practice: Practice) => Promise<() => Promise<unknown>> };
+
+const FAULTS: readonly Fault[] = [
+  {
+    what: "a worker is killed",
+    raises: ["WorkerAway"],
+    strike: async ({ world: { stack } }) => {
+      await stack.kill("worker-1");
+      return () => stack.restart("worker-1");
+    },
+  },
+  {
+    what: "all workers stand still",
+    raises: ["NoWorkers", "RequestsFail"],
+    strike: async (practice) => freeze(practice, "worker-1", "worker-2", "worker-3"),
+  },
+  {
+    what: "the models take 12 s to begin",
+    raises: ["SlowFirstToken"],
+    strike: (practice) => otherWorkers(practice, { WORKER_BACKEND: "builtin", WORKER_FIRST_TOKEN_MS: "12000" }),
+  },
+  {
+    what: "the model servers are away",
+    raises: ["RequestsFail"],
+    strike: (practice) => otherWorkers(practice, { WORKER_BACKEND: "http://127.0.0.1:9/v1" }),
+  },
+  {
+    what: "the indexer is killed",
+    raises: ["IndexBehind", "WebhooksLag", "WebhooksStand"],
+    strike: async ({ world: { stack } }) => {
+      await stack.kill("indexer");
+      return () => stack.restart("indexer");
+    },
+  },
+  {
+    what: "the index is lost",
+    raises: ["IndexAway"],
+    strike: async ({ world: { stack } }) => {
+      await stack.kill("indexer");
+      await query(stack.info.database_url, `ALTER SCHEMA "index" RENAME TO lost`);
+      return async () => {
+        await query(stack.info.database_url, `ALTER SCHEMA lost RENAME TO "index"`);
+        await stack.restart("indexer");
+      };
+    },
+  },
+  {
+    what: "the node stands still",
+    raises: ["ChainSilent", "ChainStands"],
+    strike: async (practice) => freeze(practice, "chain"),
+  },
+  {
+    what: "no block is mined",
+    raises: ["ChainStands", "TransactionStuck"],
+    strike: async ({ world: { miner } }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const held = miner.hold(() => promise);
+      return async () => {
+        resolve();
+        await held;
+      };
+    },
+  },
+  {
+    what: "a signer cannot pay gas",
+    raises: ["SignerBalanceLast", "SignerBalanceLow", "TransactionStuck"],
+    strike: async ({ world }) => {
+      const balance = await world.rpc<string>("eth_getBalance", [GATEWAY.address, "latest"]);
+      await world.rpc("anvil_setBalance", [GATEWAY.address, "0x0"]);
+      return () => world.rpc("anvil_setBalance", [GATEWAY.address, balance]);
+    },
+  },
+  {
+    what: "PostgreSQL is killed",
+    raises: ["SignerWithoutLock", "IndexAway"],
+    strike: async ({ world: { stack } }) => {
+      await stack.kill("indexer");
+      await stack.kill("postgres");
+      return async () => {
+        await stack.restart("postgres");
+        await stack.restart("indexer");
+      };
+    },
+  },
+  {
+    what: "a gateway is killed",
+    raises: ["GatewayDown"],
+    strike: async ({ gateways: [, second] }) => {
+      await second.kill();
+      return () => startGateway(second, { env: PATIENT });
+    },
+  },
+  {
+    what: "both gateways are killed",
+    raises: ["NoGateway"],
+    strike: async ({ gateways }) => {
+      await Promise.all(gateways.map((gateway) => gateway.kill()));
+      return () => Promise.all(gateways.map((gateway) => startGateway(gateway, { env: PATIENT })));
+    },
+  },
+  {
+    what: "a gateway gets a quarter of a processor",
+    raises: ["EventLoopStalls"],
+    strike: async ({ gateways: [gateway] }) => {
+      const ended = new AbortController();
+      const stalling = (async () => {
+        while (!ended.signal.aborted) {
+          process.kill(gateway.pid, "SIGSTOP");
+          await sleep(300);
+          process.kill(gateway.pid, "SIGCONT");
+          await sleep(100);
+        }
+      })();
+      return async () => {
+        ended.abort();
+        await stalling;
+      };
+    },
+  },
+  {
+    what: "somebody tries keys, 20 a second",
+    raises: ["ManyRefusals"],
+    strike: async ({ balancer }) => {
+      const guess = (): unknown =>
+        fetch(`${balancer.url}/v1/account`, { headers: { authorization: "Bearer guess" } }).catch(() => null);
+      const timer = setInterval(guess, 50);
+      return async () => clearInterval(timer);
+    },
+  },
+];
+
+/** deploy/prometheus: its alerts, on a Prometheus beside the system, in a time that runs faster. */
+export const alerts: Drill = {
+  name: "alerts",
+  does: "scrapes the system with Prometheus (Debian's), its rules fifteen times as fast: each fault raises its alerts",
+  mayFail: true,
+  minutes: 60,
+  practise: async (practice) => {
+    const { gateways, options, lossy } = practice;
+    for (const gateway of gateways) await practice.exchange(gateway, { env: PATIENT });
+    const raised = await startPrometheus(practice);
+    await practice.step("the windows fill", () => sleep(WARM_MS));
+    const before = [...new Set((await practice.step("quiet", () => seenWithin(raised, QUIET_MS))).keys())];
+    practice.expect(before.length === 0, `a quiet ${(QUIET_MS * SPEED) / 60_000} minutes raised ${before}`);
+    const since = Date.now();
+    for (const { what, raises, strike } of FAULTS) {
+      const end = await strike(practice);
+      const times = await practice.step(what, () => seenWithin(raised, RAISED_MS, raises));
+      await end();
+      const shown = [...times].map(([name, ms]) => `${name} ${((ms * SPEED) / 60_000).toFixed(1)}`);
+      options.note(`${what} | minutes at the pace of the rules: ${shown.join(", ")}`);
+      const missing = raises.filter((name) => !times.has(name));
+      practice.expect(missing.length === 0, `${what}: no ${missing}`);
+      const left = await practice.step("its end", () => silence(raised));
+      practice.expect(left.length === 0, `${what} is over, and there is still ${left}`);
+    }
+    lossy.push({ from: since, until: Date.now() });
+  },
+};
+
+type Raised = () => Promise<string[]>;
+
+/** Starts a Prometheus with the rules of deploy/, and returns how to ask which alerts there are. */
+async function startPrometheus({ gateways, ends, world }: Practice): Promise<Raised> {
+  const folder = join(temporaryDataDir(), "prometheus");
+  mkdirSync(folder);
+  const rules = readFileSync(join(ROOT, "deploy/prometheus/alerts.yaml"), "utf8")
+    .replaceAll(/(?<=for: |\[|offset )(\d+)([smhd])/g, (_, n, unit) => `${(n * (UNITS[unit] ?? 0)) / SPEED}ms`)
+    // The price of the test chain's gas.
+    .replace("vector(300000)", "vector(1)");
+  writeFileSync(join(folder, "alerts.yaml"), rules);
+  const targets = (urls: string[]) => [{ targets: urls.map((url) => new URL(url).host) }];
+  const config = {
+    global: { scrape_interval: SCRAPE, scrape_timeout: SCRAPE, evaluation_interval: "1s" },
+    rule_files: ["alerts.yaml"],
+    scrape_configs: [
+      { job_name: "gateway", static_configs: targets(gateways.map(({ url }) => url)) },
+      { job_name: "indexer", static_configs: targets([`http://127.0.0.1:${world.stack.options.ports.indexer}`]) },
+    ],
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, "prometheus.yaml"), JSON.stringify(config));
+  const listen = `127.0.0.1:${await freePort()}`;
+  const flags = { "config.file": "prometheus.yaml", "storage.tsdb.path": "data", "web.listen-address": listen };
+  const lookback = { "query.lookback-delta": `${300 / SPEED}s` };
+  const args = Object.entries({ ...flags, ...lookback }).map(([name, value]) => `--${name}=${value}`);
+  const prometheus = new Part("prometheus", "prometheus", args, { cwd: folder });
+  ends.push(() => prometheus.stop("SIGTERM"));
+  await prometheus.until(async () => (await fetch(`http://${listen}/-/ready`)).ok);
+  return async () => {
+    const { data } = (await (await fetch(`http://${listen}/api/v1/alerts`)).json()) as Answer;
+    return data.alerts.filter(({ state }) => state === "firing").map(({ labels }) => labels.alertname);
+  };
+}
+
+type Answer = { data: { alerts: { state: string; labels: { alertname: string } }[] } };
+const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Alerts that fire, with the time that each took, until all of `wanted` do, or for `ms`. */
+async function seenWithin(raised: Raised, ms: number, wanted?: readonly string[]): Promise<Map<string, number>> {
+  const begun = Date.now();
+  const seen = new Map<string, number>();
+  while (Date.now() - begun < ms && !wanted?.every((name) => seen.has(name))) {
+    await sleep(250);
+    for (const name of await raised()) if (!seen.has(name)) seen.set(name, Date.now() - begun);
+  }
+  return seen;
+}
+
+/** Waits until no alert fires; returns those that go on. */
+async function silence(raised: Raised): Promise<string[]> {
+  for (const end = Date.now() + OVER_MS; ; await sleep(250)) {
+    const left = await raised();
+    if (left.length === 0 || Date.now() > end) return [...new Set(left)];
+  }
+}
+
+function freeze({ world }: Practice, ...parts: string[]): () => Promise<unknown> {
+  const pids = parts.map(world.pid);
+  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  return async () => {
+    for (const pid of pids) process.kill(pid, "SIGCONT");
+  };
+}
+
+/** Workers with other settings in place of the stack's. */
+async function otherWorkers({ world: { stack }, ends }: Practice, env: Record<string, string>) {
+  const known = { ...stack, dataDir: stack.options.dataDir };
+  const names = stack.workers.map(({ name }) => name);
+  await Promise.all(names.map((name) => stack.kill(name, "SIGTERM")));
+  const others = await Promise.all(stack.workers.map(({ number }) => startWorker(known, number, env)));
+  const stop = () => Promise.all(others.map((worker) => worker.stop("SIGTERM")));
+  ends.push(async () => void (await stop()));
+  return async () => {
+    await stop();
+    for (const name of names) await stack.restart(name);
+  };
+}
