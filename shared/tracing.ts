@@ -26,7 +26,7 @@ type Log = { warn: (message: string) => void };
 
 /**
  * Hands places in traces on from now on, and exports spans if `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set
- * (docs/operations/settings.md). Nothing of the exporter is loaded otherwise. Returns what sends the last spans.
+ * (docs/operations/settings.md). Nothing of the exporter is loaded otherwise. Returns what sends the last spans; it never rejects.
  */
 export async function startTracing(service: string, env: NodeJS.ProcessEnv, log: Log): Promise<() => Promise<void>> {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager());
@@ -54,7 +54,7 @@ export async function startTracing(service: string, env: NodeJS.ProcessEnv, log:
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
   });
   trace.setGlobalTracerProvider(provider);
-  return () => provider.shutdown();
+  return () => provider.shutdown().catch((error: Error) => warn(`the last spans were not sent: ${error.message}`));
 }
 
 /** Runs `act` as a span of the caller whom the headers name. `act` ends the span. */
