@@ -18,6 +18,7 @@ export const PATHS = {
   operator: "/app/operators/:id",
   disputes: "/app/disputes",
   dispute: "/app/disputes/:id",
+  governance: "/app/governance",
   explorer: "/app/explorer",
   transaction: "/app/tx/:hash",
   block: "/app/block/:number",

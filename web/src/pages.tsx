@@ -29,6 +29,7 @@ const WorkerPage = loaded(() => import("./pages/worker.tsx").then((file) => file
 const OperatorPage = loaded(() => import("./pages/operator.tsx").then((file) => file.OperatorPage));
 const Disputes = loaded(() => import("./pages/disputes.tsx").then((file) => file.Disputes));
 const DisputePage = loaded(() => import("./pages/dispute.tsx").then((file) => file.DisputePage));
+const Governance = loaded(() => import("./pages/governance.tsx").then((file) => file.GovernancePage));
 const BlockPage = loaded(() => import("./pages/block.tsx").then((file) => file.BlockPage));
 const AddressPage = loaded(() => import("./pages/address.tsx").then((file) => file.AddressPage));
 
@@ -58,6 +59,7 @@ export const Pages = () => (
           <Route path={PATHS.operator} element={<OperatorPage />} />
           <Route path={PATHS.disputes} element={<Disputes />} />
           <Route path={PATHS.dispute} element={<DisputePage />} />
+          <Route path={PATHS.governance} element={<Governance />} />
           <Route path={PATHS.block} element={<BlockPage />} />
           <Route path={PATHS.address} element={<AddressPage />} />
           <Route path="*" element={<NotFound />} />

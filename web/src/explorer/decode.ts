@@ -18,7 +18,9 @@ import {
   modelCatalogAbi,
   protocolGovernorAbi,
   protocolTimelockAbi,
+  protocolTreasuryAbi,
   serviceTokenAbi,
+  testStablecoinAbi,
   workerRegistryAbi,
 } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
@@ -190,24 +192,37 @@ function decodeGovernance(log: ChainLog, names: Names): Pick<ShownEvent, "name" 
   return { name: item.name, title: labelOf(item.name).trim(), fields };
 }
 
+/** By the contract's name in the deployment file. */
+const ABIS: Record<string, Abi> = {
+  InferenceEscrow: inferenceEscrowAbi,
+  WorkerRegistry: workerRegistryAbi,
+  ArbitrationPanel: arbitrationPanelAbi,
+  ModelCatalog: modelCatalogAbi,
+  ProtocolTreasury: protocolTreasuryAbi,
+  Stablecoin: testStablecoinAbi,
+  ...GOVERNANCE,
+};
 const CALLS: Abi = [...inferenceEscrowAbi, ...workerRegistryAbi, ...arbitrationPanelAbi, ...modelCatalogAbi];
 
 /** A call of one of our contracts. `items`: the calls of a batch, null where one is none of ours. */
 export type Call = { name: string; fields: Field[]; jobId: string | null; items: (Call | null)[] };
 
+/** A call of the contract with this name; null when it has no such method. */
+export const decodeCallOf = (contract: string, input: Hex): Call | null => decodeCall(input, ABIS[contract] ?? []);
+
 /** A call's method and arguments; null when it is none of our contracts'. */
-export function decodeCall(input: Hex): Call | null {
+export function decodeCall(input: Hex, abi: Abi = CALLS): Call | null {
   try {
-    const { functionName, args = [] } = decodeFunctionData({ abi: CALLS, data: input });
-    const { inputs } = getAbiItem({ abi: CALLS, name: input.slice(0, 10) as Hex }) as AbiFunction;
-    const isBatch = functionName === "execute";
+    const { functionName, args = [] } = decodeFunctionData({ abi, data: input });
+    const { inputs } = getAbiItem({ abi, name: input.slice(0, 10) as Hex }) as AbiFunction;
+    const isBatch = input.startsWith(EXECUTE);
     const fields = isBatch ? [] : inputs.flatMap((one, index) => fieldsOf(one, args[index]));
     const job = fields.find(({ unit }) => unit === "job");
     return {
       name: functionName,
       fields,
       jobId: job === undefined ? null : toApiJobId(job.value as Hex),
-      items: isBatch ? (args[0] as Hex[]).map(decodeItem) : [],
+      items: isBatch ? (args[0] as Hex[]).map((item) => decodeItem(item)) : [],
     };
   } catch {
     // Another contract's method, or data that does not fit it: shown as bytes.
@@ -220,13 +235,17 @@ const decodeItem = (item: Hex): Call | null => (item.startsWith(EXECUTE) ? null 
 const EXECUTE = toFunctionSelector("execute(bytes[])");
 
 /** An argument; a structure as the fields it holds. */
-function fieldsOf({ name = "", type, ...rest }: AbiParameter, value: unknown): Field[] {
+function fieldsOf({ name: declared = "", type, ...rest }: AbiParameter, value: unknown): Field[] {
+  // Solidity tells an argument from the variable that it sets by an underscore.
+  const name = declared.replace(/_$/, "");
   if (type === "tuple" && "components" in rest) {
     const parts = value as Record<string, unknown>;
     return rest.components.flatMap((part) => fieldsOf(part, parts[part.name ?? ""]));
   }
   const unit = argumentUnit("escrow", type, name) ?? "text";
-  return [{ name, value, unit: unit === "packed word" ? "text" : unit, text: textOf(value) }];
+  const isShare = unit === "hundredths of a percent";
+  const text = isShare ? `${Number(value) / 100} %` : textOf(value);
+  return [{ name, value, unit: unit === "packed word" ? "text" : unit, text }];
 }
 
 /** What a transaction did for one job; `jobId` is null for what concerns none, or all. */

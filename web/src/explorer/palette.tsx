@@ -14,6 +14,7 @@ const PAGES: Place[] = [
   { kind: "Page", label: "Network: workers and operators", path: "/app/workers" },
   { kind: "Page", label: "Models and prices", path: "/app/models" },
   { kind: "Page", label: "Disputes: open and ended", path: "/app/disputes" },
+  { kind: "Page", label: "Governance: proposals, votes, treasury", path: "/app/governance" },
 ];
 
 const pagesNamed = (text: string) =>

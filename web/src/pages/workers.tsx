@@ -25,6 +25,9 @@ export function Workers() {
           <Link className="button plain" to="/app/disputes">
             Disputes
           </Link>
+          <Link className="button plain" to="/app/governance">
+            Governance
+          </Link>
           <a className="button primary" href="#run">
             Run a worker
           </a>

@@ -1,5 +1,13 @@
 import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
-import { inferenceEscrowAbi, testStablecoinAbi, workerRegistryAbi } from "../../../protocol/generated/abi.ts";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  protocolGovernorAbi,
+  protocolTimelockAbi,
+  protocolTreasuryAbi,
+  testStablecoinAbi,
+  workerRegistryAbi,
+} from "../../../protocol/generated/abi.ts";
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
 import { type Told, tellFailure } from "../data/told.ts";
@@ -7,12 +15,19 @@ import { moment } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
 
 /** The contracts' and the token's errors (ERC-6093) by name. */
-const ERRORS = [...inferenceEscrowAbi, ...workerRegistryAbi, ...testStablecoinAbi].filter(
-  (item) => item.type === "error",
-);
+const ERRORS = [
+  ...inferenceEscrowAbi,
+  ...workerRegistryAbi,
+  ...testStablecoinAbi,
+  ...arbitrationPanelAbi,
+  ...protocolTreasuryAbi,
+  ...protocolGovernorAbi,
+  ...protocolTimelockAbi,
+].filter((item) => item.type === "error");
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
 const time = (seconds: unknown): string => moment(new Date(Number(seconds) * 1_000).toISOString());
+const svc = (units: unknown): string => `${Math.floor(Number(units) / 1e18).toLocaleString("en-US")} SVC`;
 const usdg = (units: unknown): string => `${(Number(units) / 1e6).toLocaleString("en-US")} USDG`;
 
 /** How nodes and libraries say that an account cannot pay for gas. */
@@ -53,8 +68,17 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
   Registry_InvalidPayout: ([payout]) => `${payout} cannot be paid: tokens sent there would be lost. Name another.`,
   Registry_InvalidReceiver: ([receiver]) => `${receiver} cannot receive the stake: it would be lost. Name another.`,
   Registry_WorkerExists: ([signer]) => `The key ${signer} is registered already.`,
-  ERC20InsufficientBalance: ([, balance, needed]) =>
-    `The wallet holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
+  Panel_NotAnArbiter: () => "Your wallet is no arbiter of the set that rules on this dispute.",
+  Panel_AlreadyVoted: () => "You have voted so already.",
+  Panel_NotOpen: () => "The dispute has ended, or the time to rule on it is over.",
+  Panel_TooEarly: ([, from]) => `Votes count from ${time(from)}: until then the client can add its own hash.`,
+  GovernorInsufficientProposerVotes: ([, votes, threshold]) =>
+    `A proposal needs ${svc(threshold)} in votes; your wallet has ${svc(votes)}. Delegate to yourself first.`,
+  GovernorAlreadyCastVote: () => "Your wallet has voted already; a vote cannot be changed.",
+  GovernorUnexpectedProposalState: () => "The proposal is in another state by now: reload the page to see which.",
+  TimelockUnexpectedOperationState: () => "The timelock's time is not over yet, or it was executed before.",
+  ERC20InsufficientBalance: ([holder, balance, needed]) =>
+    `${holder} holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
   ERC20InsufficientAllowance: ([, allowance, needed]) =>
     `The contract may take ${usdg(allowance)}, but ${usdg(needed)} are needed. Permit or approve that amount again.`,
 };

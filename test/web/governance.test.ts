@@ -1,0 +1,158 @@
+/** A decision of SVC holders, from its proposal to the payment that it makes. The stack is this file's own: its time is moved. */
+import { createTestClient, createWalletClient, encodeFunctionData, http, parseAbi, toHex } from "viem";
+import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeEach, expect } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { richAccount } from "../support/gas.ts";
+import { mined } from "../support/mined.ts";
+import { startTestStack } from "../support/stack.ts";
+import { it as base, describeInBrowser, type WebStack } from "./support/browser.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
+const it = base.override("stack", async ({}, { onCleanup }) => {
+  const stack = await startTestStack({ workers: [] });
+  onCleanup(() => stack.remove());
+  return stack;
+});
+
+const DAY = 86_400;
+/** The first holder of SVC on a development chain: of its public mnemonic, the third. */
+const holder = (() => {
+  const phrase = "test test test test test test test test test test test junk";
+  const key = mnemonicToAccount(phrase, { addressIndex: 2 }).getHdKey().privateKey as Uint8Array;
+  return privateKeyToAccount(toHex(key));
+})();
+const receiver = privateKeyToAccount(generatePrivateKey()).address;
+
+describeInBrowser("governance", () => {
+  let stack: WebStack;
+  let chain: ChainReader;
+  let visitor: Visitor;
+
+  it.beforeAll(async ({ stack: own, open }) => {
+    stack = own;
+    chain = chainReader(stack);
+    const funder = createWalletClient({ account: await richAccount(stack), transport: http(stack.info.rpc_url) });
+    const hash = await funder.writeContract({
+      address: stack.info.contracts["Stablecoin"] as `0x${string}`,
+      abi: parseAbi(["function mint(address to, uint256 units)"]),
+      functionName: "mint",
+      args: [await chain.treasury(), 100_000_000n],
+      chain: null,
+    });
+    await mined(chain.client, hash);
+    visitor = await open(holder);
+  });
+  afterAll(() => visitor?.close());
+  // Each step builds on the ones before it.
+  beforeEach(({ task, skip }) => {
+    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
+  });
+
+  const pass = async (seconds: number) => {
+    const clock = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) });
+    await clock.increaseTime({ seconds });
+    await clock.mine({ blocks: 1 });
+  };
+  const act = async (one: Visitor) => {
+    await one.go("/governance");
+    await one.press("Act with a wallet");
+    // A wallet that was connected before is found again.
+    if (one.wallet.asked.length === 0) await one.press(/^Connect/);
+    await one.sees("Your votes");
+  };
+  const state = (name: string) => visitor.page.locator(".proposals .badge", { hasText: name }).waitFor();
+
+  it("shows everybody the rules and the treasury, and those without votes why they cannot propose", async ({
+    open,
+  }) => {
+    const stranger = await open(privateKeyToAccount(generatePrivateKey()));
+    await stranger.go("/workers");
+    await stranger.page.getByRole("link", { name: "Governance" }).click();
+    await stranger.sees("Nothing was proposed");
+    expect(await stranger.page.locator(".fact", { hasText: "Holds" }).first().textContent()).toContain("100.00 USDG");
+    expect(await stranger.page.locator(".fact", { hasText: "To propose" }).textContent()).toContain("1,000,000 SVC");
+    await act(stranger);
+    await stranger.sees("Your wallet cannot propose");
+    expect(await stranger.findings()).toEqual([]);
+    expect(stranger.complaints).toEqual([]);
+    await stranger.close();
+  });
+
+  it("counts the holder's SVC once they are delegated", async () => {
+    await act(visitor);
+    await visitor.sees("nobody: they do not count yet");
+    await visitor.press("Delegate");
+    await visitor.sees("Delegated");
+    await visitor.page.locator(".fact", { hasText: "Your SVC vote through" }).getByText("yourself").waitFor();
+    // Whoever proposes needs the votes a second before: the chain makes no block by itself.
+    await pass(2);
+  });
+
+  it("decodes a raw call before it is proposed, and says what the contracts would refuse", async () => {
+    const { page } = visitor;
+    await page.getByLabel("What it does").selectOption("Any call, as its bytes");
+    await page.getByLabel("Contract").fill(chain.escrow);
+    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args: [2_001] });
+    await page.getByLabel("Calldata").fill(data);
+    await page.locator(".preview", { hasText: "Announce a protocol fee of 20.01 %" }).waitFor();
+    await visitor.sees("It would be refused today");
+    await page.getByLabel("Calldata").fill("0xdeadbeef");
+    await page.locator(".preview").getByText("cannot be decoded").waitFor();
+  });
+
+  it("proposes a payment and a fee together, by keyboard alone", async () => {
+    const { page } = visitor;
+    await page.getByLabel("What it does").selectOption("Pay USDG from the treasury");
+    await page.getByLabel("To", { exact: true }).focus();
+    await page.keyboard.type(receiver);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("12.5");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("What it does").selectOption("Announce a protocol fee");
+    await page.getByLabel("Fee", { exact: true }).focus();
+    await page.keyboard.type("7.5");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "The proposal" }).waitFor();
+    await page.getByLabel("Why").focus();
+    await page.keyboard.type("Pay for the audit.");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.locator(".notice.good", { hasText: "Proposed" }).waitFor();
+    await state("pending");
+    await visitor.sees(/Pay 12.50 USDG from the treasury to .*, and 1 more/);
+    expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("votes, queues and executes, each in its time", async () => {
+    await pass(DAY + 2);
+    await act(visitor);
+    await state("active");
+    await visitor.press("For");
+    await visitor.sees("You have voted.");
+    await visitor.sees(/Enough take part/);
+    await pass(5 * DAY);
+    await act(visitor);
+    await state("succeeded");
+    await visitor.press("Queue");
+    await state("queued");
+    await visitor.page
+      .getByRole("table", { name: /timelock/ })
+      .getByText(/Pay 12.50 USDG.*fee of 7.5 %/)
+      .waitFor();
+    expect(await visitor.page.getByRole("button", { name: "Execute" }).isDisabled()).toBe(true);
+    await pass(2 * DAY);
+    await act(visitor);
+    await visitor.press("Execute");
+    await state("executed");
+    expect(await chain.held(receiver)).toBe(12_500_000n);
+    await visitor.page
+      .getByRole("table", { name: /treasury paid/ })
+      .getByText("12.50 USDG")
+      .waitFor();
+    expect(await visitor.findings()).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+  });
+});

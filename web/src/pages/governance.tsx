@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
+import { NodeChoice, useNode } from "../explorer/node.tsx";
+import { Button } from "../ui/controls.tsx";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
+import { Card, Page } from "../ui/page.tsx";
+import { readGovernance } from "./governance/chain.ts";
+import { Sections } from "./governance/sections.tsx";
+
+/** Only who wants to act needs the code for wallets. */
+const Desk = lazy(() => import("./governance/desk.tsx"));
+
+/** What SVC holders decide, by what the visitor's node says: proposals, the timelock's queue, the treasury. They vote here. */
+export function GovernancePage() {
+  const { node, choose } = useNode();
+  const [looks, setLooks] = useState(1);
+  const [isActing, setActing] = useState(false);
+  const governance = useQuery({
+    queryKey: ["governance", node, looks],
+    queryFn: () => readGovernance(node as string, looks),
+    enabled: node !== null,
+    refetchInterval: 30_000,
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Page
+      title="Governance"
+      about="Holders of SVC decide on fees, prices, operators, arbiters and the treasury. What they decided waits in a timelock before it happens."
+    >
+      <Card>
+        <NodeChoice
+          key={node}
+          url={node}
+          onChange={choose}
+          says="Your browser asks this node for the proposals, the votes and the treasury."
+        />
+      </Card>
+      {node === null ? null : (
+        <Loaded query={governance} rows={5} height={90}>
+          {(data) =>
+            isActing ? (
+              <Suspense fallback={<Skeleton rows={5} height={90} />}>
+                <Desk governance={data} node={node} older={() => setLooks(looks * 2)} />
+              </Suspense>
+            ) : (
+              <>
+                <div className="row">
+                  <p className="hint">Vote, delegate, propose, queue and execute with your wallet.</p>
+                  <Button kind="primary" onClick={() => setActing(true)}>
+                    Act with a wallet
+                  </Button>
+                </div>
+                <Sections governance={data} older={() => setLooks(looks * 2)} />
+              </>
+            )
+          }
+        </Loaded>
+      )}
+    </Page>
+  );
+}

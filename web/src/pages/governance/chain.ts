@@ -1,0 +1,232 @@
+/** What governance has decided, decides and holds: read from the visitor's node alone, in bounded ranges of blocks. */
+import {
+  type Abi,
+  type AbiEvent,
+  type Address,
+  createPublicClient,
+  getContract,
+  type Hex,
+  keccak256,
+  type Log,
+  type PublicClient,
+  parseEventLogs,
+  toBytes,
+  toEventSelector,
+} from "viem";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  protocolGovernorAbi,
+  protocolTimelockAbi,
+  protocolTreasuryAbi,
+  serviceTokenAbi,
+  testStablecoinAbi,
+} from "../../../../protocol/generated/abi.ts";
+import { nodeTransport } from "../../../../shared/node-url.ts";
+import { LogReader } from "../../../../verify/chain.ts";
+import { app } from "../../data/app.ts";
+
+/** Most blocks asked for in one question, and questions of one look. */
+const SPAN = 10_000n;
+const LOOK = 20n;
+
+/** `ProposalState` of the governor, by its number. */
+const STATES = ["pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"] as const;
+export type ProposalState = (typeof STATES)[number];
+
+/** What a decision calls; `value`: of the chain's currency. */
+export type Action = { target: Address; value: bigint; data: Hex };
+
+export type Proposal = {
+  id: bigint;
+  proposer: Address;
+  description: string;
+  actions: readonly Action[];
+  state: ProposalState;
+  /** Unix seconds. `snapshot`: whose votes count is fixed then, and the vote begins. `eta`: when it can be executed; 0 until it is queued. */
+  snapshot: number;
+  deadline: number;
+  eta: number;
+  /** Base units of SVC. */
+  against: bigint;
+  inFavour: bigint;
+  abstain: bigint;
+  quorum: bigint;
+  tx: Hex;
+};
+
+/** What waits in the timelock; `readyAt`: Unix seconds. */
+export type Operation = { id: Hex; actions: readonly Action[]; readyAt: number; tx: Hex };
+
+/** `receiver`: null for a compensation, which goes to the escrow for `jobId`. */
+export type Payment = { token: Address; units: bigint; receiver: Address | null; jobId: Hex | null; tx: Hex };
+
+export type Governance = Awaited<ReturnType<typeof readGovernance>>;
+
+const at = (name: string): Address => app.contracts[name] as Address;
+export const governorOf = () => ({ address: at("ProtocolGovernor"), abi: protocolGovernorAbi }) as const;
+export const serviceTokenOf = () => ({ address: at("ServiceToken"), abi: serviceTokenAbi }) as const;
+
+const EVENTS: Abi = [...protocolGovernorAbi, ...protocolTimelockAbi, ...protocolTreasuryAbi];
+const NAMES = ["ProposalCreated", "CallScheduled", "TreasuryPaid", "CompensationPaid"] as const;
+const TOPICS = EVENTS.filter((item): item is AbiEvent => item.type === "event")
+  .filter(({ name }) => (NAMES as readonly string[]).includes(name))
+  .map((item) => toEventSelector(item));
+
+/** The client of a node; rejects if that is of another chain. */
+export async function openNode(node: string): Promise<PublicClient> {
+  const client = createPublicClient({ transport: nodeTransport(node, { retryCount: 2, timeout: 20_000 }) });
+  const chainId = await client.getChainId();
+  if (chainId !== app.chain_id) throw new Error(`The node is of chain ${chainId}, and not of chain ${app.chain_id}.`);
+  return client as PublicClient;
+}
+
+/** All of it; `looks`: how many times further back than at first. */
+export async function readGovernance(node: string, looks: number) {
+  const client = await openNode(node);
+  const head = await client.getBlock();
+  const back = head.number - SPAN * LOOK * BigInt(looks);
+  const start = BigInt(app.start_block);
+  const from = back > start ? back : start;
+  const found = await new LogReader(client, SPAN).read(
+    { address: [at("ProtocolGovernor"), at("ProtocolTimelock"), at("ProtocolTreasury")], topics: [TOPICS] },
+    from,
+    head.number,
+  );
+  const logs = found as unknown as Log[];
+  const now = Number(head.timestamp);
+  const [proposals, operations, rules, treasury] = await Promise.all([
+    readProposals(client, logs, now),
+    readOperations(client, logs),
+    readRules(client, head.timestamp),
+    readTreasury(client),
+  ]);
+  const payments = paymentsIn(logs);
+  return { now, from: from === start ? null : from, proposals, operations, payments, rules, treasury };
+}
+
+async function readProposals(client: PublicClient, logs: Log[], now: number): Promise<Proposal[]> {
+  const made = parseEventLogs({ abi: protocolGovernorAbi, logs, eventName: "ProposalCreated" });
+  const { read } = getContract({ ...governorOf(), client });
+  const proposals = made.map(async ({ args, transactionHash: tx }) => {
+    const { proposalId: id, proposer, description, targets, values, calldatas, voteStart, voteEnd } = args;
+    const [snapshot, deadline] = [Number(voteStart), Number(voteEnd)];
+    const [state, [against, inFavour, abstain], eta, quorum] = await Promise.all([
+      read.state([id]),
+      read.proposalVotes([id]),
+      read.proposalEta([id]),
+      // It is fixed with the votes; before, the one of now stands for it.
+      read.quorum([BigInt(Math.min(snapshot, now - 1))]),
+    ]);
+    const actions = targets.map((target, i) => ({ target, value: values[i] ?? 0n, data: calldatas[i] ?? "0x" }));
+    const votes = { against, inFavour, abstain, quorum };
+    const times = { snapshot, deadline, eta: Number(eta) };
+    return { id, proposer, description, actions, state: STATES[state] ?? "pending", ...times, ...votes, tx };
+  });
+  return (await Promise.all(proposals)).toReversed();
+}
+
+/** What was scheduled and is neither executed nor cancelled, whoever scheduled it; the first that can be executed first. */
+async function readOperations(client: PublicClient, logs: Log[]): Promise<Operation[]> {
+  const scheduled = parseEventLogs({ abi: protocolTimelockAbi, logs, eventName: "CallScheduled" });
+  const { read } = getContract({ address: at("ProtocolTimelock"), abi: protocolTimelockAbi, client });
+  const operations = [...Map.groupBy(scheduled, ({ args }) => args.id)].map(async ([id, calls]) => ({
+    id,
+    actions: calls.map(({ args: { target, value, data } }) => ({ target, value, data })),
+    readyAt: Number(await read.getTimestamp([id])),
+    tx: calls[0]?.transactionHash as Hex,
+  }));
+  // 0: cancelled, 1: executed.
+  return (await Promise.all(operations)).filter(({ readyAt }) => readyAt > 1).toSorted((a, b) => a.readyAt - b.readyAt);
+}
+
+/** What a decision needs, and what was decided. */
+async function readRules(client: PublicClient, timestamp: bigint) {
+  const governor = getContract({ ...governorOf(), client }).read;
+  const escrow = getContract({ address: at("InferenceEscrow"), abi: inferenceEscrowAbi, client }).read;
+  const panel = getContract({ address: at("ArbitrationPanel"), abi: arbitrationPanelAbi, client }).read;
+  const timelock = getContract({ address: at("ProtocolTimelock"), abi: protocolTimelockAbi, client }).read;
+  const [delay, period, threshold, quorum, wait, fee, guardian, set, paused] = await Promise.all([
+    governor.votingDelay(),
+    governor.votingPeriod(),
+    governor.proposalThreshold(),
+    governor.quorum([timestamp - 1n]),
+    timelock.getMinDelay(),
+    escrow.feeBps(),
+    escrow.guardian(),
+    panel.currentSet(),
+    escrow.paused(),
+  ]);
+  const [arbiters, arbiterQuorum] = await panel.arbitersOf([set]);
+  const times = { delay: Number(delay), period: Number(period), wait: Number(wait) };
+  return { ...times, threshold, quorum, fee, guardian, arbiters, arbiterQuorum, paused: paused.some(Boolean) };
+}
+
+async function readTreasury(client: PublicClient) {
+  const escrow = getContract({ address: at("InferenceEscrow"), abi: inferenceEscrowAbi, client }).read;
+  const address = await escrow.treasury();
+  const balance = (token: string, abi: typeof testStablecoinAbi | typeof serviceTokenAbi) =>
+    client.readContract({ address: at(token), abi, functionName: "balanceOf", args: [address] });
+  const [stablecoin, svc] = await Promise.all([
+    balance("Stablecoin", testStablecoinAbi),
+    balance("ServiceToken", serviceTokenAbi),
+  ]);
+  return { address, stablecoin, svc };
+}
+
+/** What the treasury paid, newest first. */
+function paymentsIn(logs: Log[]): Payment[] {
+  const paid = parseEventLogs({ abi: protocolTreasuryAbi, logs, eventName: ["TreasuryPaid", "CompensationPaid"] });
+  return paid
+    .map((log): Payment => {
+      const { transactionHash: tx } = log;
+      if (log.eventName === "TreasuryPaid") {
+        const { token, units, receiver } = log.args;
+        return { token, units, receiver, jobId: null, tx };
+      }
+      return { token: at("Stablecoin"), units: log.args.units, receiver: null, jobId: log.args.jobId, tx };
+    })
+    .toReversed();
+}
+
+/** What a wallet can vote with, base units of SVC. */
+export async function readVoter(node: string, wallet: Address) {
+  const client = await openNode(node);
+  const { read } = getContract({ ...serviceTokenOf(), client });
+  const [balance, votes, delegate] = await Promise.all([
+    read.balanceOf([wallet]),
+    read.getVotes([wallet]),
+    read.delegates([wallet]),
+  ]);
+  return { balance, votes, delegate };
+}
+
+/** The votes that a wallet has in a proposal, and whether it used them. */
+export async function readBallot(node: string, { id, snapshot }: Proposal, wallet: Address) {
+  const client = await openNode(node);
+  const { read } = getContract({ ...governorOf(), client });
+  const [votes, voted] = await Promise.all([read.getVotes([wallet, BigInt(snapshot)]), read.hasVoted([id, wallet])]);
+  return { votes, voted };
+}
+
+/** What the contracts say now to a call that the timelock would make: null if they allow it. */
+export async function tryAction(node: string, { target, value, data }: Action): Promise<unknown | null> {
+  const client = await openNode(node);
+  try {
+    await client.call({ account: at("ProtocolTimelock"), to: target, value, data });
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The arguments of `queue` and `execute`: the proposal itself, which its id stands for. */
+export function proposalArguments({ actions, description }: Pick<Proposal, "actions" | "description">) {
+  const hash = keccak256(toBytes(description));
+  return [
+    actions.map(({ target }) => target),
+    actions.map(({ value }) => value),
+    actions.map(({ data }) => data),
+    hash,
+  ];
+}
