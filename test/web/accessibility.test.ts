@@ -18,6 +18,8 @@ const PAGES = [
   "/workers/1",
   "/operators/1",
   "/explorer",
+  "/disputes",
+  "/governance",
 ];
 
 /** What leaves the page or its card, if it does not scroll there; and on a phone, rows of tables that are higher than one line. */

@@ -11,7 +11,7 @@ const weightOf = (name: string): number =>
   readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
 
 describeInBrowser("the first view", () => {
-  it.for(["/..", "/models", "/workers", "/explorer", "/workers/1", "/operators/1", "/block/1"])(
+  it.for(["/..", "/models", "/workers", "/explorer", "/disputes", "/workers/1", "/operators/1", "/block/1"])(
     "of /app%s weighs 120 kB at most",
     async (path, { open }) => {
       const visitor = await open(privateKeyToAccount(generatePrivateKey()));
