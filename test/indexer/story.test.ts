@@ -206,7 +206,7 @@ describe("accounts", () => {
       operator: onChain.operator,
     });
     expect(account).toMatchObject({ number: onChain.id, operator: 1, deposited: 5_200, withdrawn: 50, charged: 112 });
-    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 13, openDisputes: 1, forfeited: 300 });
+    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 14, openDisputes: 1, forfeited: 300 });
     const { deposited, compensated, withdrawn, charged, forfeited } = account;
     expect(account.free + account.escrowed).toBe(deposited + compensated - withdrawn - charged - forfeited);
     expect(await getAccount(pool, world.gateway.address)).toBeNull();
@@ -371,7 +371,7 @@ describe("lists", () => {
     const ids = all.map((row) => row.id);
     expect(ids).toEqual(ids.toSorted().reverse());
     const first = await listJobs(pool, { wallet, limit: 3 });
-    const second = await listJobs(pool, { wallet, limit: 20, before: first.at(-1)?.id });
+    const second = await listJobs(pool, { wallet, limit: 100, before: first.at(-1)?.id });
     expect([...first, ...second].map((row) => row.id)).toEqual(ids);
     const newer = await listJobs(pool, { wallet, limit: 1, after: ids[2] });
     expect(newer.map((row) => row.id)).toEqual([ids[1]]);

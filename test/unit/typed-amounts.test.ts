@@ -1,7 +1,7 @@
 /** What people type as an amount of stake, and what they read of the time left. */
 import { expect, it } from "vitest";
 import { readSvc } from "../../web/src/ui/amount.ts";
-import { countdown } from "../../web/src/ui/clock.ts";
+import { countdown } from "../../web/src/ui/format.ts";
 
 const read = (text: string) => readSvc(text, { most: 2_000_000_000n, mostSays: "too much" });
 

@@ -61,3 +61,12 @@ export const seconds = (value: number): string => (value === 0 ? "< 1 s" : `${nu
 export function short(text: string, head = 6, tail = 4): string {
   return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
 }
+
+/** `0:42`; `3:00:42` where hours are left, `6 d 3:00:42` where days are. */
+export function countdown(ms: number): string {
+  const left = Math.max(0, Math.ceil(ms / 1_000));
+  const [days, hours, minutes] = [86_400, 3_600, 60].map((unit) => Math.floor(left / unit)) as [number, number, number];
+  const two = (value: number) => String(value).padStart(2, "0");
+  const clock = `${hours === 0 ? minutes : `${hours % 24}:${two(minutes % 60)}`}:${two(left % 60)}`;
+  return days === 0 ? clock : `${days} d ${clock}`;
+}

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Address } from "viem";
+import { useState } from "react";
+import type { Address, Hex } from "viem";
 import { app } from "../data/app.ts";
 import { walletConfig } from "./config.ts";
-import { tokenBalance } from "./ledger.ts";
+import { type ContractContext, tokenBalance } from "./ledger.ts";
 import { type ContractCall, type Progress, transact } from "./transact.ts";
 import { useAction, useWallet } from "./use-wallet.ts";
 
@@ -36,19 +37,32 @@ export function useConnectedWallet() {
   return { connected, address, context };
 }
 
-/** One call of the connected wallet at a time, and how far it is. What was read before is read again after it. */
-export function useCall() {
+/** One transaction at a time, and how far it is. It is `busy` until the page has read anew what that changed. */
+function useSender(context: (onProgress: (progress: Progress) => void) => ContractContext) {
   const cache = useQueryClient();
-  const { context } = useConnectedWallet();
-  const { state, busy, run } = useAction();
+  const { state, run } = useAction();
+  const [busy, setBusy] = useState(false);
   /** True when it went through. */
-  const send = async (call: ContractCall): Promise<boolean> => {
-    const sent = await run((onProgress) => {
-      const { wallet, account } = context(onProgress);
-      return transact(wallet, account, call, onProgress);
-    });
-    if (sent) await cache.invalidateQueries();
-    return sent;
+  const send = async (action: (context: ContractContext) => Promise<Hex>): Promise<boolean> => {
+    setBusy(true);
+    const worked = await run((onProgress) => action(context(onProgress)));
+    await cache.invalidateQueries();
+    setBusy(false);
+    return worked;
   };
   return { state, busy, send };
+}
+
+/** Transactions of the signed-in wallet. */
+export const useTransaction = () => useSender(useWalletContext());
+
+/** Calls of the connected wallet, each of one contract. */
+export function useCall() {
+  const { state, busy, send } = useSender(useConnectedWallet().context);
+  return {
+    state,
+    busy,
+    send: (call: ContractCall) =>
+      send(({ wallet, account, onProgress }) => transact(wallet, account, call, onProgress)),
+  };
 }

@@ -10,7 +10,7 @@ import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Fact } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { claim, collectDebt } from "../../wallet/ledger.ts";
-import { useTransaction } from "../../wallet/use-registry.ts";
+import { useTransaction } from "../../wallet/use-token.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
 import { ClaimCard } from "../fund/claim-card.tsx";
 

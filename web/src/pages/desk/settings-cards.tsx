@@ -8,7 +8,7 @@ import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { changeWorker, type Registered } from "../../wallet/registry.ts";
-import { useTransaction } from "../../wallet/use-registry.ts";
+import { useTransaction } from "../../wallet/use-token.ts";
 
 /** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
 export const SettingsCards = ({ worker }: { worker: Registered }) => (

@@ -1,14 +1,14 @@
 import { useState } from "react";
 import { type Address, isAddress } from "viem";
 import { readSvc } from "../../ui/amount.ts";
-import { countdown, useNow } from "../../ui/clock.ts";
+import { useNow } from "../../ui/clock.ts";
 import { Button, Field } from "../../ui/controls.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { moment, svc } from "../../ui/format.ts";
+import { countdown, moment, svc } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { addStake, changeWorker, type Registered, type StakeTerms } from "../../wallet/registry.ts";
-import { useTransaction } from "../../wallet/use-registry.ts";
+import { useTransaction } from "../../wallet/use-token.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
 
 type Parts = { worker: Registered; terms: StakeTerms };

@@ -2,10 +2,10 @@ import { useState } from "react";
 import { app } from "../../data/app.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
 import type { Moment, Share, Verdict } from "../../explorer/verdict.ts";
-import { countdown, useNow } from "../../ui/clock.ts";
+import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { CopyButton, Hash } from "../../ui/copy.tsx";
-import { clock, credits, day, units } from "../../ui/format.ts";
+import { clock, countdown, credits, day, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 

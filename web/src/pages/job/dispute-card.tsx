@@ -7,10 +7,10 @@ import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
-import { countdown, useNow } from "../../ui/clock.ts";
+import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
-import { moment } from "../../ui/format.ts";
+import { countdown, moment } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
 import {
