@@ -240,10 +240,15 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.sees("No such page");
       await visitor.page.getByRole("link", { name: "Go to the front page" }).click();
       await visitor.sees("The charge, live");
+      await visitor.page.setViewportSize({ width: 390, height: 844 });
+      const over = () => visitor.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
       await visitor.go(`/tx/0x${"0".repeat(64)}`);
       await visitor.sees(/does not know a transaction/);
+      await visitor.sees("Not found");
+      expect(await over()).toBeLessThanOrEqual(0);
       await visitor.go(`/jobs/job_${"0".repeat(32)}`);
       await visitor.sees(/There is no job/);
+      expect(await over()).toBeLessThanOrEqual(0);
     });
   });
 });
