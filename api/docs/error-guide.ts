@@ -9,7 +9,7 @@ const NO = "No: the same request gets the same answer.";
 export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   invalid_request: {
     cause: "The body, a query parameter or a header is malformed, missing or out of range; `param` names it.",
-    fix: "Correct the field. Tools, images, several choices, log probabilities and JSON output are not offered.",
+    fix: "Correct the field. Tools, images, several choices and log probabilities are not offered.",
     retry: NO,
   },
   model_not_found: {
