@@ -300,6 +300,10 @@ describe("the verdict on a job", () => {
     );
   });
 
+  it("calls no charge correct on which arbiters still rule", () => {
+    expect(verdict([locks, settlements], { status: "disputed" }).headline).toMatch(/^Charge in dispute: 12 credits/);
+  });
+
   it("says first which line does not hold, and why", () => {
     const checks = audit.checks.map((check) =>
       check.id === "proof.signature" ? { ...check, holds: false, says: "another key signed it" } : check,

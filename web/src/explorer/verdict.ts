@@ -187,8 +187,11 @@ function headlineOf(audit: JobAudit, lines: readonly VerdictLine[]): string {
   if (audit.billed_tokens !== null) {
     const { fee_bps: fee } = audit;
     const split = `${100 - fee / 100} % to the worker, ${fee / 100} % to the treasury`;
+    const charge = `${credits(audit.credits_charged)}, ${priceOf(audit)}; ${split}.`;
+    // Whether the signed text is the one that arrived, no event tells.
+    if (audit.status === "disputed") return `Charge in dispute: ${charge} It is what the worker signed for.`;
     const ruled = audit.status === "refunded" ? " Then a dispute ended in the client's favour." : "";
-    return `Charge correct: ${credits(audit.credits_charged)}, ${priceOf(audit)}; ${split}.${ruled}`;
+    return `Charge correct: ${charge}${ruled}`;
   }
   return audit.open ? `${credits(audit.credits_locked)} are locked; nothing is charged yet.` : "Nothing was charged.";
 }
