@@ -1,7 +1,7 @@
 import { getAddress } from "viem";
-import { Hash } from "../ui/copy.tsx";
 import { credits, units } from "../ui/format.ts";
 import type { Arrow as ArrowData, Party } from "./flow.ts";
+import { AddressLink } from "./lists.tsx";
 
 const THICKEST = 12;
 const THINNEST = 2;
@@ -43,7 +43,7 @@ function Side({ party }: { party: Party }) {
   return (
     <div className="party">
       <span>{party.role}</span>
-      <Hash value={getAddress(party.address)} what={`address of ${party.role.toLowerCase()}`} />
+      <AddressLink address={getAddress(party.address)} what={`address of ${party.role.toLowerCase()}`} />
     </div>
   );
 }

@@ -8,6 +8,7 @@ import type { ChainJob, Job } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
 import { arrowsOf } from "../explorer/flow.ts";
+import { AddressLink, ModelLink } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
@@ -42,6 +43,7 @@ export function JobPage() {
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard {...judged} /> : null}
+      {events.some(({ name }) => name === "JobDisputed") ? <Disputed jobId={id} /> : null}
       {own.data ? <WhyUncharged job={own.data} /> : null}
       {chain.data ? (
         <div className="columns">
@@ -52,11 +54,6 @@ export function JobPage() {
           </div>
         </div>
       ) : null}
-      {events.some(({ name }) => name === "JobDisputed") ? (
-        <Link className="button plain" to={`/app/disputes/${id}`}>
-          The dispute of this job: evidence, votes, ruling
-        </Link>
-      ) : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
       <Suspense>
         {own.data ? <DisputeCard job={own.data} events={events.flatMap(({ audited }) => audited ?? [])} /> : null}
@@ -65,7 +62,7 @@ export function JobPage() {
         {(data) => (
           <>
             <CommandCard jobId={id} node={judged.node} verdict={verdict} />
-            {own.data ? <OwnFacts job={own.data} /> : <PublicFacts job={data} />}
+            <Facts job={data} own={own.data} worker={own.data?.worker_address ?? verdict?.audit.worker ?? null} />
             <RawEvents transactions={transactions} />
           </>
         )}
@@ -95,31 +92,63 @@ function tabOf(id: string, chain: ChainJob | undefined, verdict: Verdict | null)
 const seenOf = ({ status, transactions }: ChainJob): string =>
   [status, ...transactions.map(({ hash, block_number }) => `${hash} ${block_number}`)].join();
 
-function OwnFacts({ job }: { job: Job }) {
-  const { escrow_tx, settlement_tx, proof_hash } = job.on_chain;
-  const { prompt_tokens, completion_tokens } = job.usage;
+const Disputed = ({ jobId }: { jobId: string }) => (
+  <Notice
+    tone="info"
+    title="This charge was disputed"
+    actions={
+      <Link className="button plain" to={`/app/disputes/${jobId}`}>
+        The dispute of this job
+      </Link>
+    }
+  >
+    <p>Who says what, the votes and the ruling stand there.</p>
+  </Notice>
+);
+
+type FactsProps = { job: ChainJob; own: Job | null | undefined; worker: string | null };
+
+/** What the time line does not say; to the owner also what only the service knows. */
+function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }: FactsProps) {
+  const { prompt_tokens, completion_tokens } = own?.usage ?? {};
+  const badge =
+    status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={own?.status ?? status} />;
   return (
-    <Card title="Your job" aside={<JobBadge status={job.status} />}>
+    <Card title={own ? "Your job" : "Job"} aside={badge}>
       <dl className="facts">
         <Fact label="Model">
-          {job.model} ({job.tier})
+          {model === null ? (
+            "–"
+          ) : (
+            <>
+              <ModelLink id={model} /> ({tier})
+            </>
+          )}
         </Fact>
-        <Fact label="Charge">
-          {credits(job.credits_charged)}, {usdg(job.credits_charged)}
-        </Fact>
-        <Fact label="Tokens">
-          {prompt_tokens === null || completion_tokens === null
-            ? "–"
-            : `${count(prompt_tokens)} in, ${count(completion_tokens)} out`}
-        </Fact>
-        <Fact label="Created">{moment(job.created_at)}</Fact>
-        <Fact label="Completed">{job.completed_at === null ? "–" : moment(job.completed_at)}</Fact>
+        <Fact label="Wallet">{wallet === null ? "–" : <AddressLink address={wallet} what="wallet" />}</Fact>
         <Fact label="Worker">
-          {job.worker_address === null ? "–" : <Hash value={job.worker_address} what="worker address" />}
+          {worker === null ? "–" : <Hash value={worker} what="worker address" to={`/app/workers/${worker}`} />}
         </Fact>
-        <Fact label="Escrow transaction">{escrow_tx === null ? "–" : <TxHash hash={escrow_tx} />}</Fact>
-        <Fact label="Settlement transaction">{settlement_tx === null ? "–" : <TxHash hash={settlement_tx} />}</Fact>
-        <Fact label="Proof">{proof_hash === null ? "–" : <Hash value={proof_hash} what="proof hash" />}</Fact>
+        {own ? (
+          <>
+            <Fact label="Charge">
+              {credits(own.credits_charged)}, {usdg(own.credits_charged)}
+            </Fact>
+            <Fact label="Tokens">
+              {prompt_tokens == null || completion_tokens == null
+                ? "–"
+                : `${count(prompt_tokens)} in, ${count(completion_tokens)} out`}
+            </Fact>
+            <Fact label="Settlement transaction">
+              {own.on_chain.settlement_tx === null ? "–" : <TxHash hash={own.on_chain.settlement_tx} />}
+            </Fact>
+            <Fact label="Created">{moment(own.created_at)}</Fact>
+            <Fact label="Completed">{own.completed_at === null ? "–" : moment(own.completed_at)}</Fact>
+          </>
+        ) : null}
+        <Fact label="Proof">
+          {proof_hash === null ? "–" : <Hash value={toProofHash(proof_hash)} what="proof hash" />}
+        </Fact>
       </dl>
     </Card>
   );
@@ -155,23 +184,6 @@ function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNul
       ) : null}
       {Number.isInteger(credits_paid) ? null : <p>The fraction of a credit waits as USDG: claim it under Fund.</p>}
     </Notice>
-  );
-}
-
-function PublicFacts({ job }: { job: ChainJob }) {
-  return (
-    <Card title="Job">
-      <dl className="facts">
-        <Fact label="Status">
-          {job.status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={job.status} />}
-        </Fact>
-        <Fact label="Model">{job.model === null ? "–" : `${job.model} (${job.tier})`}</Fact>
-        <Fact label="Wallet">{job.wallet === null ? "–" : <Hash value={job.wallet} what="wallet" />}</Fact>
-        <Fact label="Proof">
-          {job.proof_hash === null ? "–" : <Hash value={toProofHash(job.proof_hash)} what="proof hash" />}
-        </Fact>
-      </dl>
-    </Card>
   );
 }
 

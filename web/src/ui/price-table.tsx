@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Link } from "react-router";
 import { FLAT_TOKENS, type Prices, quote } from "../../../protocol/pricing.ts";
 import type { Model } from "../data/types.ts";
 import { Field } from "./controls.tsx";
@@ -74,7 +75,9 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
     <tr className={model.retired ? "over" : ""}>
       <td>
         <span className="hash">
-          <code>{model.id}</code>
+          <Link to={`/app/models/${encodeURIComponent(model.id)}`}>
+            <code>{model.id}</code>
+          </Link>
           <CopyButton text={model.id} what="model id" />
         </span>
         <Announced model={model} />

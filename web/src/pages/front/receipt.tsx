@@ -43,7 +43,11 @@ export function ReceiptSteps({ receipt }: { receipt: Receipt | null }) {
         ) : (
           <>
             {tokens === undefined ? "" : `${count(tokens)} tokens by `}
-            <Hash value={signed.statement.worker_address} what="worker address" />
+            <Hash
+              value={signed.statement.worker_address}
+              what="worker address"
+              to={`/app/workers/${signed.statement.worker_address}`}
+            />
           </>
         )}
       </Step>
