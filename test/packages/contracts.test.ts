@@ -18,7 +18,7 @@ describe("the package contracts, installed in an empty folder", () => {
       import * as contracts from "${contracts.name}";
       import vectors from "${contracts.name}/vectors.json" with { type: "json" };
       import { hashTypedData } from "viem";
-      const types = { ...contracts.jobMessageTypes, ...contracts.authorizationTypes, ...contracts.signerConsentTypes, ...contracts.enrollmentTypes };
+      const types = Object.assign({}, ...Object.entries(contracts).flatMap(([name, value]) => (name.endsWith("Types") ? [value] : [])));
       const domains = {
         escrow: contracts.escrowDomain(31337, "0x" + "11".repeat(20)),
         registry: contracts.registryDomain(31337, "0x" + "22".repeat(20)),

@@ -3,17 +3,14 @@ import { readFileSync } from "node:fs";
 import { type Address, domainSeparator, type Hex, hashStruct, hashTypedData, keccak256, toBytes } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
+import * as contracts from "../../contracts/index.ts";
 import published from "../../contracts/vectors.json" with { type: "json" };
 import {
   type Authorization as AuthorizationMessage,
-  authorizationTypes,
   type Completion as CompletionMessage,
   compactSignature,
-  enrollmentTypes,
   escrowDomain,
-  jobMessageTypes,
   registryDomain,
-  signerConsentTypes,
 } from "../../protocol/messages.ts";
 import { signerOf } from "../../verify/calls.ts";
 
@@ -27,12 +24,11 @@ const escrow = escrowDomain(31_337, repeated(1));
 const registry = registryDomain(31_337, repeated(2));
 const signers = { gateway, worker, "authorization key": key };
 const domains = { escrow, registry };
-const types: Record<string, readonly { name: string; type: string }[]> = {
-  ...jobMessageTypes,
-  ...authorizationTypes,
-  ...signerConsentTypes,
-  ...enrollmentTypes,
-};
+/** Each type of message that the package exports. */
+const types: Record<string, readonly { name: string; type: string }[]> = Object.assign(
+  {},
+  ...Object.entries(contracts).flatMap(([name, value]) => (name.endsWith("Types") ? [value] : [])),
+);
 const vectors = Object.entries(published.messages);
 const { Authorization, Completion } = published.messages;
 
@@ -44,6 +40,10 @@ describe("the test vectors in the documentation", () => {
       escrow: domainSeparator({ domain: escrow }),
       registry: domainSeparator({ domain: registry }),
     });
+  });
+
+  it("each type has one", () => {
+    expect(Object.keys(published.messages).sort()).toEqual(Object.keys(types).sort());
   });
 
   it.each(vectors)("%s", async (primaryType, { signer, domain, message, ...values }) => {
