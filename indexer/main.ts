@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { PublicClient } from "viem";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
+import { outliveLostOutput } from "../shared/process.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
@@ -47,6 +48,7 @@ const log = (line: string): void => console.log(`indexer: ${line}`);
 const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
 
 async function main(): Promise<void> {
+  outliveLostOutput();
   const environment = readEnvironment(process.env);
   redactOutput(hiding(environment));
   // ponder.config.ts reads it.

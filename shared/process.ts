@@ -67,6 +67,14 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
+/**
+ * A line for stdout or stderr that cannot be written, as to a file on a full disk, is lost and the process goes on. Without a listener Node ends
+ * the process; pino's own stream then waits for room, and the process hangs.
+ */
+export function outliveLostOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+}
+
 type Lock<T extends Identity> = { release: () => void } | { holder: T };
 
 /** Takes a lock file for this process, or for `owner`: the function that gives it back, or the living process that has it. */

@@ -1,7 +1,7 @@
 /** What the operator of a worker sees: log lines on stdout, words and questions on stderr, errors that can be set right. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { destination, type Logger, pino } from "pino";
+import { type Logger, pino } from "pino";
 import type { Redact } from "../shared/redact.ts";
 
 export type { Logger };
@@ -29,7 +29,7 @@ export function createLogger(level: string, redact: Redact = (text) => text): Lo
       serializers: { err: describeError },
       hooks: { streamWrite: redact },
     },
-    destination({ sync: true }),
+    process.stdout,
   );
 }
 

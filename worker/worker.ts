@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { Health } from "../protocol/dispatch.ts";
+import { outliveLostOutput } from "../shared/process.ts";
 import { withoutLogin } from "../shared/redact.ts";
 import { startTracing } from "../shared/tracing.ts";
 import { type Backend, modelsFault } from "./backends/backend.ts";
@@ -25,6 +26,7 @@ const CLOSE_MS = 1_000;
 
 /** Sets the worker up as far as that is its own business, then serves until a signal. */
 export async function serve(config: Config, { flags, values }: Invocation, terminal: Terminal): Promise<void> {
+  outliveLostOutput();
   const log = createLogger(config.logLevel, hiding(config));
   process.on("uncaughtException", (error) => {
     // Frames only: the text above them may quote what went through.

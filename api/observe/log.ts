@@ -13,9 +13,8 @@ type Secrets = Partial<
  * JSON lines on stdout. Libraries quote settings in their errors: viem quotes the node's URL, which may hold a paid
  * key. So every line is searched for the settings that are secret.
  */
-export function createLogger(level: string, secrets: Secrets, destination?: DestinationStream): Logger {
-  const options = { level, base: { part: "api" }, hooks: { streamWrite: redactor(secretsOf(secrets)) } };
-  return destination === undefined ? pino(options) : pino(options, destination);
+export function createLogger(level: string, secrets: Secrets, destination: DestinationStream = process.stdout): Logger {
+  return pino({ level, base: { part: "api" }, hooks: { streamWrite: redactor(secretsOf(secrets)) } }, destination);
 }
 
 const secretsOf = (settings: Secrets): Secret[] => [
