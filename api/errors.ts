@@ -86,6 +86,8 @@ const WEB_TABLE = {
   header_missing: 403,
   transaction_not_found: 404,
   not_found: 404,
+  too_long: 502,
+  node_refused: 502,
   not_built: 503,
 } as const;
 

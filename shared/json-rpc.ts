@@ -23,6 +23,14 @@ export class RpcUnreachable extends Error {
   }
 }
 
+/** An answer that is longer than its reader takes: asked again, it would be so again. */
+export class RpcTooLong extends RpcUnreachable {
+  constructor(method: string, maxBytes: number) {
+    super(method, `its reply is larger than ${maxBytes} bytes`);
+    this.name = "RpcTooLong";
+  }
+}
+
 /** One JSON-RPC call. */
 export type Call = { method: string; params: readonly unknown[] };
 type Reply = { id?: number; result?: unknown; error?: { code: number; message: string; data?: unknown } };
@@ -92,23 +100,25 @@ export class JsonRpc {
     });
     try {
       const response = await Promise.race([sent, late]);
-      return await boundedJson(response.body, maxBytes);
+      const text = await boundedText(response.body, maxBytes);
+      if (text === null) throw new RpcTooLong(name, maxBytes);
+      return JSON.parse(text);
     } catch (error) {
-      throw new RpcUnreachable(name, error);
+      throw error instanceof RpcTooLong ? error : new RpcUnreachable(name, error);
     }
   }
 }
 
-/** Parses a reply; closes the connection of one that is too long. */
-async function boundedJson(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<unknown> {
+/** A reply; null for one that is too long, and its connection is closed. */
+async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | null> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (size > maxBytes) throw new Error(`its reply is larger than ${maxBytes} bytes`);
+    if (size > maxBytes) return null;
     pieces.push(piece);
   }
-  return JSON.parse(Buffer.concat(pieces).toString("utf8"));
+  return Buffer.concat(pieces).toString("utf8");
 }
 
 /** A read, once more if it had no answer: the node may have closed a kept connection in the moment it was used. */

@@ -4,7 +4,7 @@ import { createPublicClient, type Hex, type PublicClient, type RpcTransactionRec
 import { type Call, JsonRpc } from "../../shared/json-rpc.ts";
 import { nodeTransport } from "../../shared/node-url.ts";
 
-export { RpcError, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
+export { RpcError, RpcTooLong, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
 
 /** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
 export type Rpc = {

@@ -1,10 +1,10 @@
 /** The explorer: what the chain says of a transaction, a block, an address or a job. Open to everybody, below /app/api. */
-import { type RequestHandler, Router } from "express";
+import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { type Address, encodeFunctionData, erc20Abi, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { feeOf } from "../chain/operations.ts";
-import { type Head, type RawReceipt, type Rpc, RpcError } from "../chain/rpc.ts";
+import { type Head, type RawReceipt, type Rpc, RpcError, RpcTooLong } from "../chain/rpc.ts";
 import {
   listBlockEvents,
   listHistory,
@@ -91,7 +91,13 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
     if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
-    const transactions = await Promise.all([...new Set(hashes)].map((hash) => readTransaction(hash)));
+    // Anyone can end a job from a contract of his own that logs megabytes: the others are shown without that transaction.
+    const readShown = (hash: Hex) =>
+      readTransaction(hash).catch((error) => {
+        if (error instanceof RpcTooLong) return null;
+        throw error;
+      });
+    const transactions = await Promise.all([...new Set(hashes)].map(readShown));
     response.json({
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
@@ -211,8 +217,19 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     .get("/explorer/blocks/:number", block)
     .get("/explorer/addresses/:address", address)
     .get("/explorer/latest", latest)
-    .get("/explorer/find/:hash", find);
+    .get("/explorer/find/:hash", find)
+    .use(nodeErrorHandler);
 }
+
+/** What the node itself refuses to say, or says at too great a length, is no fault of the gateway's and no outage. */
+const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next) => {
+  if (error instanceof RpcTooLong) {
+    const limit = `${RECEIPT_BYTES / 1024 / 1024} MiB`;
+    next(new WebError("too_long", `The chain's answer is longer than ${limit}; ask a node of your own.`, error));
+  } else if (error instanceof RpcError) {
+    next(new WebError("node_refused", `The service's chain node refused the question: ${error.message}`, error));
+  } else next(error);
+};
 
 type RawBlock = {
   number: Hex;

@@ -1,0 +1,108 @@
+/** The explorer's routes where the chain node refuses a question, or answers it at too great a length. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { connectRpc } from "../../api/chain/rpc.ts";
+import { errorHandler } from "../../api/routes/errors.ts";
+import { webApp } from "../../api/routes/web.ts";
+
+const [SHORT, LONG] = ["11", "22"].map((byte) => `0x${byte.repeat(32)}`);
+const JOB = `job_${"1a".repeat(16)}`;
+const servers: Server[] = [];
+/** What the node answers to a method and its first parameter. */
+let answer: (method: string, param: unknown) => { result: unknown } | { error: object };
+
+async function listening(server: Server): Promise<string> {
+  servers.push(server);
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+let url: string;
+beforeEach(async () => {
+  const node = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    const { id, method, params } = JSON.parse(body);
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
+  });
+  const rpc = connectRpc(await listening(node.listen(0, "127.0.0.1")));
+  const rows: Record<string, unknown[]> = {
+    index_job_events: [SHORT, LONG].map((txHash) => ({ txHash })),
+  };
+  const gateway = {
+    config: {
+      APP_URL: "http://127.0.0.1/app",
+      BURST_PER_SECOND: 300,
+      MASTER_KEY: "44".repeat(32),
+      OTHER_MASTER_KEYS: [],
+      deployment: { chainId: 1, contracts: { InferenceEscrow: `0x${"e5".repeat(20)}` } },
+    },
+    rpc,
+    head: { block: { number: 9 } },
+    pool: { query: async ({ name }: { name: string }) => ({ rows: rows[name] ?? [] }) },
+    operator: { id: 1 },
+    webhooks: { context: {} },
+    chat: { jobs: { times: {} } },
+    workers: { hosts: () => [], states: () => [] },
+    output: () => {},
+    dispute: () => {},
+  };
+  const app = express()
+    .use(webApp(gateway as never))
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  url = `${await listening(app.listen(0, "127.0.0.1"))}/app/api`;
+});
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const receipt = (hash: unknown) => ({
+  transactionHash: hash,
+  status: "0x1",
+  from: `0x${"aa".repeat(20)}`,
+  to: `0x${"bb".repeat(20)}`,
+  blockNumber: "0x5",
+  gasUsed: "0x1",
+  effectiveGasPrice: "0x1",
+  logs: [],
+});
+
+/** A node whose receipt of one transaction, and whose block 7, are longer than the explorer reads. */
+const longWinded: typeof answer = (method, param) => {
+  if (param === LONG || param === "0x7") return { result: { filler: "0".repeat(2 * 1024 * 1024) } };
+  return { result: method === "eth_getTransactionReceipt" ? receipt(param) : { timestamp: "0x1" } };
+};
+
+it.each([`tx/${LONG}`, "explorer/blocks/7"])(
+  "says of /%s that it is too long, not that it may be there later",
+  async (path) => {
+    answer = longWinded;
+    const reply = await fetch(`${url}/${path}`);
+    expect(reply.status).toBe(502);
+    expect(await reply.json()).toEqual({ error: { code: "too_long", message: expect.stringContaining("2 MiB") } });
+  },
+);
+
+it("shows a job without the transaction that is too long", async () => {
+  answer = longWinded;
+  const reply = await fetch(`${url}/explorer/jobs/${JOB}`);
+  expect(reply.status).toBe(200);
+  expect(await reply.json()).toMatchObject({ id: JOB, transactions: [{ hash: SHORT }] });
+});
+
+it.each([`tx/${SHORT}`, "explorer/blocks/7", `explorer/find/${SHORT}`])(
+  "says of /%s that the node refused it",
+  async (path) => {
+    answer = () => ({ error: { code: -32005, message: "too many requests" } });
+    const reply = await fetch(`${url}/${path}`);
+    expect(reply.status).toBe(502);
+    expect(await reply.json()).toMatchObject({ error: { code: "node_refused" } });
+  },
+);
