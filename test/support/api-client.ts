@@ -57,13 +57,17 @@ export async function readStream(response: Response): Promise<string[]> {
     .map((event) => event.slice(6));
 }
 
-/** Asks until `check` is true, at most `ms`: far more than it takes, so that a machine that stands still for seconds fails nothing. */
+/**
+ * Asks until `check` is true, at most `ms`: far more than it takes, so that a machine that stands still for seconds fails nothing. What
+ * takes seconds is asked less often: the questions of waiting tests take processor time from the others.
+ */
 export async function eventually<T>(ask: () => Promise<T>, check: (value: T) => boolean, ms = 60_000): Promise<T> {
-  const deadline = Date.now() + ms;
+  const began = Date.now();
   for (;;) {
     const value = await ask();
     if (check(value)) return value;
-    if (Date.now() > deadline) throw new Error(`still not so after ${ms} ms: ${JSON.stringify(value)?.slice(0, 500)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const waited = Date.now() - began;
+    if (waited > ms) throw new Error(`still not so after ${ms} ms: ${JSON.stringify(value)?.slice(0, 500)}`);
+    await new Promise((resolve) => setTimeout(resolve, Math.min(250, Math.max(50, waited / 10))));
   }
 }

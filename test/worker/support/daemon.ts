@@ -20,7 +20,7 @@ export async function startDaemon(
     WORKER_PRIVATE_KEY: worker.privateKey,
     WORKER_DATA_DIR: join(chain.folder, worker.address),
     WORKER_MODELS: worker.models.join(","),
-    WORKER_SETTLEMENT_POLL_MS: "100",
+    WORKER_SETTLEMENT_POLL_MS: "250",
     WORKER_KEEP_SETTLED_SECONDS: "0",
     WORKER_LOCK_WAIT_MS: "200",
     ...env,

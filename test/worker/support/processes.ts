@@ -15,10 +15,14 @@ export type Running = {
   end: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
-/** Starts a program with exactly this environment besides PATH and HOME. */
+/** Starts a program with exactly this environment besides PATH, HOME and the compile cache, which halves the time of a start. */
 export function start(command: string, args: string[], env: Record<string, string> = {}): Running {
-  const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(command, args, { cwd: ROOT, env: { PATH, HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const { PATH = "", HOME = "", NODE_COMPILE_CACHE = "" } = process.env;
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
