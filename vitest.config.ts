@@ -1,22 +1,34 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Each runs the tests of its folder in test/; `unit` those of the protocol too. */
+/**
+ * Each runs the tests of its folder in test/; `unit` those of the protocol too. They run in this order: what waits for real time runs
+ * beside the compiler, which computes, and the short files come last, so that no long one is left alone.
+ */
 const SUITES = [
-  "api",
-  "webhooks",
-  "worker",
-  "indexer",
   "e2e",
   "faults",
-  "web",
-  "verify",
-  "packages",
+  "indexer",
+  "worker",
+  "api",
+  "webhooks",
   "client",
+  "web",
+  "packages",
   "bootstrap",
+  "verify",
   "unit",
 ];
+
+/** Vitest's own order of suites is that of their names; within a suite it begins with the longest file. */
+class SuiteSequencer extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ project }: TestSpecification): number => SUITES.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
 
 /** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
 const RETRIED = ["e2e", "faults", "web"];
@@ -41,8 +53,9 @@ function project(name: string) {
 export default defineConfig({
   test: {
     projects: SUITES.map(project),
-    // A file with a stack waits more than it computes: two files at a time leave two cores idle for a third of the time.
-    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? 3),
+    // A file with a stack computes for a third of its time: fewer files at a time leave two cores idle.
+    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? 4),
+    sequence: { sequencer: SuiteSequencer },
     reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
     // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
     testTimeout: 300_000,

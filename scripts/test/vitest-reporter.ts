@@ -1,9 +1,26 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Reporter, SerializedError, TestModule } from "vitest/node";
+import type { Reporter, SerializedError, TestModule, TestProject, TestSpecification } from "vitest/node";
 import { type Failure, writeReport } from "./report.ts";
 
-/** Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. */
+/**
+ * Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. Stops a suite's shared stacks
+ * (test/support/shared-stack.ts) after its last file.
+ */
 export default class SumReporter implements Reporter {
+  readonly #filesLeft = new Map<TestProject, number>();
+
+  onTestRunStart(files: readonly TestSpecification[]): void {
+    for (const { project } of files) this.#filesLeft.set(project, (this.#filesLeft.get(project) ?? 0) + 1);
+  }
+
+  onTestModuleEnd({ project }: TestModule): void {
+    const left = (this.#filesLeft.get(project) ?? 0) - 1;
+    this.#filesLeft.set(project, left);
+    const stacks: string | undefined = project.getProvidedContext().sharedStacks;
+    // What fails here is stopped at the end of the run.
+    if (left === 0 && stacks !== undefined) void fetch(stacks, { method: "DELETE" }).catch(() => {});
+  }
+
   onTestRunEnd(modules: readonly TestModule[], uncaught: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()].map((test) => ({ module, test })));
     const nameOf = (module: TestModule, name: string): string => `${module.relativeModuleId} > ${name}`;

@@ -1,4 +1,7 @@
-/** Stacks that the files of one suite share. Each is started once in a run, by the first file that asks for it. */
+/**
+ * Stacks that the files of one suite share. Each is started once in a run, by the first file that asks for it. After the suite's last file
+ * the run's reporter stops them all (DELETE): they would take processor time and memory from the other suites.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,8 +29,14 @@ export function shareStacks(stacks: Record<string, TestStackOptions>) {
       started.set(name, stack);
       return stack;
     };
+    let stopped: Promise<unknown> | undefined;
+    const stop = () => {
+      stopped ??= Promise.allSettled([...started.values()].map(async (stack) => (await stack).remove()));
+      return stopped;
+    };
     const server = createServer(async (request, response) => {
       try {
+        if (request.method === "DELETE") return void response.end(JSON.stringify(await stop()));
         const { info, options, deploymentFile, workers } = await start((request.url ?? "").slice(1));
         const shared: SharedStack = { info, dataDir: options.dataDir, deploymentFile, workers };
         response.end(JSON.stringify(shared));
@@ -40,8 +49,7 @@ export function shareStacks(stacks: Record<string, TestStackOptions>) {
     return async () => {
       server.closeAllConnections();
       server.close();
-      const running = await Promise.allSettled(started.values());
-      await Promise.all(running.map((stack) => (stack.status === "fulfilled" ? stack.value.remove() : undefined)));
+      await stop();
     };
   };
 }
