@@ -213,6 +213,7 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.go("/models");
       await visitor.page.getByRole("row", { name: /qwen3/ }).first().waitFor();
       await visitor.context.setOffline(true);
+      await visitor.sees(/You are offline.*What you see is from/);
       // A page whose code was never loaded does not take the others with it.
       await visitor.page.getByRole("link", { name: "Explorer" }).first().click();
       await visitor.sees("You are offline: it could not be loaded.");

@@ -176,6 +176,12 @@ function Outage() {
   const cache = client.getQueryCache();
   const subscribe = useCallback((changed: () => void) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]);
   const text = useSyncExternalStore(subscribe, () => outageOf(cache));
+  // A page at rest asks for nothing: what it shows is told to be old when the network goes.
+  useEffect(() => {
+    const ask = () => void client.refetchQueries({ type: "active", stale: true });
+    addEventListener("offline", ask);
+    return () => removeEventListener("offline", ask);
+  }, [client]);
   if (text === null) return null;
   const again = () => client.refetchQueries({ type: "active", predicate: ({ state }) => isOutage(state.error) });
   return (
