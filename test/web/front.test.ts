@@ -100,6 +100,11 @@ describeInBrowser("the front door", () => {
     }
   });
 
+  it("leads from a model's price to its page", async ({ visitor }) => {
+    await visitor.page.getByRole("row", { name: MODEL }).getByRole("link").click();
+    await visitor.page.getByRole("heading", { name: "Workers that host it" }).waitFor();
+  });
+
   it("shows a first call with the service's own address in three languages", async ({ visitor, stack }) => {
     for (const language of ["curl", "Python", "JavaScript"]) {
       await visitor.page.getByText(language, { exact: true }).click();
