@@ -23,12 +23,12 @@ export function AnswerInput({ label, onHash }: { label: string; onHash: (hash: s
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <textarea id={id} rows={4} spellCheck={false} value={text} onChange={(event) => typed(event.target.value)} />
+      <label className="file">
+        or choose a file
+        <input type="file" onChange={(event) => void chosen(event.target.files?.[0])} />
+      </label>
       <p className="hint">
-        <label className="file">
-          or choose a file
-          <input type="file" onChange={(event) => void chosen(event.target.files?.[0])} />
-        </label>
-        {file === null ? " The text stays in your browser; only its hash is used." : ` Hashed: ${file}`}
+        {file === null ? "The text stays in your browser; only its hash is used." : `Hashed: ${file}`}
       </p>
     </div>
   );

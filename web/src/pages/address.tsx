@@ -15,7 +15,8 @@ import { Badge } from "../ui/status.tsx";
 export function AddressPage() {
   const { address = "" } = useParams();
   const [search] = useSearchParams();
-  const found = useQuery(addressQuery(address.toLowerCase(), search.get("before") ?? ""));
+  const before = search.get("before") ?? "";
+  const found = useQuery(addressQuery(address.toLowerCase(), before));
   const name = namesOf(app.contracts).get(address.toLowerCase());
   return (
     <Page
@@ -26,13 +27,13 @@ export function AddressPage() {
       actions={<JsonLink path={`/explorer/addresses/${address}`} name={address} />}
     >
       <Loaded query={found} rows={3} height={100}>
-        {(data) => <Contents data={data} isContract={name !== undefined} />}
+        {(data) => <Contents data={data} before={before} isContract={name !== undefined} />}
       </Loaded>
     </Page>
   );
 }
 
-function Contents({ data, isContract }: { data: ChainAddress; isContract: boolean }) {
+function Contents({ data, before, isContract }: { data: ChainAddress; before: string; isContract: boolean }) {
   const { account, workers, operators, jobs, history, has_more } = data;
   return (
     <>
@@ -80,9 +81,11 @@ function Contents({ data, isContract }: { data: ChainAddress; isContract: boolea
           <Card title="Jobs">
             <ListedJobs jobs={jobs} empty="No jobs here" />
             <nav className="pager" aria-label="Pages of the list">
-              <Link className="button plain" to="?">
-                Newest
-              </Link>
+              {before === "" ? null : (
+                <Link className="button plain" to="?">
+                  Newest
+                </Link>
+              )}
               {has_more ? (
                 <Link className="button plain" to={`?before=${jobs.at(-1)?.id}`}>
                   Older
