@@ -22,19 +22,26 @@ const PAGES = [
   "/governance",
 ];
 
-/** What leaves the page or its card, if it does not scroll there; and on a phone, rows of tables that are higher than one line. */
+/** What leaves the page or its card, if it does not scroll there; columns that are not shown; on a phone, rows higher than one line. */
 async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[]> {
   const over = Number(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
   const tables = await page.locator(".table").evaluateAll((all) =>
     all.map((table) => {
       const rows = [...table.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height);
       const wide = table.getBoundingClientRect().right - (table.parentElement?.getBoundingClientRect().right ?? 0);
-      return { wide: table.closest(".scroll") === null ? Math.round(wide) : 0, high: Math.max(...rows) };
+      const isShown = table.getBoundingClientRect().width > 0;
+      const hidden = [...table.querySelectorAll("th")].filter((cell) => cell.getBoundingClientRect().width === 0);
+      return {
+        wide: table.closest(".scroll") === null ? Math.round(wide) : 0,
+        high: Math.max(...rows),
+        hidden: isShown ? hidden.map(({ textContent }) => textContent) : [],
+      };
     }),
   );
   return [
     ...(over > 0 ? [`the page, by ${over} pixels`] : []),
     ...tables.filter(({ wide }) => wide > 0).map(({ wide }) => `a table, by ${wide} pixels`),
+    ...tables.flatMap(({ hidden }) => hidden.map((name) => `the column ${name} is hidden`)),
     ...tables.filter(({ high }) => isPhone && high > 48).map(({ high }) => `a row of ${high} pixels`),
   ];
 }

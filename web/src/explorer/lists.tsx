@@ -26,7 +26,7 @@ export const ModelLink = ({ id }: { id: string }) => (
 );
 
 /** How long ago something was; the moment itself where one points at it. */
-const When = ({ iso }: { iso: string }) => (
+export const When = ({ iso }: { iso: string }) => (
   <time dateTime={iso} title={moment(iso)}>
     {age(iso)}
   </time>
@@ -37,9 +37,9 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
   const columns = [
     { label: "Job" },
     { label: "Status" },
-    { label: "Model", more: true },
     { label: "Credits", end: true },
-    { label: "Age", end: true, more: true },
+    { label: "Model" },
+    { label: "Age", end: true },
   ];
   return (
     <Table caption="Jobs, newest first" columns={columns}>
@@ -51,11 +51,11 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
           <td>
             <JobBadge status={status} />
           </td>
-          <td className="more">
+          <td className="end">{count(charged)}</td>
+          <td className="fill">
             <ModelLink id={model} />
           </td>
-          <td className="end">{count(charged)}</td>
-          <td className="end more">
+          <td className="end">
             <When iso={created_at} />
           </td>
         </tr>

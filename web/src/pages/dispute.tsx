@@ -284,12 +284,12 @@ function Votes({ dispute }: { dispute: Dispute }) {
     >
       <Table
         caption="Votes so far"
-        columns={[{ label: "Ruling" }, { label: "Arbiters", more: true }, { label: "Votes", end: true }]}
+        columns={[{ label: "Ruling" }, { label: "Arbiters" }, { label: "Votes", end: true }]}
       >
         {VOTES.map((vote) => (
           <tr key={vote}>
             <td>{RULINGS[vote]}</td>
-            <td className="more">
+            <td>
               {ballots
                 .filter(({ ruling }) => ruling === vote)
                 .map(({ arbiter }) => (

@@ -61,10 +61,10 @@ function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
   const columns = [
     { label: "Job" },
     { label: "State" },
-    { label: "Opened by", more: true },
-    { label: "Charge", end: true, more: true },
-    { label: "Votes", end: true, more: true },
     { label: "Time left", end: true },
+    { label: "Votes", end: true },
+    { label: "Charge", end: true },
+    { label: "Opened by" },
   ];
   return (
     <Table caption="Open disputes" columns={columns}>
@@ -78,12 +78,12 @@ function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
             <td>
               <OpenBadge dispute={dispute} now={now} />
             </td>
-            <td className="more">{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
-            <td className="end more">{credits(dispute.credits)}</td>
-            <td className="end more">{Object.values(dispute.votes).reduce((sum, one) => sum + one, 0)}</td>
             <td className="end" title={moment(dispute.rule_before)}>
               {left > 0 ? countdown(left) : "over"}
             </td>
+            <td className="end">{Object.values(dispute.votes).reduce((sum, one) => sum + one, 0)}</td>
+            <td className="end">{credits(dispute.credits)}</td>
+            <td>{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
           </tr>
         );
       })}
@@ -107,9 +107,9 @@ function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
   const columns = [
     { label: "Job" },
     { label: "Ruling" },
-    { label: "Opened by", more: true },
-    { label: "Charge", end: true, more: true },
-    { label: "Ended", end: true, more: true },
+    { label: "Ended", end: true },
+    { label: "Charge", end: true },
+    { label: "Opened by" },
   ];
   return (
     <Table caption="Ended disputes, newest first" columns={columns}>
@@ -119,9 +119,9 @@ function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
             <JobOf dispute={dispute} />
           </td>
           <td>{dispute.ruling === null ? null : <RulingBadge ruling={dispute.ruling} />}</td>
-          <td className="more">{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
-          <td className="end more">{credits(dispute.credits)}</td>
-          <td className="end more">{dispute.resolved_at === null ? "–" : shortMoment(dispute.resolved_at)}</td>
+          <td className="end">{dispute.resolved_at === null ? "–" : shortMoment(dispute.resolved_at)}</td>
+          <td className="end">{credits(dispute.credits)}</td>
+          <td>{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
         </tr>
       ))}
     </Table>

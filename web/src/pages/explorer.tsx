@@ -25,7 +25,7 @@ export function Explorer() {
       }
     >
       <Search />
-      <div className="columns lists">
+      <div className="columns">
         <Card title="Latest jobs">
           <Loaded query={latest} rows={12} height={24}>
             {({ jobs }) => <ListedJobs jobs={jobs} empty="No job was locked yet" />}

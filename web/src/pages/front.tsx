@@ -5,8 +5,9 @@ import { app } from "../data/app.ts";
 import { modelsQuery, networkQuery } from "../data/queries.ts";
 import type { Network } from "../data/types.ts";
 import { pathOf } from "../explorer/find.ts";
+import { ModelLink, When } from "../explorer/lists.tsx";
 import { Button } from "../ui/controls.tsx";
-import { count, credits, short, shortMoment, usdg } from "../ui/format.ts";
+import { count, credits, short, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, useTitle } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
@@ -140,11 +141,11 @@ function Latest({ jobs }: { jobs: Network["latest"] }) {
           <Link to={`/app/jobs/${job.id}`}>
             <code title={job.id}>{short(job.id, 10, 6)}</code>
           </Link>
-          <span>{job.model}</span>
+          <ModelLink id={job.model} />
           <span className="end">{credits(job.credits)}</span>
-          <time className="hint" dateTime={job.created_at}>
-            {shortMoment(job.created_at)}
-          </time>
+          <span className="hint end">
+            <When iso={job.created_at} />
+          </span>
         </li>
       ))}
     </ul>

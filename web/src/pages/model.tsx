@@ -51,8 +51,8 @@ function Hosts({ model }: { model: string }) {
   const columns = [
     { label: "Worker" },
     { label: "State" },
-    { label: "Stake", end: true, more: true },
     { label: "First token", end: true },
+    { label: "Stake", end: true },
   ];
   return (
     <Loaded query={workers} rows={2} height={36}>
@@ -69,8 +69,8 @@ function Hosts({ model }: { model: string }) {
                 <td>
                   <WorkerState worker={worker} />
                 </td>
-                <td className="end more">{svc(BigInt(worker.stake))}</td>
                 <td className="end">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
+                <td className="end">{svc(BigInt(worker.stake))}</td>
               </tr>
             ))}
           </Table>

@@ -48,12 +48,12 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
   const columns = [
     { label: "Worker" },
     { label: "State" },
-    { label: "You are", more: true },
-    { label: "Stake", end: true, more: true },
-    { label: "Jobs, 24 h", end: true, more: true },
     { label: "USDG, 24 h", end: true },
-    { label: "7 days", end: true, more: true },
-    { label: "Ever", end: true, more: true },
+    { label: "7 days", end: true },
+    { label: "Ever", end: true },
+    { label: "Jobs, 24 h", end: true },
+    { label: "Stake", end: true },
+    { label: "You are" },
   ];
   return (
     <>
@@ -68,12 +68,12 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
               <td>
                 <WorkerState worker={worker} />
               </td>
-              <td className="more">{rolesOf(worker, session?.wallet).join(", ")}</td>
-              <td className="end more">{svc(BigInt(worker.stake))}</td>
-              <td className="end more">{count(worker.jobs_24h)}</td>
               <td className="end">{units(BigInt(worker.earned_24h), 6)}</td>
-              <td className="end more">{units(BigInt(worker.earned_7d), 6)}</td>
-              <td className="end more">{units(BigInt(worker.earned_total), 6)}</td>
+              <td className="end">{units(BigInt(worker.earned_7d), 6)}</td>
+              <td className="end">{units(BigInt(worker.earned_total), 6)}</td>
+              <td className="end">{count(worker.jobs_24h)}</td>
+              <td className="end">{svc(BigInt(worker.stake))}</td>
+              <td>{rolesOf(worker, session?.wallet).join(", ")}</td>
             </tr>
           ))}
         </Table>

@@ -48,7 +48,7 @@ export function OperatorPage() {
             <Card title="Signers">
               <Table
                 caption="Keys that act for the operator"
-                columns={[{ label: "Key" }, { label: "State" }, { label: "Added", end: true, more: true }]}
+                columns={[{ label: "Key" }, { label: "State" }, { label: "Added", end: true }]}
               >
                 {data.signers.map(({ address, added_at, removed_at }) => (
                   <tr key={address}>
@@ -62,7 +62,7 @@ export function OperatorPage() {
                         <Badge tone="mild">{`removed ${moment(removed_at)}`}</Badge>
                       )}
                     </td>
-                    <td className="end more">{moment(added_at)}</td>
+                    <td className="end">{moment(added_at)}</td>
                   </tr>
                 ))}
               </Table>

@@ -59,14 +59,14 @@ function WorkerTable({ workers }: { workers: readonly Worker[] }) {
   const columns = [
     { label: "Worker" },
     { label: "State" },
-    { label: "Models", more: true },
-    { label: "Stake", end: true, more: true },
     { label: "Jobs", end: true },
     { label: "Success", end: true },
-    { label: "First token", end: true, more: true },
-    { label: "Earned, USDG", end: true, more: true },
-    { label: "Ever", end: true, more: true },
-    { label: "Slashes", end: true, more: true },
+    { label: "First token", end: true },
+    { label: "Models" },
+    { label: "Stake", end: true },
+    { label: "Earned, USDG", end: true },
+    { label: "Ever", end: true },
+    { label: "Slashes", end: true },
   ];
   return (
     <Table caption="Workers and their last 24 hours" columns={columns}>
@@ -78,16 +78,16 @@ function WorkerTable({ workers }: { workers: readonly Worker[] }) {
           <td>
             <WorkerState worker={worker} />
           </td>
-          <td className="more">
-            <Models ids={worker.models} />
-          </td>
-          <td className="end more">{svc(BigInt(worker.stake))}</td>
           <td className="end">{count(worker.jobs_24h)}</td>
           <td className="end">{success(worker.success_24h)}</td>
-          <td className="end more">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
-          <td className="end more">{units(BigInt(worker.earned_24h), 6)}</td>
-          <td className="end more">{units(BigInt(worker.earned_total), 6)}</td>
-          <td className="end more">{worker.slashes.length === 0 ? "none" : count(worker.slashes.length)}</td>
+          <td className="end">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
+          <td>
+            <Models ids={worker.models} />
+          </td>
+          <td className="end">{svc(BigInt(worker.stake))}</td>
+          <td className="end">{units(BigInt(worker.earned_24h), 6)}</td>
+          <td className="end">{units(BigInt(worker.earned_total), 6)}</td>
+          <td className="end">{worker.slashes.length === 0 ? "none" : count(worker.slashes.length)}</td>
         </tr>
       ))}
     </Table>
@@ -117,11 +117,11 @@ function OperatorTable({ operators }: { operators: readonly Operator[] }) {
   const columns = [
     { label: "Operator" },
     { label: "State" },
-    { label: "Signers", end: true, more: true },
-    { label: "Reserve", end: true, more: true },
     { label: "Jobs", end: true },
     { label: "Success", end: true },
-    { label: "Credits", end: true, more: true },
+    { label: "Credits", end: true },
+    { label: "Signers", end: true },
+    { label: "Reserve", end: true },
   ];
   return (
     <Table caption="Operators and their last 24 hours" columns={columns}>
@@ -129,16 +129,16 @@ function OperatorTable({ operators }: { operators: readonly Operator[] }) {
         <tr key={operator.number}>
           <td>
             <Link to={`/app/operators/${operator.number}`}>Operator {operator.number}</Link>
-            {operator.number === app.operator ? <span className="hint more"> this service</span> : null}
+            {operator.number === app.operator ? <span className="hint wide-only"> this service</span> : null}
           </td>
           <td>
             <OperatorState operator={operator} />
           </td>
-          <td className="end more">{operator.signers.filter(({ removed_at }) => removed_at === null).length}</td>
-          <td className="end more">{credits(operator.reserve)}</td>
           <td className="end">{count(operator.jobs_24h)}</td>
           <td className="end">{success(operator.success_24h)}</td>
-          <td className="end more">{count(operator.credits_24h)}</td>
+          <td className="end">{count(operator.credits_24h)}</td>
+          <td className="end">{operator.signers.filter(({ removed_at }) => removed_at === null).length}</td>
+          <td className="end">{credits(operator.reserve)}</td>
         </tr>
       ))}
     </Table>

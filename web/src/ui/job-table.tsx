@@ -8,14 +8,14 @@ import { whyUncharged } from "./why.ts";
 const COLUMNS = [
   { label: "Job" },
   { label: "Status" },
-  { label: "Model", more: true },
-  { label: "Tokens", end: true, more: true },
-  { label: "Lock to answer", end: true, more: true },
   { label: "Credits", end: true },
-  { label: "Created", end: true, more: true },
+  { label: "Model" },
+  { label: "Tokens", end: true },
+  { label: "Lock to answer", end: true },
+  { label: "Created", end: true },
 ];
 
-/** Jobs, newest first; on a phone one line each. */
+/** Jobs, newest first. */
 export function JobTable({ jobs }: { jobs: readonly OwnJob[] }) {
   return (
     <Table caption="Jobs, newest first" columns={COLUMNS}>
@@ -27,20 +27,17 @@ export function JobTable({ jobs }: { jobs: readonly OwnJob[] }) {
             </Link>
           </td>
           <td>
-            <JobBadge status={job.status} />{" "}
-            <span className="hint more" style={{ whiteSpace: "normal" }}>
-              {whyUncharged(job)?.[0]}
-            </span>
+            <JobBadge status={job.status} /> <span className="hint wide-only">{whyUncharged(job)?.[0]}</span>
           </td>
-          <td className="more">
+          <td className="end">{count(job.credits_charged)}</td>
+          <td>
             <span>
               {job.model} <TierBadge tier={job.tier} />
             </span>
           </td>
-          <td className="end more">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
-          <td className="end more">{job.answer_seconds === null ? "–" : seconds(job.answer_seconds)}</td>
-          <td className="end">{count(job.credits_charged)}</td>
-          <td className="end more">
+          <td className="end">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
+          <td className="end">{job.answer_seconds === null ? "–" : seconds(job.answer_seconds)}</td>
+          <td className="end">
             <time dateTime={job.created_at}>{shortMoment(job.created_at)}</time>
           </td>
         </tr>

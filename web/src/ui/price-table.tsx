@@ -6,6 +6,7 @@ import { Field } from "./controls.tsx";
 import { CopyButton } from "./copy.tsx";
 import { count, moment, usdg } from "./format.ts";
 import { Badge, TierBadge } from "./status.tsx";
+import { Table } from "./table.tsx";
 
 const EXAMPLE_TOKENS = 900;
 const MOST_TOKENS = 1_000_000;
@@ -19,6 +20,15 @@ export const pricesOf = (model: Model): Prices => ({
 export function PriceTable({ models }: { models: readonly Model[] }) {
   const [typed, setTyped] = useState(String(EXAMPLE_TOKENS));
   const tokens = /^\d+$/.test(typed) ? Math.min(Number(typed), MOST_TOKENS) : 0;
+  const columns = [
+    { label: "Model" },
+    { label: `${count(tokens)} tokens`, end: true },
+    { label: "Least charge", end: true },
+    { label: "Per 1,000 tokens", end: true },
+    { label: "Context", end: true },
+    { label: "Tier" },
+    { label: "Workers", end: true },
+  ];
   return (
     <>
       <div className="estimator">
@@ -34,37 +44,11 @@ export function PriceTable({ models }: { models: readonly Model[] }) {
           rounded up, but never less than the least charge. Prompts cost nothing.
         </p>
       </div>
-      <table className="table prices">
-        <caption className="visually-hidden">Models and prices in credits; a credit is 0.01 USDG</caption>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" className="more">
-              Tier
-            </th>
-            <th scope="col" className="end more">
-              Context
-            </th>
-            <th scope="col" className="end">
-              Least<span className="more"> charge</span>
-            </th>
-            <th scope="col" className="end">
-              Per 1,000<span className="more"> tokens</span>
-            </th>
-            <th scope="col" className="end">
-              {count(tokens)} tokens
-            </th>
-            <th scope="col" className="end more">
-              Workers
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {models.map((model) => (
-            <Row key={model.number} model={model} tokens={tokens} />
-          ))}
-        </tbody>
-      </table>
+      <Table caption="Models and prices in credits; a credit is 0.01 USDG" columns={columns}>
+        {models.map((model) => (
+          <Row key={model.number} model={model} tokens={tokens} />
+        ))}
+      </Table>
     </>
   );
 }
@@ -82,19 +66,19 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
         </span>
         <Announced model={model} />
       </td>
-      <td className="more">
-        <TierBadge tier={model.tier} />
-      </td>
-      <td className="end more">{count(model.context_window)}</td>
-      <td className="end">{count(model.credits_per_request)}</td>
-      <td className="end">{count(model.credits_per_1k_tokens)}</td>
       <td
         className="end"
         title={tokens > FLAT_TOKENS ? formula(model, tokens) : `the least charge, up to ${FLAT_TOKENS} tokens`}
       >
-        <strong>{count(price)}</strong> <span className="hint more">{usdg(price)}</span>
+        <strong>{count(price)}</strong> <span className="hint wide-only">{usdg(price)}</span>
       </td>
-      <td className="end more">
+      <td className="end">{count(model.credits_per_request)}</td>
+      <td className="end">{count(model.credits_per_1k_tokens)}</td>
+      <td className="end">{count(model.context_window)}</td>
+      <td>
+        <TierBadge tier={model.tier} />
+      </td>
+      <td className="end">
         {model.retired ? (
           <Badge tone="bad">retired</Badge>
         ) : model.active_workers > 0 ? (

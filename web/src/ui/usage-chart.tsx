@@ -111,6 +111,7 @@ export function UsageChart({ spans, of: { name, label }, measure }: UsageChartPr
         <details>
           <summary>By {name}, as a table</summary>
           <UsageTable
+            plain
             head={name === "hour" ? "Hour" : "Day (UTC)"}
             rows={spans.filter((one) => one.jobs > 0).map((one) => ({ ...one, key: one.from, name: label(one) }))}
           />
@@ -124,32 +125,34 @@ type UsageChartProps = { spans: readonly UsageSpan[]; of: Span; measure: Measure
 
 type UsageRow = Used & { key: string; name: ReactNode };
 
+type UsageTableProps = { head: string; rows: readonly UsageRow[]; plain?: boolean };
+
 /** What was used, a row an hour, a day or a model. */
-export function UsageTable({ head, rows }: { head: string; rows: readonly UsageRow[] }) {
+export function UsageTable({ head, rows, plain = false }: UsageTableProps) {
   const columns = [
     { label: head },
     { label: "Jobs", end: true },
-    { label: "Not charged", end: true, more: true },
-    { label: "Lock to answer, half / 95 %", end: true, more: true },
-    { label: "Tokens", end: true, more: true },
     { label: "Credits", end: true },
+    { label: "Not charged", end: true },
+    { label: "Lock to answer, median / 95 %", end: true },
+    { label: "Tokens", end: true },
   ];
   return (
-    <Table caption={`Use by ${head.toLowerCase()}`} columns={columns}>
+    <Table caption={`Use by ${head.toLowerCase()}`} columns={columns} plain={plain}>
       {rows.map((row) => (
         <tr key={row.key}>
           <td>{row.name}</td>
           <td className="end">{count(row.jobs)}</td>
-          <td className="end more">
+          <td className="end">{count(row.credits)}</td>
+          <td className="end">
             {count(row.uncharged)} {row.uncharged === 0 ? null : `(${percent(row.uncharged / row.jobs)})`}
           </td>
-          <td className="end more">
+          <td className="end">
             {row.answer_seconds === null
               ? "–"
               : `${seconds(row.answer_seconds.median)} / ${seconds(row.answer_seconds.p95)}`}
           </td>
-          <td className="end more">{count(row.tokens)}</td>
-          <td className="end">{count(row.credits)}</td>
+          <td className="end">{count(row.tokens)}</td>
         </tr>
       ))}
     </Table>

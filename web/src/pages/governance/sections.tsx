@@ -142,12 +142,12 @@ function Queue({ governance: { operations, now } }: { governance: Governance }) 
       ) : (
         <Table
           caption="What waits in the timelock"
-          columns={[{ label: "What" }, { label: "Queued in", more: true }, { label: "Executable from", end: true }]}
+          columns={[{ label: "What" }, { label: "Queued in" }, { label: "Executable from", end: true }]}
         >
           {operations.map(({ id, actions, readyAt, tx }) => (
             <tr key={id}>
               <td className="breaks">{actions.map(titleOf).join("; ")}</td>
-              <td className="more">
+              <td>
                 <TxHash hash={tx} />
               </td>
               <td className="end">{Math.max(now, clock) >= readyAt ? "now" : timeOf(readyAt)}</td>
@@ -173,7 +173,7 @@ function Treasury({ governance: { treasury, payments } }: { governance: Governan
       ) : (
         <Table
           caption="What the treasury paid, newest first"
-          columns={[{ label: "Paid" }, { label: "To" }, { label: "Transaction", end: true, more: true }]}
+          columns={[{ label: "Paid" }, { label: "To" }, { label: "Transaction", end: true }]}
         >
           {payments.slice(0, PAYMENTS_SHOWN).map(({ token, units: value, receiver, jobId, tx }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a transaction can hold several
@@ -188,7 +188,7 @@ function Treasury({ governance: { treasury, payments } }: { governance: Governan
                   <AddressLink address={receiver} what="receiver" />
                 )}
               </td>
-              <td className="end more">
+              <td className="end">
                 <TxHash hash={tx} />
               </td>
             </tr>
