@@ -15,6 +15,8 @@ beforeAll(async () => {
   stage = await Stage.open({ keepChain: true });
   await stage.world.register([5]);
   await stage.world.deposit(1_000);
+  // At its start Ponder counts all but the last 30 blocks as final: there must be more.
+  await finalize();
   indexer = await stage.startIndexer();
   await stage.caughtUp();
 });
@@ -100,7 +102,7 @@ test("without its database it ends with a status that says: start me again", asy
 });
 
 test("after SIGTERM, a chain that stepped back a little and stands still does not stop it", async () => {
-  // Started at this head, Ponder counts all but the last 30 blocks as final; three blocks less, and it would refuse to start.
+  // Ponder was started at this head; three blocks less, and it would refuse to start.
   await indexer.stop("SIGTERM");
   await stage.chain.rpc("anvil_rollback", [3]);
   const before = await getAccount(stage.pool, stage.world.client.address);
