@@ -8,6 +8,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { readStatus } from "../../worker/cli/commands.ts";
+import { parseConfig, readInvocation } from "../../worker/config.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
@@ -36,10 +38,11 @@ afterAll(async () => {
   await chain?.stop();
 });
 
+/** What `status --json` prints, without a process of its own. */
 async function status(folder: string, flags: string[] = []) {
-  const { code, output } = await workerCli(chain, folder, ["status", "--json", ...flags]);
-  expect([code, output]).toEqual([0, expect.stringMatching(/^\{/)]);
-  return JSON.parse(output);
+  const env = { ...chain.env, WORKER_DATA_DIR: join(chain.folder, folder) };
+  const { values } = readInvocation(["status", ...flags], env);
+  return JSON.parse(JSON.stringify(await readStatus(parseConfig({ WORKER_MODELS: "none", ...values }))));
 }
 
 const serves = (at: number) =>
@@ -95,6 +98,8 @@ describe("a first start", () => {
     expect((await stat(keystore)).mode & 0o777).toBe(0o600);
     expect((await stat(join(chain.folder, "w"))).mode & 0o777).toBe(0o700);
     const now = await status("w");
+    const printed = await workerCli(chain, "w", ["status", "--json"]);
+    expect([printed.code, JSON.parse(printed.output)]).toEqual([0, now]);
     address = now.address;
     expect(JSON.parse(await readFile(keystore, "utf8")).address).toBe(address.slice(2).toLowerCase());
     expect(now).toMatchObject({
