@@ -173,30 +173,29 @@ export class SettlementWatcher {
 
   /** Watches a job that was just taken. `onOver` is called if the chain shows its end while it runs. */
   track(papers: Papers, onOver: (why: string) => void): void {
-    this.#watch(papers, null, onOver);
+    this.#jobs.set(papers.assignment.jobId, {
+      papers,
+      head: null,
+      onOver,
+      lookAt: performance.now() + this.#settings.settlementPollMs,
+      proven: false,
+      overAt: null,
+      toldNoGas: false,
+    });
   }
 
-  /** The job is finished: its Completion is stored and must get on chain. */
+  /** The job is finished: its Completion is stored and must get on chain. A look under way goes on with it. */
   completed(head: CompletionHead): void {
-    this.#watch(head.papers, head, () => {});
+    const { jobId } = head.papers.assignment;
+    if (!this.#jobs.has(jobId)) this.track(head.papers, () => {});
+    const watched = this.#jobs.get(jobId) as Watched;
+    watched.head = head;
+    watched.lookAt = performance.now() + this.#settings.settlementPollMs;
   }
 
   /** The job ended without a Completion; one that has a Completion stays watched. */
   forget(jobId: Hex): void {
     if (this.#jobs.get(jobId)?.head === null) this.#jobs.delete(jobId);
-  }
-
-  #watch(papers: Papers, head: CompletionHead | null, onOver: (why: string) => void): void {
-    const lookAt = performance.now() + this.#settings.settlementPollMs;
-    this.#jobs.set(papers.assignment.jobId, {
-      papers,
-      head,
-      onOver,
-      lookAt,
-      proven: false,
-      overAt: null,
-      toldNoGas: false,
-    });
   }
 
   #tick(): void {

@@ -309,6 +309,41 @@ describe("a gateway whose key has left its operator", () => {
   });
 });
 
+describe("a job that is settled while the worker asks the chain about it", () => {
+  it("is erased, although it still ran when the worker asked", async () => {
+    const hasty = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
+    await chain.register([hasty]);
+    const job = await lockJob(chain, hasty, { prompt: "[[tokens:200]]", request: { max_tokens: 200 } });
+    const asked = Promise.withResolvers<void>();
+    const settled = Promise.withResolvers<void>();
+    const pass = passTo(chain.rpcUrl);
+    let taken = false;
+    const slow = await startGuardedNode(async (body) => {
+      if (taken && body.includes(job.assignment.jobId.slice(2))) {
+        asked.resolve();
+        await settled.promise;
+      }
+      return pass(body);
+    });
+    const own = await startDaemon(chain, hasty, { RPC_URL: slow.url, WORKER_TOKENS_PER_SECOND: "200" });
+    try {
+      const onDelta = () => {
+        taken = true;
+      };
+      const streamed = await dispatch(hasty, job, { onDelta });
+      await asked.promise;
+      await complete(chain, streamed);
+      settled.resolve();
+      const output = async () => (await fetchOutput(chain, hasty, job, gateway)).body;
+      await until("the answer is erased", async () => (await output()).error?.code === "no_output");
+    } finally {
+      settled.resolve();
+      await own.end("SIGKILL");
+      await slow.stop();
+    }
+  });
+});
+
 describe("a chain whose clock is ahead of this machine's", () => {
   it("sets the time of completion", async () => {
     const ahead = Math.floor(Date.now() / 1000) + 5_000;
