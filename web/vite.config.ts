@@ -36,6 +36,17 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     rolldownOptions: {
       input: ["index.html", "reference.html"].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+      // What every page needs is one file: in a dozen it weighs more.
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: "base",
+              test: /node_modules\/(?:react|react-dom|react-router|scheduler|@tanstack)\/|web\/src\/shell\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|clock|price-table)/,
+            },
+          ],
+        },
+      },
     },
   },
 });
