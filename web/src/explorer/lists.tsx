@@ -1,36 +1,13 @@
 /** Lists that several pages of the explorer have: jobs, transactions, and what happened to somebody. */
 import { Link } from "react-router";
 import type { HistoryEvent, ListedJob, ListedTransaction } from "../data/types.ts";
-import { Hash } from "../ui/copy.tsx";
-import { age, count, credits, moment, percent, short, svc } from "../ui/format.ts";
+import { count, credits, moment, percent, short, svc } from "../ui/format.ts";
+import { AddressLink, JobLink, ModelLink, When } from "../ui/links.tsx";
 import { Empty } from "../ui/page.tsx";
 import { JobBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { labelOf } from "./labels.ts";
-
-export const AddressLink = ({ address, what }: { address: string; what: string }) => (
-  <Hash value={address} what={what} to={`/app/address/${address}`} />
-);
-
-export const JobLink = ({ id }: { id: string }) => (
-  <Link to={`/app/jobs/${id}`}>
-    <code title={id}>{short(id, 10, 6)}</code>
-  </Link>
-);
-
-export const ModelLink = ({ id }: { id: string }) => (
-  <Link to={`/app/models/${encodeURIComponent(id)}`} className="name">
-    {id}
-  </Link>
-);
-
-/** How long ago something was; the moment itself where one points at it. */
-export const When = ({ iso }: { iso: string }) => (
-  <time dateTime={iso} title={moment(iso)}>
-    {age(iso)}
-  </time>
-);
 
 export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty: string }) {
   if (jobs.length === 0) return <Empty title={empty} />;

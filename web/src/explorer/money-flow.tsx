@@ -1,7 +1,7 @@
 import { getAddress } from "viem";
 import { credits, units } from "../ui/format.ts";
+import { AddressLink } from "../ui/links.tsx";
 import type { Arrow as ArrowData, Party } from "./flow.ts";
-import { AddressLink } from "./lists.tsx";
 
 const THICKEST = 12;
 const THINNEST = 2;

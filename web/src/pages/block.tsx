@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { app } from "../data/app.ts";
 import { blockQuery, latestQuery } from "../data/queries.ts";
-import { AddressLink, JsonLink, ListedTransactions } from "../explorer/lists.tsx";
+import { JsonLink, ListedTransactions } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { count, moment, percent, units } from "../ui/format.ts";
+import { AddressLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 

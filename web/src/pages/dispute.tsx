@@ -4,24 +4,27 @@ import { useParams } from "react-router";
 import { type Address, type Hex, zeroHash } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../../protocol/job-id.ts";
+import { decodeJobWord } from "../../../protocol/words.ts";
+import { type AnyEvent, eventsOf } from "../../../verify/events.ts";
 import { app } from "../data/app.ts";
 import { chainJobQuery, disputeQuery, operatorQuery, transactionQuery } from "../data/queries.ts";
 import type { ChainJob, Dispute } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob } from "../explorer/decode.ts";
 import { arrowsOf } from "../explorer/flow.ts";
 import { AnswerInput } from "../explorer/hash-box.tsx";
-import { AddressLink, JobLink, JsonLink } from "../explorer/lists.tsx";
+import { JsonLink } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { useNow } from "../ui/clock.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { count, countdown, credits, moment, short } from "../ui/format.ts";
+import { AddressLink, JobLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { type Evidence, operatorOf, readEvidence } from "./dispute/evidence.ts";
+import type { Evidence } from "./dispute/evidence.ts";
 import { consequence, RULINGS, RulingBadge, VOTES } from "./dispute/rulings.tsx";
 import { OpenBadge } from "./disputes.tsx";
 
@@ -69,14 +72,24 @@ function Contents({ dispute, chain }: { dispute: Dispute; chain: ChainJob | unde
   );
 }
 
+/** The operator that ran the job, by its lock. */
+function operatorOf(events: readonly AnyEvent[], jobId: Hex): number | null {
+  const locked = eventsOf(events, "escrow", "JobLocked").find(({ args }) => args.jobId === jobId);
+  return locked === undefined ? null : decodeJobWord(locked.args.job).operator;
+}
+
 /** Reads the call that opened the dispute; undefined until it is read. */
-function useEvidence(dispute: Dispute, events: Parameters<typeof operatorOf>[0], number: number | null) {
+function useEvidence(dispute: Dispute, events: readonly AnyEvent[], number: number | null) {
   const opened = useQuery(transactionQuery(dispute.opened_tx));
   const operator = useQuery({ ...operatorQuery(String(number)), enabled: number !== null });
   const deployment = { chainId: app.chain_id, escrow: app.contracts["InferenceEscrow"] as Address };
   return useQuery({
     queryKey: ["evidence", dispute.opened_tx, dispute.job_id, events.length, operator.data?.signers],
-    queryFn: () => readEvidence({ dispute, events, opened: opened.data as never, operator: operator.data }, deployment),
+    // Checking signatures needs much code, which the page does not wait for.
+    queryFn: async () => {
+      const { readEvidence } = await import("./dispute/evidence.ts");
+      return await readEvidence({ dispute, events, opened: opened.data as never, operator: operator.data }, deployment);
+    },
     enabled: opened.data !== undefined && events.length > 0,
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: (before) => before,

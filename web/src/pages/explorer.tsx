@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { app } from "../data/app.ts";
 import { latestQuery } from "../data/queries.ts";
-import { AddressLink, ListedJobs, ListedTransactions } from "../explorer/lists.tsx";
+import { ListedJobs, ListedTransactions } from "../explorer/lists.tsx";
 import { Search } from "../explorer/search.tsx";
 import { count } from "../ui/format.ts";
+import { AddressLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 

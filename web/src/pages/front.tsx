@@ -5,9 +5,9 @@ import { app } from "../data/app.ts";
 import { modelsQuery, networkQuery } from "../data/queries.ts";
 import type { Network } from "../data/types.ts";
 import { pathOf } from "../explorer/find.ts";
-import { ModelLink, When } from "../explorer/lists.tsx";
 import { Button } from "../ui/controls.tsx";
-import { count, credits, short, usdg } from "../ui/format.ts";
+import { count, credits, usdg } from "../ui/format.ts";
+import { JobLink, ModelLink, When } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, useTitle } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
@@ -138,9 +138,7 @@ function Latest({ jobs }: { jobs: Network["latest"] }) {
     <ul className="plain-list latest">
       {jobs.map((job) => (
         <li key={job.id}>
-          <Link to={`/app/jobs/${job.id}`}>
-            <code title={job.id}>{short(job.id, 10, 6)}</code>
-          </Link>
+          <JobLink id={job.id} />
           <ModelLink id={job.model} />
           <span className="end">{credits(job.credits)}</span>
           <span className="hint end">

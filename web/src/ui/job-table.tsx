@@ -1,6 +1,6 @@
-import { Link } from "react-router";
 import type { OwnJob } from "../data/types.ts";
-import { count, seconds, short, shortMoment } from "./format.ts";
+import { count, seconds, shortMoment } from "./format.ts";
+import { JobLink } from "./links.tsx";
 import { JobBadge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { whyUncharged } from "./why.ts";
@@ -22,18 +22,14 @@ export function JobTable({ jobs }: { jobs: readonly OwnJob[] }) {
       {jobs.map((job) => (
         <tr key={job.id}>
           <td>
-            <Link to={`/app/jobs/${job.id}`}>
-              <code title={job.id}>{short(job.id, 10, 6)}</code>
-            </Link>
+            <JobLink id={job.id} />
           </td>
           <td>
             <JobBadge status={job.status} /> <span className="hint wide-only">{whyUncharged(job)?.[0]}</span>
           </td>
           <td className="end">{count(job.credits_charged)}</td>
           <td>
-            <span>
-              {job.model} <TierBadge tier={job.tier} />
-            </span>
+            {job.model} <TierBadge tier={job.tier} />
           </td>
           <td className="end">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
           <td className="end">{job.answer_seconds === null ? "–" : seconds(job.answer_seconds)}</td>

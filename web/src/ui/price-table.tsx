@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { Link } from "react-router";
 import { FLAT_TOKENS, type Prices, quote } from "../../../protocol/pricing.ts";
 import type { Model } from "../data/types.ts";
 import { Field } from "./controls.tsx";
 import { CopyButton } from "./copy.tsx";
 import { count, moment, usdg } from "./format.ts";
+import { ModelLink } from "./links.tsx";
 import { Badge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
 
@@ -59,9 +59,7 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
     <tr className={model.retired ? "over" : ""}>
       <td>
         <span className="hash">
-          <Link to={`/app/models/${encodeURIComponent(model.id)}`}>
-            <code>{model.id}</code>
-          </Link>
+          <ModelLink id={model.id} />
           <CopyButton text={model.id} what="model id" />
         </span>
         <Announced model={model} />

@@ -2,7 +2,6 @@
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { fromApiJobId } from "../../../../protocol/job-id.ts";
 import type { Completion } from "../../../../protocol/messages.ts";
-import { decodeJobWord } from "../../../../protocol/words.ts";
 import { deliveryIn, jobCalls, signerOf } from "../../../../verify/calls.ts";
 import { type AnyEvent, eventsOf, jobOfEvent } from "../../../../verify/events.ts";
 import type { ChainTransaction, Dispute, Operator } from "../../data/types.ts";
@@ -26,12 +25,6 @@ type Known = {
   opened: ChainTransaction;
   operator: Operator | undefined;
 };
-
-/** The operator that ran the job, by its lock. */
-export function operatorOf(events: readonly AnyEvent[], jobId: Hex): number | null {
-  const locked = eventsOf(events, "escrow", "JobLocked").find(({ args }) => args.jobId === jobId);
-  return locked === undefined ? null : decodeJobWord(locked.args.job).operator;
-}
 
 export async function readEvidence(
   { dispute, events, opened, operator }: Known,

@@ -1,10 +1,10 @@
 /** What the page of governance shows to everybody. */
 import type { ReactNode } from "react";
 import { toApiJobId } from "../../../../protocol/job-id.ts";
-import { AddressLink, JobLink } from "../../explorer/lists.tsx";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { moment, percent, units } from "../../ui/format.ts";
+import { AddressLink, JobLink } from "../../ui/links.tsx";
 import { Card, Empty, Fact } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
 import { Table } from "../../ui/table.tsx";
