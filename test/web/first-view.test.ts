@@ -32,6 +32,24 @@ describeInBrowser("the first view", () => {
     },
   );
 
+  // What these pages show is read and checked in the browser, with code that comes after their head.
+  it.for(["governance"])("of %s waits for 120 kB at most", (page) => {
+    type Chunk = { file: string; css?: string[]; imports?: string[] };
+    const manifest = readFileSync(new URL("../../web/dist/manifest.json", import.meta.url), "utf8");
+    const chunks = JSON.parse(manifest) as Record<string, Chunk>;
+    const files = new Set<string>();
+    const need = (name: string): void => {
+      const { file, css = [], imports = [] } = chunks[name] as Chunk;
+      if (files.has(file)) return;
+      for (const one of [file, ...css]) files.add(one);
+      imports.forEach(need);
+    };
+    need("index.html");
+    need(`src/pages/${page}.tsx`);
+    const weights = [...files].map((file) => weightOf(file.replace("assets/", "")));
+    expect(weights.reduce((sum, one) => sum + one)).toBeLessThan(MOST);
+  });
+
   it("of the front page names all its scripts in the page, so that none waits for another one", async ({ stack }) => {
     const { base_url } = stack.info;
     const html = await (await fetch(base_url, { headers: { accept: "text/html" } })).text();
