@@ -1,3 +1,4 @@
+import { app } from "../data/app.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, short } from "../ui/format.ts";
 import { Badge } from "../ui/status.tsx";
@@ -43,7 +44,8 @@ function Group({ group, names, open }: { group: JobGroup; names: Names; open: bo
       )}
       {failed.map(({ index, name, failed: reason }) => (
         <p key={index}>
-          Item {index} of the batch, <code>{name}</code>, reverted alone: {revertReason(reason ?? "0x")}
+          Item {index} of the batch, <code>{name}</code>, reverted alone:{" "}
+          {revertReason(reason ?? "0x", app.contracts["InferenceEscrow"])}
         </p>
       ))}
       {events.length > 0 ? <Events events={events} names={names} /> : null}

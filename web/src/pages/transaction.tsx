@@ -137,7 +137,7 @@ function Reverted({ transaction, call, names }: { transaction: ChainTransaction;
       ) : reverted.data === null ? (
         <p>What was mined before it in its block made it fail; on the state before that block the call works.</p>
       ) : (
-        <p>{revertReason(reverted.data)}</p>
+        <p>{revertReason(reverted.data, transaction.to ?? undefined)}</p>
       )}
       {call !== null ? (
         <Arguments call={call} names={names} />

@@ -1,4 +1,12 @@
-import { BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex, isHex } from "viem";
+import {
+  type Address,
+  BaseError,
+  ContractFunctionExecutionError,
+  ContractFunctionRevertedError,
+  decodeErrorResult,
+  type Hex,
+  isHex,
+} from "viem";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
@@ -11,7 +19,7 @@ import {
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
 import { type Told, tellFailure } from "../data/told.ts";
-import { moment } from "../ui/format.ts";
+import { moment, units } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
 
 /** The contracts' and the token's errors (ERC-6093) by name. */
@@ -27,8 +35,8 @@ const ERRORS = [
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
 const time = (seconds: unknown): string => moment(new Date(Number(seconds) * 1_000).toISOString());
-const svc = (units: unknown): string => `${Math.floor(Number(units) / 1e18).toLocaleString("en-US")} SVC`;
-const usdg = (units: unknown): string => `${(Number(units) / 1e6).toLocaleString("en-US")} USDG`;
+const svc = (amount: unknown): string => `${units(BigInt(String(amount)), 18, 0)} SVC`;
+const usdg = (amount: unknown): string => `${(Number(amount) / 1e6).toLocaleString("en-US")} USDG`;
 
 /** How nodes and libraries say that an account cannot pay for gas. */
 const POOR = /insufficient funds|exceeds the balance of the account/i;
@@ -36,8 +44,14 @@ const POOR = /insufficient funds|exceeds the balance of the account/i;
 /** Characters of a wallet's or node's own words that are shown. */
 const SHOWN = 200;
 
+/** An amount in the token of the contract that was called: a token's own errors do not name it. */
+const inToken = (amount: unknown, called: Address | undefined): string =>
+  ["WorkerRegistry", "ServiceToken"].some((name) => called?.toLowerCase() === app.contracts[name]?.toLowerCase())
+    ? svc(amount)
+    : usdg(amount);
+
 /** What each error of the contract means to the person whose transaction it stopped. */
-const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
+const REVERTS: Record<string, (args: readonly unknown[], called: Address | undefined) => string> = {
   Ledger_DepositTooSmall: ([, minimum]) => `The smallest deposit is ${credits(minimum)}.`,
   Ledger_InexactTransfer: () => "The token moved another amount than asked; such tokens are not accepted.",
   Ledger_UnknownAccount: () => "This wallet has no account yet: it never deposited.",
@@ -77,10 +91,10 @@ const REVERTS: Record<string, (args: readonly unknown[]) => string> = {
   GovernorAlreadyCastVote: () => "Your wallet has voted already; a vote cannot be changed.",
   GovernorUnexpectedProposalState: () => "The proposal is in another state by now: reload the page to see which.",
   TimelockUnexpectedOperationState: () => "The timelock's time is not over yet, or it was executed before.",
-  ERC20InsufficientBalance: ([holder, balance, needed]) =>
-    `${holder} holds ${usdg(balance)}; ${usdg(needed)} are needed. Get more of the token first.`,
-  ERC20InsufficientAllowance: ([, allowance, needed]) =>
-    `The contract may take ${usdg(allowance)}, but ${usdg(needed)} are needed. Permit or approve that amount again.`,
+  ERC20InsufficientBalance: ([holder, balance, needed], called) =>
+    `${holder} holds ${inToken(balance, called)}; ${inToken(needed, called)} are needed. Get more of the token first.`,
+  ERC20InsufficientAllowance: ([, allowance, needed], called) =>
+    `The contract may take ${inToken(allowance, called)}, but ${inToken(needed, called)} are needed. Permit or approve that amount again.`,
 };
 
 /** Turns whatever a wallet, the chain or the service threw into words. */
@@ -110,9 +124,13 @@ export function tell(error: unknown): Told {
     };
   }
   const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  if (reverted instanceof ContractFunctionRevertedError) return revert(reverted.data, reverted.raw, reverted.reason);
+  const call = error.walk((cause) => cause instanceof ContractFunctionExecutionError);
+  const called = call instanceof ContractFunctionExecutionError ? call.contractAddress : undefined;
+  if (reverted instanceof ContractFunctionRevertedError) {
+    return revert(reverted.data ?? decode(reverted.raw), called, reverted.reason);
+  }
   const data = revertData(error);
-  if (data !== null) return revert(undefined, data, undefined);
+  if (data !== null) return revert(decode(data), called);
   if (/ChainMismatch|ConnectorChainMismatch/.test(namesOf(error))) {
     return { title: "Wrong chain", text: "The wallet is on another chain. Switch it and try again." };
   }
@@ -125,15 +143,14 @@ const shortened = (text: string): string => (text.length > SHOWN ? `${text.slice
 type Decoded = { errorName: string; args?: readonly unknown[] | undefined };
 
 /** Why a contract of ours refused, from the data of its revert. */
-export const revertReason = (data: Hex): string => revert(undefined, data, undefined).text;
+export const revertReason = (data: Hex, called: Address | undefined): string => revert(decode(data), called).text;
 
-function revert(data: Decoded | undefined, raw: Hex | undefined, reason: string | undefined): Told {
+function revert(decoded: Decoded | null, called: Address | undefined, reason?: string): Told {
   const title = "The contract refused";
-  const decoded = data ?? decode(raw);
   if (decoded === null)
     return { title, text: reason === undefined ? "It gave no reason. Nothing was moved." : shortened(reason) };
   const { errorName, args = [] } = decoded;
-  const words = REVERTS[errorName]?.(args);
+  const words = REVERTS[errorName]?.(args, called);
   return { title, text: words ?? `${errorName}(${args.map(String).join(", ")}). Nothing was moved.` };
 }
 
