@@ -114,6 +114,16 @@ describe("alerts and dashboard", () => {
     expect(runbooks.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
+  it("the limit of a quantile is a bucket's: between two buckets it would be a guess", () => {
+    const buckets =
+      read("api/observe/metrics.ts")
+        .match(/^const SECONDS = \[(.*)\]/m)?.[1]
+        ?.split(", ") ?? [];
+    const limits = all(rules.replaceAll(/>-\n\s*/g, ""), /expr: histogram_quantile\(.*\) > ([\d.]+)/g);
+    expect(limits).toHaveLength(3);
+    expect(buckets).toEqual(expect.arrayContaining(limits));
+  });
+
   const promtool = spawnSync("promtool", ["--version"]).status === 0;
   it.skipIf(!promtool)("promtool: each fault raises its alert, a quiet hour raises none", () => {
     const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", "alerts.test.yaml"], {
