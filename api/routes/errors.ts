@@ -107,12 +107,12 @@ const NO_SUCH_CHARACTER = "22021";
 
 /**
  * The driver could not reach its host, or PostgreSQL's classes 08 (connection), 25006 (a replica that is no primary yet), 28 (the password was
- * changed), 53 (resources), 57P (shutdown).
+ * changed), 53 (resources), 57P (shutdown). FATAL: it ended the connection for another reason, such as a disk without room for its own files.
  */
 const OUTAGE = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|08|25006|28|53|57P)/;
 
 function isDatabaseOutage(error: unknown, code: string | undefined): boolean {
-  if (code !== undefined) return OUTAGE.test(code);
+  if (code !== undefined) return OUTAGE.test(code) || (error as { severity?: string }).severity === "FATAL";
   // A connection that breaks under a query, or a pool that gets none in time: the driver has no codes for these.
   return (
     error instanceof Error &&

@@ -19,6 +19,10 @@ const THROWN: Record<string, unknown> = {
   "database's name": Object.assign(new Error("getaddrinfo EAI_AGAIN db.internal:"), { code: "EAI_AGAIN" }),
   "database's password": Object.assign(new Error('password authentication failed for "x"'), { code: "28P01" }),
   "database that is a replica": Object.assign(new Error("in a read-only transaction"), { code: "25006" }),
+  "database without room for its own files": Object.assign(new Error("could not write init file"), {
+    code: "XX000",
+    severity: "FATAL",
+  }),
   chain: new RpcUnreachable("eth_call", new Error("http://user:password@node.internal:8545")),
 };
 
@@ -72,6 +76,7 @@ describe("an error", () => {
     "database's name",
     "database's password",
     "database that is a replica",
+    "database without room for its own files",
     "chain",
   ])("of the %s: 503 service_unavailable with when to come back, and no address", async (what) => {
     const { status, text, error, retryAfter } = await ask(what);
