@@ -1,6 +1,6 @@
 /**
  * `kill -9` of the gateway when its client has the answer and nobody has paid yet. After its restart the gateway itself settles the job, once:
- * the windows are long enough that no worker helps itself meanwhile. Kills at other moments: failures.test.ts; of a settlement on its way:
+ * in windows of minutes no worker helps itself meanwhile. Kills at other moments: failures.test.ts; of a settlement on its way:
  * api/chain/pipeline-recovery.test.ts.
  */
 import type pg from "pg";
@@ -37,7 +37,6 @@ beforeAll(async () => {
   wire = await Wire.open(ports.chain);
   stack = await startTestStack({
     ports,
-    windows: { completion: 30, inclusion: 60, finalization: 30 },
     workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     env: { api: { RPC_URL: `http://127.0.0.1:${wire.port}` } },
   });
