@@ -38,8 +38,9 @@ type Watched = {
   done: (story: JobStory | Error | null) => void;
 };
 
-/** First wait between two looks at the chain, and the longest, milliseconds. */
+/** Before a job's first look at the chain, and between two looks for all of them: the shortest and the longest wait, milliseconds. */
 const SOON = 250;
+const OFTEN = 1_000;
 const RARELY = 5_000;
 /** How long the newest block, the prices and an operator are known, milliseconds. */
 const FRESH = 60_000;
@@ -77,6 +78,7 @@ export class ChainView {
   readonly #watched = new Set<Watched>();
   readonly #undisputed = new Set<Undisputed>();
   #looking = false;
+  #looked = 0;
   #wait = SOON;
   #wake: (() => void) | undefined;
 
@@ -207,14 +209,17 @@ export class ChainView {
     this.#looking = true;
     while (this.#watched.size > 0) {
       await new Promise<void>((resolve) => {
-        let timer = setTimeout(resolve, this.#wait);
+        // However many replies come, their jobs share a look a second.
+        const wait = () => Math.max(this.#wait, this.#looked + OFTEN - Date.now());
+        let timer = setTimeout(resolve, wait());
         if ([...this.#watched].every(({ background }) => background)) timer.unref();
         this.#wake = () => {
           clearTimeout(timer);
           this.#wake = undefined;
-          timer = setTimeout(resolve, SOON);
+          timer = setTimeout(resolve, wait());
         };
       });
+      this.#looked = Date.now();
       this.#wait = Math.min(this.#wait * 2, RARELY);
       const asked = [...this.#watched];
       const stories = await this.#ask(asked, null, jobStory);

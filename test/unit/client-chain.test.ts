@@ -96,4 +96,15 @@ describe("a node that bounds filter and range", () => {
     const looks = [HEAD, 1n].map((from) => chain.watchDispute({ jobId: newJobId(), from, end }));
     expect(await outcomes(looks)).toEqual(["fulfilled", "rejected"]);
   });
+
+  it("is asked once a second at most, however many replies come", async () => {
+    const looks = [];
+    for (let i = 0; i < 50; i++) {
+      looks.push(chain.watch({ jobId: newJobId(), from: HEAD, isOver: () => true, end: Date.now() + 8_000 }));
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(questions.length).toBeGreaterThanOrEqual(4);
+    expect(questions.length).toBeLessThanOrEqual(6);
+    expect(new Set(await outcomes(looks))).toEqual(new Set(["fulfilled"]));
+  });
 });
