@@ -8,6 +8,9 @@ const LOOK_MS = 5_000;
 /** What can change of it while a gateway runs: its key can be removed, and the operator can be stopped. */
 type Standing = { inOffice: boolean; stopped: boolean };
 
+/** `removed`: called once, when the key is found to be removed. The process then sends nothing more until it is started anew. */
+type Parts = { rpc: Rpc; escrow: Address; signer: Address; logger: Logger; removed: () => void };
+
 /** The operator that this gateway's key signs for. Wallets choose it, and its jobs can be ended by each of its signers. */
 export class Operator {
   readonly id: number;
@@ -15,21 +18,23 @@ export class Operator {
   readonly #escrow: Address;
   readonly #signer: Address;
   readonly #logger: Logger;
+  readonly #removed: () => void;
   #standing: Standing;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(rpc: Rpc, keys: { escrow: Address; signer: Address }, logger: Logger, id: number) {
-    this.#rpc = rpc;
-    this.#escrow = keys.escrow;
-    this.#signer = keys.signer;
-    this.#logger = logger;
+  private constructor(id: number, { rpc, escrow, signer, logger, removed }: Parts) {
     this.id = id;
+    this.#rpc = rpc;
+    this.#escrow = escrow;
+    this.#signer = signer;
+    this.#logger = logger;
+    this.#removed = removed;
     this.#standing = { inOffice: true, stopped: false };
   }
 
   /** Finds the operator of a key and looks at it from then on. Rejects with what to do when the key signs for none. */
-  static async find(rpc: Rpc, keys: { escrow: Address; signer: Address }, logger: Logger): Promise<Operator> {
-    const { escrow, signer } = keys;
+  static async find(parts: Parts): Promise<Operator> {
+    const { rpc, escrow, signer, logger } = parts;
     const [id, removedAt] = await signerOf(rpc, escrow, signer);
     const remedy = "have the operator's admin add it (rotateSigners), or set another GATEWAY_PRIVATE_KEY";
     if (id === 0) throw new Error(`The key ${signer} signs for no operator of the escrow ${escrow}: ${remedy}.`);
@@ -37,7 +42,7 @@ export class Operator {
       const when = new Date(removedAt * 1000).toISOString();
       throw new Error(`The key ${signer} was removed from the signers of operator ${id} at ${when}: ${remedy}.`);
     }
-    const operator = new Operator(rpc, keys, logger, id);
+    const operator = new Operator(id, parts);
     await operator.refresh();
     operator.#timer = setInterval(() => {
       operator.refresh().catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
@@ -65,7 +70,9 @@ export class Operator {
     const before = this.mayNotLock;
     // One bit an operator, from the lowest.
     const stopped = ((stoppedOperators >> BigInt(this.id - 1)) & 1n) === 1n;
-    this.#standing = { inOffice: removedAt === 0, stopped };
+    const inOffice = this.#standing.inOffice && removedAt === 0;
+    if (this.#standing.inOffice && !inOffice) this.#removed();
+    this.#standing = { inOffice, stopped };
     const now = this.mayNotLock;
     if (now === before) return;
     if (now !== null) this.#logger.error({ operator: this.id, signer: this.#signer }, `no jobs are taken: ${now}`);

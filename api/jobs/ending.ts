@@ -9,7 +9,7 @@
  *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
  *                                           proved it    asks it for the answer, and disputes the charge where there is none
  *
- * If the chain refuses a settlement, the job is failed. The row's lock and end (`settled`, `failed`, `refunded`) are written from the events of
+ * If the chain refuses a settlement, the job is failed, unless only the sender was refused. The row's lock and end (`settled`, `failed`, `refunded`) are written from the events of
  * our own mined transactions, whether or not a request waits: job-record.ts.
  */
 import type { Address, Hex } from "viem";
@@ -107,7 +107,12 @@ export function submitSettlement(
   const done = submission.mined.then(async (outcome) => {
     if (outcome.status === "mined") return true;
     const { revert } = outcome;
-    logger.error({ jobId: toApiJobId(jobId), revert }, "the chain refused a settlement: the job is failed");
+    const log = logger.child({ jobId: toApiJobId(jobId), revert });
+    if (revert.name === "Job_NotItsOperator") {
+      log.error("this gateway's key is no signer any more: another gateway of the operator settles the job");
+      return false;
+    }
+    log.error("the chain refused a settlement: the job is failed");
     await fail(context, jobId, FailureReason.WorkerFailed, `settlement refused: ${revert.name}`);
     return false;
   });

@@ -6,6 +6,8 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
@@ -51,21 +53,21 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-const ask = (at: ApiClient, key?: string) =>
+const ask = (at: ApiClient, key?: string, prompt = PROMPT) =>
   at.send(
     "POST",
     "/v1/chat/completions",
     { ...JSON_TYPE, ...(key === undefined ? {} : { "idempotency-key": key }) },
-    JSON.stringify(chat(MODEL, PROMPT, { stream: true })),
+    JSON.stringify(chat(MODEL, prompt, { stream: true })),
   );
 
 /** Begins a streamed job at the gateway that is lost; resolves at its first token. With a key its request can be sent again. */
-async function begin(key?: string): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
+async function begin(key?: string, prompt = PROMPT): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
   await eventually(
     () => lost.get("/v1/models"),
     ({ body }) => body.data.length > 0,
   );
-  const response = await ask(lost, key);
+  const response = await ask(lost, key, prompt);
   expect(response.status).toBe(200);
   return {
     jobId: response.headers.get("x-service-job-id") as string,
@@ -145,5 +147,18 @@ describe("a job of another gateway of the operator", { timeout: 240_000 }, () =>
     const again = await ask(api, "taken-over");
     expect(again.headers.get("x-service-job-id")).toBe(jobId);
     expect((await readStream(again)).at(-1)).toBe("[DONE]");
+  });
+
+  it("whose key was removed while it streamed is settled by the one that stays: its client had the whole answer", async () => {
+    await other.start();
+    const { jobId, events } = await begin(undefined, "Write. [[tokens:40]]");
+    const { rpc_url: RPC_URL } = stack.info;
+    const env = { RPC_URL, DEPLOYMENT_FILE: stack.deploymentFile, OPERATOR_PRIVATE_KEY: OPERATOR_ADMIN.privateKey };
+    await runOperator(["signers", "rotate", String(OPERATOR), "--remove", SECOND_ADDRESS, "--yes"], env);
+    expect(((await events) as string[]).at(-1)).toBe("[DONE]");
+    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
+    expect(await gatewayOf(jobId)).not.toBe(SECOND_ADDRESS.toLowerCase());
+    const refused = await ask(lost);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: "service_unavailable" } }]);
   });
 });

@@ -1,6 +1,6 @@
 /** Whose jobs a gateway locks: found at its start by its key, and looked at while it runs. */
 import { pino } from "pino";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Operator } from "../../api/chain/operator.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
 import { admit } from "../../api/jobs/admission.ts";
@@ -15,7 +15,8 @@ function chain(standing: { operator: number; removedAt?: number; stopped?: bigin
   const readContract = async ({ functionName }: { functionName: string }) =>
     functionName === "signerOf" ? [standing.operator, standing.removedAt ?? 0] : (standing.stopped ?? 0n);
   const rpc = { client: { readContract } } as unknown as Rpc;
-  return { lines, find: () => Operator.find(rpc, keys, logger) };
+  const removed = vi.fn();
+  return { lines, removed, find: () => Operator.find({ rpc, ...keys, logger, removed }) };
 }
 
 it("is the one that its key signs for", async () => {
@@ -49,12 +50,17 @@ it("that is stopped takes no jobs, which the log says, and goes on when the stop
   operator.stop();
 });
 
-it("takes no jobs once the key has left it", async () => {
+it("takes no jobs once the key has left it, says so once, and needs a new start if the key comes back", async () => {
   const standing = { operator: 2, removedAt: 0 };
-  const operator = await chain(standing).find();
-  standing.removedAt = 1_900_000_000;
-  await operator.refresh();
-  expect(operator.mayNotLock).toBe("this gateway's key signs for operator 2 no more");
+  const { find, removed } = chain(standing);
+  const operator = await find();
+  expect(removed).not.toHaveBeenCalled();
+  for (const removedAt of [1_900_000_000, 1_900_000_000, 0]) {
+    standing.removedAt = removedAt;
+    await operator.refresh();
+    expect(operator.mayNotLock).toBe("this gateway's key signs for operator 2 no more");
+  }
+  expect(removed).toHaveBeenCalledOnce();
   operator.stop();
 });
 
