@@ -14,7 +14,7 @@ import { newWorker, startChain, type TestChain, type TestWorker } from "./suppor
 import { startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
 import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
-import { freePort, ROOT, type Running, until } from "./support/processes.ts";
+import { freePort, ROOT, type Running, runScript, until } from "./support/processes.ts";
 
 const PASSPHRASE = "a passphrase of the test";
 const PATIENCE = { timeout: 60_000, interval: 500 };
@@ -180,7 +180,12 @@ describe("a first start", () => {
 
 it("a worker that another account owns serves with the signing key alone, and says what only its owner can change", async () => {
   const worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
-  await chain.register([worker]);
+  // By the script for workers of one owner.
+  const WORKERS_FILE = join(chain.folder, "workers.json");
+  const { privateKey, endpoint, models } = worker;
+  await writeFile(WORKERS_FILE, JSON.stringify([{ privateKey, endpoint, models }]));
+  const said = await runScript("scripts/register-workers.ts", { ...chain.env, WORKERS_FILE });
+  expect(said).toMatch(/1 workers up to date, [1-9]\d* transactions/);
   const at = new URL(worker.endpoint).port;
   const flags = ["--backend", peer.url, "--port", at, "--endpoint", worker.endpoint];
   const env = { WORKER_PRIVATE_KEY: worker.privateKey };

@@ -4,13 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
+import {
+  gateway,
+  newWorker,
+  startChain,
+  type TestChain,
+  type TestWorker,
+  SHORT_WINDOWS as WINDOWS,
+} from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
 import { acknowledge, dispatch, type Job, lockJob } from "./support/dispatch.ts";
 import { until } from "./support/processes.ts";
-
-/** Seconds; the times in the tests follow from them. Each step has several seconds more than it takes: the machine may be busy. */
-const WINDOWS = { completion: 36, inclusion: 24, finalization: 3 };
 
 let chain: TestChain;
 /** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. mute: none. poor: no gas. */

@@ -1,5 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import {
   createTestClient,
   type EncodeFunctionDataParameters,
@@ -17,9 +16,10 @@ import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi } from "../../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY, provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../scripts/register-workers.ts";
 import { mined } from "../../support/mined.ts";
 import { only, startTestStack } from "../../support/stack.ts";
-import { freePort, runScript } from "./processes.ts";
+import { freePort } from "./processes.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
 /** Development accounts: 1 and 4 are gateways of the stack's operator, 2 one of another operator, 3 is a client's wallet. */
@@ -30,6 +30,9 @@ export const secondGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
 /** Admin of the stack's operator. */
 export const operatorAdmin = mnemonicToAccount(MNEMONIC, { addressIndex: 5 });
 const funder = privateKeyToAccount(DEPLOYER_KEY);
+
+/** Seconds; the times in tests follow from them. Each step has several seconds more than it takes: the machine may be busy. */
+export const SHORT_WINDOWS = { completion: 36, inclusion: 24, finalization: 3 };
 
 export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
@@ -106,15 +109,8 @@ export async function startChain(windows: Record<string, number> = {}) {
       }
       throw new Error(`no model ${id}`);
     },
-    /** Registers workers by the script that operators use. */
-    register: async (workers: TestWorker[]): Promise<string> => {
-      const file = join(folder, "workers.json");
-      writeFileSync(
-        file,
-        JSON.stringify(workers.map(({ privateKey, endpoint, models }) => ({ privateKey, endpoint, models }))),
-      );
-      return runScript("scripts/register-workers.ts", { ...env, WORKERS_FILE: file });
-    },
+    /** Registers workers of one owner. */
+    register: (workers: TestWorker[]) => bringUpToDate(registrarOf(info.rpc_url, DEV_OWNER, deployment), workers),
     stop: () => stack.remove(),
   };
 }
