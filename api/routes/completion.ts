@@ -123,6 +123,10 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
   response.setHeader("cache-control", "no-cache, no-transform");
   response.setHeader("x-accel-buffering", "no");
   if (takesTrailers) response.setHeader("trailer", "x-service-settlement-tx, x-service-credits-remaining");
+  // What is there already goes out with the headers, in one packet.
+  const { socket } = response;
+  socket?.cork();
+  process.nextTick(() => socket?.uncork());
   response.flushHeaders();
 
   const silence = setInterval(() => {
