@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { PARTS } from "../../scripts/dev/stack.ts";
 import { OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
@@ -32,6 +33,8 @@ let store: pg.Pool;
 
 beforeAll(async () => {
   stack = await startTestStack({
+    // Nothing here is read from the index.
+    parts: PARTS.filter((part) => part !== "indexer"),
     workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     gatewayKeys: [SECOND_KEY],
   });
