@@ -9,8 +9,8 @@
  *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
  *                                           proved it    asks it for the answer, and disputes the charge where there is none
  *
- * If the chain refuses a settlement, the job is failed, unless only the sender was refused. The row's lock and end (`settled`, `failed`, `refunded`) are written from the events of
- * our own mined transactions, whether or not a request waits: job-record.ts.
+ * If the chain refuses a settlement, the job is failed, unless only its sender was refused. The row's lock and end (`settled`, `failed`,
+ * `refunded`) are written from the events of our own mined transactions, whether or not a request waits: job-record.ts.
  */
 import type { Address, Hex } from "viem";
 import type { DecodedRevert } from "../../protocol/events.ts";
