@@ -85,7 +85,7 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
     const by = await replace(10, () => ({ to: account.address }));
     await visitor.sees("Cancelled in the wallet");
     await visitor.sees(by);
-    expect(await visitor.page.getByText("Withdrawn").count()).toBe(0);
+    expect(await visitor.page.locator(".action-status", { hasText: "Withdrawn" }).count()).toBe(0);
     expect(await free()).toBe(before);
   });
 
@@ -93,7 +93,7 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
     const by = await replace(10, () => ({ to: privateKeyToAccount(generatePrivateKey()).address }));
     await visitor.sees("Replaced in the wallet");
     await visitor.sees(by);
-    expect(await visitor.page.getByText("Withdrawn").count()).toBe(0);
+    expect(await visitor.page.locator(".action-status", { hasText: "Withdrawn" }).count()).toBe(0);
   });
 });
 
