@@ -88,6 +88,13 @@ describeInBrowser("a client at its own pages", () => {
     expect(await visitor.findings()).toEqual([]);
   });
 
+  it("sees what came in", async () => {
+    await visitor.go("/fund");
+    const moves = visitor.page.getByRole("list", { name: "What happened, newest first" });
+    await moves.getByRole("listitem").filter({ hasText: "deposited" }).getByText("100 credits").first().waitFor();
+    expect(await visitor.findings()).toEqual([]);
+  });
+
   it("goes from hour to hour of its use with the arrow keys, and each is said", async () => {
     await visitor.go("/?range=24h&show=latency");
     const chart = visitor.page.getByRole("slider", { name: "Lock to answer by hour" });

@@ -1,7 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import type { Address } from "viem";
 import { app } from "../data/app.ts";
-import { accountQuery } from "../data/queries.ts";
+import { accountQuery, addressQuery } from "../data/queries.ts";
 import type { AccountInfo } from "../data/types.ts";
+import { History } from "../explorer/lists.tsx";
 import { Button } from "../ui/controls.tsx";
 import { count, units, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
@@ -62,7 +65,23 @@ function Cards({ account }: { account: AccountInfo }) {
         <WithdrawCard account={account} />
       </div>
       <ClaimCard account={account} />
+      <Moves wallet={account.wallet} />
     </>
+  );
+}
+
+/** What came in and went out, as the explorer shows it to everybody. */
+function Moves({ wallet }: { wallet: Address }) {
+  const found = useQuery(addressQuery(wallet.toLowerCase(), ""));
+  return (
+    <Card
+      title="Deposits and withdrawals"
+      aside={<Link to={`/app/address/${wallet}`}>All that the chain shows of your wallet</Link>}
+    >
+      <Loaded query={found} rows={2} height={32}>
+        {({ history }) => <History events={history.filter(({ kind }) => /deposited|withdrawn|claimed/.test(kind))} />}
+      </Loaded>
+    </Card>
   );
 }
 
