@@ -9,7 +9,7 @@ import { Button } from "../ui/controls.tsx";
 import { count, credits, usdg } from "../ui/format.ts";
 import { JobLink, ModelLink, When } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, useTitle } from "../ui/page.tsx";
+import { Card, Empty, Figure, useTitle } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
 import { FirstCall } from "./front/first-call.tsx";
 import { Playground } from "./front/playground.tsx";
@@ -108,23 +108,21 @@ function Numbers({ network }: { network: Network | undefined }) {
   const { workers, models, jobs_24h, credits_24h, credits_total } = network ?? {};
   return (
     <dl className="figures four">
-      <Figure label="Workers that answer" value={shown(workers)} about={`for ${shown(models)} models`} />
-      <Figure label="Jobs in 24 hours" value={shown(jobs_24h)} about="each in the explorer" />
-      <Figure label="Credits settled in 24 hours" value={shown(credits_24h)} about={worth(credits_24h)} />
-      <Figure label="Credits settled in all" value={shown(credits_total)} about={worth(credits_total)} />
+      <Figure label="Workers that answer" value={shown(workers)}>
+        for {shown(models)} models
+      </Figure>
+      <Figure label="Jobs in 24 hours" value={shown(jobs_24h)}>
+        each in the explorer
+      </Figure>
+      <Figure label="Credits settled in 24 hours" value={shown(credits_24h)}>
+        {worth(credits_24h)}
+      </Figure>
+      <Figure label="Credits settled in all" value={shown(credits_total)}>
+        {worth(credits_total)}
+      </Figure>
     </dl>
   );
 }
-
-const Figure = ({ label, value, about }: { label: string; value: string; about: string }) => (
-  <div className="figure">
-    <dt>{label}</dt>
-    <dd>
-      <span className="number">{value}</span>
-      <span className="hint">{about}</span>
-    </dd>
-  </div>
-);
 
 function Latest({ jobs }: { jobs: Network["latest"] }) {
   if (jobs.length === 0) {

@@ -8,7 +8,7 @@ import { History } from "../explorer/lists.tsx";
 import { Button } from "../ui/controls.tsx";
 import { count, units, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Page } from "../ui/page.tsx";
+import { Card, Figure, Page } from "../ui/page.tsx";
 import { ActionStatus } from "../wallet/action-status.tsx";
 import { ConnectNotice } from "../wallet/connect-notice.tsx";
 import { mintTestTokens } from "../wallet/ledger.ts";
@@ -43,20 +43,12 @@ function Cards({ account }: { account: AccountInfo }) {
   return (
     <>
       <dl className="figures">
-        <div className="figure main">
-          <dt>Free credits</dt>
-          <dd>
-            <span className="number">{count(account.free)}</span>
-            <span className="hint">worth {usdg(account.free)}, spendable and withdrawable</span>
-          </dd>
-        </div>
-        <div className="figure">
-          <dt>In your wallet</dt>
-          <dd>
-            <span className="number">{balance.data === undefined ? "–" : units(balance.data, 6)}</span>
-            <span className="hint">USDG</span>
-          </dd>
-        </div>
+        <Figure label="Free credits" value={count(account.free)} main>
+          worth {usdg(account.free)}, spendable and withdrawable
+        </Figure>
+        <Figure label="In your wallet" value={balance.data === undefined ? "–" : units(balance.data, 6)}>
+          USDG
+        </Figure>
       </dl>
       <OperatorNotice account={account} />
       {app.development ? <TestTokens /> : null}

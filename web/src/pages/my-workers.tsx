@@ -5,7 +5,7 @@ import { workersQuery } from "../data/queries.ts";
 import type { Worker } from "../data/types.ts";
 import { count, svc, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Page } from "../ui/page.tsx";
+import { Card, Empty, Figure, Page } from "../ui/page.tsx";
 import { Table } from "../ui/table.tsx";
 import { useWallet } from "../wallet/use-wallet.ts";
 import { RegisterCard } from "./desk/register-card.tsx";
@@ -93,13 +93,9 @@ export function Earnings({ workers }: { workers: readonly Worker[] }) {
   return (
     <dl className="figures">
       {figures.map(([label, value, hint], index) => (
-        <div key={label} className={index === 0 ? "figure main" : "figure"}>
-          <dt>{label}</dt>
-          <dd>
-            <span className="number">{value}</span>
-            <span className="hint">{hint}</span>
-          </dd>
-        </div>
+        <Figure key={label} label={label} value={value} main={index === 0}>
+          {hint}
+        </Figure>
       ))}
     </dl>
   );

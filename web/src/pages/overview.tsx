@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { accountQuery, jobsQuery, keyQuery, usageQuery } from "../data/queries.ts";
@@ -7,7 +6,7 @@ import type { AccountInfo, Job } from "../data/types.ts";
 import { count, usdg } from "../ui/format.ts";
 import { JobTable } from "../ui/job-table.tsx";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Notice, Page } from "../ui/page.tsx";
+import { Card, Empty, Figure, Notice, Page } from "../ui/page.tsx";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { lastsFor } from "./overview/lasts.ts";
 import { UsageCard } from "./overview/usage-card.tsx";
@@ -105,6 +104,8 @@ const Step = ({ title, done, text, link, isNext }: FirstStep & { isNext: boolean
   </li>
 );
 
+const shown = (value: number | null): string => (value === null ? "–" : count(value));
+
 function Balance({ account }: { account: AccountInfo }) {
   const { free, escrowed, in_bonds: bonds } = account;
   const day = useQuery(usageQuery("24h"));
@@ -119,7 +120,7 @@ function Balance({ account }: { account: AccountInfo }) {
         </Notice>
       ) : null}
       <dl className="figures four">
-        <Figure label="Free" value={free} main>
+        <Figure label="Free" value={count(free)} main>
           worth {usdg(free)}
           {lasts === null ? null : (
             <>
@@ -128,39 +129,16 @@ function Balance({ account }: { account: AccountInfo }) {
             </>
           )}
         </Figure>
-        <Figure label="In running jobs" value={bonds === null ? null : escrowed - bonds}>
+        <Figure label="In running jobs" value={shown(bonds === null ? null : escrowed - bonds)}>
           {bonds === null ? `${count(escrowed)} in jobs and bonds` : "what they do not cost comes back"}
         </Figure>
-        <Figure label="In bonds" value={bonds}>
+        <Figure label="In bonds" value={shown(bonds)}>
           of disputes that you opened
         </Figure>
-        <Figure label="Daily limit" value={account.daily_limit}>
+        <Figure label="Daily limit" value={shown(account.daily_limit)}>
           {account.daily_limit === null ? "none set" : `${count(account.spent_today)} used today`}
         </Figure>
       </dl>
     </>
-  );
-}
-
-/** A number of credits, and what it means. */
-function Figure({
-  label,
-  value,
-  children,
-  main = false,
-}: {
-  label: string;
-  value: number | null;
-  children: ReactNode;
-  main?: boolean;
-}) {
-  return (
-    <div className={main ? "figure main" : "figure"}>
-      <dt>{label}</dt>
-      <dd>
-        <span className="number">{value === null ? "–" : count(value)}</span>
-        <span className="hint">{children}</span>
-      </dd>
-    </div>
   );
 }

@@ -32,7 +32,7 @@ export function Button({
 
 type FieldProps = { label: string; hint?: ReactNode; error?: string | null | undefined };
 
-/** A labelled input with a hint and, when it is wrong, what is wrong. */
+/** A labelled input with a hint and, when it is wrong, what is wrong: for numbers, addresses and keys, which no browser should complete. */
 export function Field({
   label,
   hint,
@@ -45,7 +45,14 @@ export function Field({
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <div className="input">
-        <input id={id} {...rest} aria-invalid={error ? true : undefined} aria-describedby={`${id}-about`} />
+        <input
+          id={id}
+          autoComplete="off"
+          spellCheck={false}
+          {...rest}
+          aria-invalid={error ? true : undefined}
+          aria-describedby={`${id}-about`}
+        />
         {suffix === undefined ? null : <span className="suffix">{suffix}</span>}
       </div>
       <p id={`${id}-about`} className={error ? "hint wrong" : "hint"}>

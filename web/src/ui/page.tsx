@@ -119,3 +119,18 @@ export function Fact({ label, children }: { label: string; children: ReactNode }
     </div>
   );
 }
+
+/** A number that matters, and in small what it means; `main`: the one that matters most. */
+export function Figure({ label, value, main = false, children }: FigureProps) {
+  return (
+    <div className={main ? "figure main" : "figure"}>
+      <dt>{label}</dt>
+      <dd>
+        <span className="number">{value}</span>
+        <span className="hint">{children}</span>
+      </dd>
+    </div>
+  );
+}
+
+type FigureProps = { label: string; value: string; main?: boolean; children: ReactNode };

@@ -80,8 +80,6 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
         label="Gateways reach it at"
         name="endpoint"
         placeholder="https://gpu.example.com"
-        autoComplete="off"
-        spellCheck={false}
         value={endpoint}
         onChange={(event) => setEndpoint(event.target.value)}
         error={endpoint === "" ? null : fault}
@@ -91,8 +89,6 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
         label="Paid to"
         name="payout"
         className="mono"
-        autoComplete="off"
-        spellCheck={false}
         value={payout}
         onChange={(event) => setPayout(event.target.value)}
         error={addressFault(payout.trim())}
@@ -102,7 +98,6 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
         label="Stake"
         name="first-stake"
         inputMode="decimal"
-        autoComplete="off"
         suffix="SVC"
         value={text}
         onChange={(event) => setText(event.target.value)}

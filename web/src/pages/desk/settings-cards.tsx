@@ -41,8 +41,6 @@ function PayoutCard({ worker }: { worker: Registered }) {
           label="Paid to"
           name="payout"
           className="mono"
-          autoComplete="off"
-          spellCheck={false}
           value={text ?? worker.payout}
           readOnly={busy}
           onChange={(event) => setText(event.target.value)}
@@ -87,8 +85,6 @@ function EndpointCard({ worker }: { worker: Registered }) {
         <Field
           label="Gateways reach it at"
           name="endpoint"
-          autoComplete="off"
-          spellCheck={false}
           value={text ?? worker.endpoint}
           readOnly={busy}
           onChange={(event) => setText(event.target.value)}

@@ -72,7 +72,6 @@ function Bonded({ worker, terms: { held, unbondingSeconds } }: Parts) {
           label="Stake to add"
           name="stake"
           inputMode="decimal"
-          autoComplete="off"
           suffix="SVC"
           value={text}
           readOnly={busy}
@@ -153,8 +152,6 @@ function Unbonding({ worker }: { worker: Registered }) {
           label="Withdraw to"
           name="stake-receiver"
           className="mono"
-          autoComplete="off"
-          spellCheck={false}
           value={receiver}
           onChange={(event) => setReceiver(event.target.value)}
           error={isAddress(to) ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}

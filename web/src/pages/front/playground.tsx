@@ -226,8 +226,6 @@ function Key({ demo, value, onChange }: { demo: boolean; value: string; onChange
       type="password"
       className="mono"
       placeholder="svc_live_…"
-      autoComplete="off"
-      spellCheck={false}
       value={value}
       onChange={(event) => onChange(event.target.value.trim())}
       hint={

@@ -42,8 +42,6 @@ export function ClaimCard({ account }: { account: Pick<AccountInfo, "wallet" | "
           label="Pay them to"
           name="claim-receiver"
           className="mono"
-          autoComplete="off"
-          spellCheck={false}
           value={receiver}
           onChange={(event) => setReceiver(event.target.value)}
           error={valid ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}

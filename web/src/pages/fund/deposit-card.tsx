@@ -45,7 +45,6 @@ export function DepositCard({ account, balance }: { account: AccountInfo; balanc
           label="Credits to buy"
           name="deposit"
           inputMode="numeric"
-          autoComplete="off"
           suffix="credits"
           value={text}
           onChange={(event) => setText(event.target.value)}

@@ -47,7 +47,6 @@ export function WithdrawCard({ account }: { account: AccountInfo }) {
           label="Credits to withdraw"
           name="withdraw"
           inputMode="numeric"
-          autoComplete="off"
           suffix="credits"
           value={text}
           onChange={(event) => setText(event.target.value)}
@@ -58,8 +57,6 @@ export function WithdrawCard({ account }: { account: AccountInfo }) {
           label="To"
           name="receiver"
           className="mono"
-          autoComplete="off"
-          spellCheck={false}
           value={receiver}
           onChange={(event) => setReceiver(event.target.value)}
           error={wrongReceiver}

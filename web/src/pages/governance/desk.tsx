@@ -92,8 +92,6 @@ function Votes({ node, address }: { node: string; address: Address }) {
               <Field
                 label="Who votes with your SVC"
                 className="mono"
-                autoComplete="off"
-                spellCheck={false}
                 value={typed}
                 onChange={(event) => setTyped(event.target.value)}
                 error={valid ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}

@@ -167,8 +167,6 @@ export function NewProposal({ node, rules, address }: { node: string; rules: Gov
             key={name}
             {...field}
             className={field.suffix === undefined ? "mono" : ""}
-            autoComplete="off"
-            spellCheck={false}
             value={given[name] ?? ""}
             onChange={(event) => setGiven({ ...given, [name]: event.target.value })}
           />

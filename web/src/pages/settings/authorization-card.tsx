@@ -62,8 +62,6 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
           label={current === null ? "Address of the key" : "Address of another key"}
           name="authorization-key"
           className="mono"
-          autoComplete="off"
-          spellCheck={false}
           value={text}
           onChange={(event) => setText(event.target.value)}
           error={key === "" || valid ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}

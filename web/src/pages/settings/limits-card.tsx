@@ -67,7 +67,6 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
             label="Credits a day"
             name="daily-limit"
             inputMode="numeric"
-            autoComplete="off"
             suffix="credits"
             value={text}
             onChange={(event) => edit({ text: event.target.value })}

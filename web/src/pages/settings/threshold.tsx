@@ -41,7 +41,6 @@ function ThresholdForm({ current }: { current: number }) {
         label="Warn below"
         name="threshold"
         inputMode="numeric"
-        autoComplete="off"
         suffix="credits"
         value={text}
         onChange={(event) => setText(event.target.value)}
