@@ -13,6 +13,7 @@ import { Hash } from "../../ui/copy.tsx";
 import { countdown, moment } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
+import { ConnectNotice } from "../../wallet/connect-notice.tsx";
 import {
   BOND,
   type DisputeFacts,
@@ -114,6 +115,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
             : " differs from the proof."}
         </HashOf>
       )}
+      {connected ? null : <ConnectNotice />}
       <div className="actions">
         {byService ? (
           <Button
