@@ -76,7 +76,6 @@ export function EndpointFields({ endpoint, onChange }: { endpoint: Endpoint; onC
         name="url"
         type="url"
         placeholder="https://example.com/hooks"
-        autoComplete="off"
         value={url}
         onChange={(event) => onChange({ url: event.target.value, events })}
         error={url !== "" && !isEndpoint(url) ? "An address that begins with https://." : null}
@@ -106,7 +105,6 @@ export const SecretField = ({ secret, onChange }: { secret: string; onChange: (s
   <Field
     label="Signing secret (optional)"
     name="secret"
-    autoComplete="off"
     minLength={16}
     value={secret}
     onChange={(event) => onChange(event.target.value)}
