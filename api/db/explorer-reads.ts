@@ -10,6 +10,7 @@ export type ListedJob = {
   id: string;
   status: JobState;
   model: string;
+  /** What it cost in the end: a dispute can bring a charge back. */
   credits: number;
   worker: Address | null;
   createdAt: number;
@@ -19,7 +20,7 @@ const LISTED = columns<ListedJob>({
   id: API_JOB_ID("job.id"),
   status: "status",
   model: "model",
-  credits: "credits_charged",
+  credits: "credits_charged - credits_compensated",
   worker: "worker",
   createdAt: "created_at",
 });

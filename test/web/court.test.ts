@@ -132,6 +132,9 @@ describeInBrowser("a dispute", () => {
     await arbiter.page.locator(".badge", { hasText: "Gateway at fault" }).first().waitFor();
     await arbiter.page.locator(".flows li", { hasText: "2 credits" }).first().waitFor();
     expect(await scene.status(job.id)).toBe("refunded");
+    await arbiter.go(`/address/${scene.client.account.address}`);
+    const row = arbiter.page.getByRole("row").filter({ has: arbiter.page.locator(`code[title="${job.id}"]`) });
+    await row.getByRole("cell", { name: "0", exact: true }).waitFor();
     await arbiter.go("/disputes");
     await arbiter.page
       .getByRole("table", { name: /Ended/ })
