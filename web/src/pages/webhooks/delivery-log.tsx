@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "react-router";
 import { call } from "../../data/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { Attempt, Delivery, DeliveryState, Webhook } from "../../data/types.ts";
 import { Button, Select } from "../../ui/controls.tsx";
-import { short, shortMoment } from "../../ui/format.ts";
+import { shortMoment } from "../../ui/format.ts";
+import { JobLink } from "../../ui/links.tsx";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty, Failure } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
@@ -77,12 +77,13 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
     <li>
       <div className="row">
         <p>
-          <code>{delivery.event}</code> <Badge tone={TONES[delivery.status]}>{delivery.status}</Badge>{" "}
-          {delivery.job_id === null ? null : (
-            <Link to={`/app/jobs/${delivery.job_id}`}>
-              <code title={delivery.job_id}>{short(delivery.job_id, 10, 6)}</code>
-            </Link>
-          )}
+          <code>{delivery.event}</code>{" "}
+          {delivery.status === "pending" && delivery.attempts > 0 ? (
+            <Badge tone="bad">failed, sent again later</Badge>
+          ) : (
+            <Badge tone={TONES[delivery.status]}>{delivery.status}</Badge>
+          )}{" "}
+          {delivery.job_id === null ? null : <JobLink id={delivery.job_id} />}
           <br />
           <span className="hint">{story(delivery)}</span>
         </p>
@@ -123,7 +124,7 @@ function Details({ id }: { id: string }) {
     <Loaded query={detail} rows={3}>
       {({ attempt_log, body }) => (
         <>
-          <Table caption="Attempts" columns={ATTEMPT}>
+          <Table caption="Attempts" columns={ATTEMPT} plain>
             {attempt_log.map((attempt) => (
               <tr key={attempt.number}>
                 <td>{attempt.number}</td>
