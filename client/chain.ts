@@ -4,7 +4,7 @@ import { type JobDigests, jobDigests } from "../protocol/digests.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { Prices } from "../protocol/pricing.ts";
 import { nodeTransport } from "../shared/node-url.ts";
-import { chainLog } from "../verify/chain.ts";
+import { chainIdOf, chainLog, noEscrow } from "../verify/chain.ts";
 import {
   type AnyEvent,
   decodeLogs,
@@ -70,6 +70,7 @@ type Undisputed = {
 export class ChainView {
   readonly client: PublicClient;
   readonly escrow: Address;
+  readonly #rpcUrl: string;
   #deployment: Promise<Deployment> | undefined;
   #models: { at: number; read: Promise<ReadonlyMap<string, Model>> } | undefined;
   #block: { at: number; number: Promise<bigint> } | undefined;
@@ -87,6 +88,7 @@ export class ChainView {
       transport: nodeTransport(rpcUrl, { batch: true, retryCount: 1, timeout: 10_000 }),
     });
     this.escrow = escrow;
+    this.#rpcUrl = rpcUrl;
   }
 
   /** Contracts and windows. */
@@ -268,12 +270,14 @@ export class ChainView {
   async #readDeployment(): Promise<Deployment> {
     const { client, escrow } = this;
     const read = { address: escrow, abi: inferenceEscrowAbi } as const;
-    const [chainId, catalog, registry, windows] = await Promise.all([
-      client.getChainId(),
+    const chainId = await chainIdOf(client, this.#rpcUrl);
+    const [catalog, registry, windows] = await Promise.all([
       client.readContract({ ...read, functionName: "CATALOG" }),
       client.readContract({ ...read, functionName: "REGISTRY" }),
       client.readContract({ ...read, functionName: "windows" }),
-    ]);
+    ]).catch((error: unknown) => {
+      throw noEscrow(escrow, error);
+    });
     return { chainId, catalog, registry, windows, digests: jobDigests(chainId, escrow) };
   }
 

@@ -17,7 +17,7 @@ import { receiptOf } from "../protocol/receipt.ts";
 import { ACCOUNT_FROZEN } from "../protocol/words.ts";
 import { nodeTransport, nodeUrlFault } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
-import { firstLine } from "../verify/chain.ts";
+import { chainIdOf, firstLine, noEscrow } from "../verify/chain.ts";
 import { type Finding, findingLine } from "./findings.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -85,6 +85,9 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     console.log(`Transactions: ${transactions.join(", ")}`);
     return;
   }
+  const baseUrl = given("base-url");
+  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? ""))
+    throw new UsageError("--base-url is no address of a service");
   const keyFile = values["key-file"];
   const wallet = signer ?? (values.wallet === undefined ? undefined : address(values.wallet, "--wallet"));
   const maxCredits = count(values["max-credits"], "--max-credits");
@@ -93,7 +96,7 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
   const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
   const { url } = await startProxy({
-    baseUrl: given("base-url"),
+    baseUrl,
     rpcUrl,
     escrow,
     port: count(values.port, "--port") ?? 4141,
@@ -121,11 +124,10 @@ async function authorize(
   const reader = createPublicClient({ transport });
   const sender = createWalletClient({ account: wallet, transport });
   const abi = inferenceEscrowAbi;
-  const { id, flags } = await reader.readContract({
-    address: escrow,
-    abi,
-    functionName: "accountOf",
-    args: [wallet.address],
+  await chainIdOf(reader, rpcUrl);
+  const accountOf = { address: escrow, abi, functionName: "accountOf", args: [wallet.address] } as const;
+  const { id, flags } = await reader.readContract(accountOf).catch((error: unknown) => {
+    throw noEscrow(escrow, error);
   });
   if (id === 0) throw new Error(`The wallet ${wallet.address} has no credits yet: buy some first.`);
   const privateKey = generatePrivateKey();

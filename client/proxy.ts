@@ -31,12 +31,19 @@ export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: P
   const server = createServer((request, response) => {
     answer(request, response, { base, apiKey, send }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else refuse(response, 502, "service_unavailable", error instanceof Error ? error.message : String(error));
+      else refuse(response, 502, "service_unavailable", failureOf(error, base));
     });
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return { url, fetch: send, close: () => closed(server) };
+}
+
+/** Why there is no reply, for a person: fetch says no more than that it failed. */
+function failureOf(error: unknown, base: string): string {
+  const { message, cause } = error as Error & { cause?: { code?: string; message: string } };
+  if (!(error instanceof TypeError) || cause === undefined) return message;
+  return `no service answers at ${base}: ${cause.message || cause.code}`;
 }
 
 type Target = { base: string; apiKey: string | undefined; send: VerifiedFetch };

@@ -112,13 +112,22 @@ export type ChainOptions = {
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 export const Chain = { open: openChain };
 
+/** The id of the node's chain; a {@link VerifyError} where no node answers. */
+export function chainIdOf(client: PublicClient, rpcUrl: string): Promise<number> {
+  return client.getChainId().catch((error: unknown) => {
+    throw new VerifyError(`no node answers at ${nodeHost(rpcUrl)}: ${firstLine(error)}`);
+  });
+}
+
+/** What is said of an address whose contract did not answer. */
+export const noEscrow = (escrow: Address, error: unknown): VerifyError =>
+  new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
+
 /** Connects, and makes sure that there is an escrow at that address of that chain. */
 async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
   const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
   const host = nodeHost(rpcUrl);
-  const chainId = await client.getChainId().catch((error: unknown) => {
-    throw new VerifyError(`no node answers at ${host}: ${firstLine(error)}`);
-  });
+  const chainId = await chainIdOf(client, rpcUrl);
   if (expected !== null && expected !== chainId) {
     throw new VerifyError(
       `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
@@ -218,7 +227,7 @@ async function readContracts(client: PublicClient, escrow: Address) {
     const signerOf = (worker: number) => workers.read.signerOf([worker]);
     return { read, stablecoin, addresses, windows, disputeBond, signerOf };
   } catch (error) {
-    throw new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
+    throw noEscrow(escrow, error);
   }
 }
 

@@ -1,6 +1,6 @@
-/** `cmi-client authorize` at a node that mines its first transaction and reverts its second one. */
+/** What the command says where it fails: at a node that mines its first transaction and reverts its second one, and at none. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -69,15 +69,58 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("names what is mined when the registration of the key fails", async () => {
-  const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
-  const args = ["client/command.ts", "authorize", "--rpc", rpc, "--escrow", ESCROW, "--daily-limit", "300"];
+const run = async (...args: string[]): Promise<{ code: number; stderr: string }> => {
   const env = { ...process.env, WALLET_PRIVATE_KEY: generatePrivateKey() };
-  const run = promisify(execFile)(process.execPath, [...args, "--key-file", join(folder, "key")], { cwd: ROOT, env });
-  const { code, stderr } = await run.then(
+  // A command that does not fail would listen for ever.
+  const options = { cwd: ROOT, env, timeout: 60_000 };
+  return await promisify(execFile)(process.execPath, ["client/command.ts", ...args], options).then(
     () => ({ code: 0, stderr: "" }),
     (error: { code: number; stderr: string }) => error,
   );
+};
+const DEAD = "http://127.0.0.1:9";
+
+it("says that no node answers, and makes no key", async () => {
+  const file = join(folder, "key");
+  const { code, stderr } = await run("authorize", "--rpc", DEAD, "--escrow", ESCROW, "--key-file", file);
+  expect(stderr).toMatch(/^cmi-client: no node answers at 127\.0\.0\.1:9: /);
+  expect([code, existsSync(file)]).toEqual([1, false]);
+});
+
+it("says that the address is no escrow", async () => {
+  const call = ANSWERS["eth_call"];
+  ANSWERS["eth_call"] = () => "0x";
+  try {
+    const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const { code, stderr } = await run(
+      "authorize",
+      "--rpc",
+      rpc,
+      "--escrow",
+      ESCROW,
+      "--key-file",
+      join(folder, "key"),
+    );
+    expect(stderr).toMatch(/^cmi-client: the contract at 0x0+e5c40 does not answer like an InferenceEscrow: /i);
+    expect(code).toBe(1);
+  } finally {
+    Object.assign(ANSWERS, { eth_call: call });
+  }
+});
+
+it("does not start an endpoint for what is no address of a service", async () => {
+  const args = ["proxy", "--rpc", DEAD, "--escrow", ESCROW, "--port", "0"];
+  for (const baseUrl of ["service.example/v1", "localhost:8080/v1"]) {
+    const { code, stderr } = await run(...args, "--base-url", baseUrl);
+    expect(stderr).toMatch(/^cmi-client: --base-url is no address of a service/);
+    expect(code).toBe(2);
+  }
+});
+
+it("names what is mined when the registration of the key fails", async () => {
+  const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+  const args = ["authorize", "--rpc", rpc, "--escrow", ESCROW, "--daily-limit", "300"];
+  const { code, stderr } = await run(...args, "--key-file", join(folder, "key"));
   expect(stderr).toContain(`setAuthorizationKey failed: ${sent[1]} reverted.`);
   expect(stderr).toContain(`Mined before it: the daily limit of 300 credits, by ${sent[0]}.`);
   expect(code).toBe(1);
