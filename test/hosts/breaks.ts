@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { query } from "../../scripts/dev/postgres.ts";
+import { MODEL } from "../faults/world.ts";
 import { addressOf, DATABASE_ADDRESS, forget, type HostName } from "./network.ts";
-import { GATEWAYS, type Hosts } from "./world.ts";
+import { GATEWAYS, type Hosts, SERVICE } from "./world.ts";
 
 /** How long each lasts. */
 const HOLD_MS = 8_000;
@@ -57,17 +58,37 @@ const dead = (name: HostName): Break => ({
   },
 });
 
-const full = (name: HostName, recover: (world: Hosts) => Promise<void>): Break => ({
+/** A host without a free byte on its disk, logs and temporary files included. What ended for that is started again, as by a process manager. */
+const full = (name: HostName): Break => ({
   name: `disk of ${name} full`,
-  lossy: true,
+  ...(name === "db-1" || name.startsWith("worker") ? { lossy: true as const } : {}),
   strike: async (world, isOver) => {
-    const ballast = join(world.hosts[name].folder, "ballast");
-    // It ends when there is no room left.
-    spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=64k"], { stdio: "ignore" });
-    await sleep(2 * HOLD_MS);
+    const { folder } = world.hosts[name];
+    const ballast = join(folder, "ballast");
+    // It ends when there is no room left; the last bytes take single ones.
+    for (const size of ["64k", "1"]) {
+      const to = `oflag=append conv=notrunc of=${ballast} bs=${size}`.split(" ");
+      spawnSync("dd", ["if=/dev/zero", ...to], { stdio: "ignore" });
+    }
+    const { bavail } = statfsSync(folder);
+    if (bavail > 0) throw new Error(`${bavail} blocks of ${folder} are free`);
+    await sleep(HOLD_MS);
+    // More than the proxy keeps in memory.
+    const [client] = world.clients;
+    const long = { model: MODEL, max_tokens: 5, messages: [{ role: "user", content: "word ".repeat(200_000) }] };
+    const headers = { authorization: `Bearer ${client?.apiKey}`, "content-type": "application/json" };
+    const reply = await fetch(`${SERVICE}/v1/chat/completions`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(long),
+    });
+    world.note(`a request of 1 MB: ${reply.status} ${(await reply.text()).slice(0, 160)}`);
+    await sleep(HOLD_MS);
     rmSync(ballast);
     isOver();
-    await recover(world);
+    if (name === "db-1" || name === "db-2") {
+      if (!world.databases[name].isRunning) await world.databases[name].start();
+    }
   },
 });
 
@@ -121,10 +142,7 @@ export const BREAKS: readonly Break[] = [
   skewed("gateway-b", 30),
   skewed("gateway-b", -30),
   skewed("worker-1", 30),
-  full("worker-1", async () => {}),
-  full("db-1", async ({ databases }) => {
-    if (!databases["db-1"].isRunning) await databases["db-1"].start();
-  }),
+  ...(["proxy", "gateway-a", "indexer", "worker-1", "db-2", "chain", "db-1"] as const).map(full),
   {
     name: "db-1 dead, failover to its replica",
     lossy: true,

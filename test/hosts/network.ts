@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,8 @@ const OUTSIDE = 4;
 const PREFIX = "inference-";
 const ROUTER = `${PREFIX}router`;
 const LINK = "inference-out";
+/** How long PostgreSQL may take to end. */
+const QUIT_MS = 5_000;
 /** Megabytes of each host's disk. */
 const DISK = 512;
 
@@ -68,12 +70,16 @@ export class Host {
     return inside(this.#space, line);
   }
 
-  /** Starts a program, and starts it again a second after it has ended by itself, as a process manager does. */
-  start(name: string, [file = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): void {
-    const all = { PATH: process.env["PATH"], HOME: this.folder, ...env };
+  /** Starts a program, and starts it again a second after it has ended by itself, as a process manager does. Its log is on the host's disk. */
+  start(name: string, program: readonly string[], env: NodeJS.ProcessEnv = {}): void {
+    const all = { PATH: process.env["PATH"], HOME: this.folder, TMPDIR: this.folder, ...env };
     const [by = "", ...before] = this.prefix;
+    const logging = ["sh", "-c", 'log="$1"; shift; exec "$@" >>"$log" 2>&1', "sh", join(this.folder, `${name}.log`)];
     const launch = (): void => {
-      const part = new Part(`${name} on ${this.name}`, by, [...before, file, ...args], { cwd: ROOT, env: all });
+      const part = new Part(`${name} on ${this.name}`, by, [...before, ...logging, ...program], {
+        cwd: ROOT,
+        env: all,
+      });
       this.#parts.set(name, part);
       const again = (): void => (this.#parts.get(name) === part ? launch() : undefined);
       void part.exited.then(() => sleep(1_000)).then(again);
@@ -172,22 +178,31 @@ export function build(): { hosts: Record<HostName, Host>; folder: string } {
   return { hosts: Object.fromEntries(hosts) as Record<HostName, Host>, folder };
 }
 
+/** Sends PostgreSQL this signal, and SIGKILL to all other processes in the namespaces; returns how many there were. */
+function endAll(spaces: readonly string[], signal: NodeJS.Signals): number {
+  const pids = spaces.flatMap((space) => run(`ip netns pids ${space}`).split("\n").filter(Boolean).map(Number));
+  for (const pid of pids) {
+    try {
+      const isPostgres = readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres");
+      process.kill(pid, isPostgres ? signal : "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  return pids.length;
+}
+
+const pause = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 /** Ends every process in the namespaces and removes them, with links and disks. Safe to call at any time, and more than once. */
 export function remove(): void {
   const spaces = run("ip netns list")
     .split("\n")
     .map((line) => line.split(" ")[0] ?? "")
     .filter((name) => name.startsWith(PREFIX));
-  for (const space of spaces) {
-    for (const pid of run(`ip netns pids ${space}`).split("\n").filter(Boolean)) {
-      try {
-        process.kill(Number(pid), "SIGKILL");
-      } catch {
-        // It has ended by itself.
-      }
-    }
-    run(`ip netns del ${space}`);
-  }
+  // A PostgreSQL that is killed leaves its shared memory behind; SIGQUIT ends it at once and in order.
+  for (let end = Date.now() + QUIT_MS; endAll(spaces, Date.now() < end ? "SIGQUIT" : "SIGKILL") > 0; pause(50));
+  for (const space of spaces) run(`ip netns del ${space}`);
   const mounts = run("findmnt -rn -t tmpfs -o TARGET").split("\n");
   const disks = mounts.filter((target) => target.startsWith(join(tmpdir(), PREFIX)));
   for (const disk of disks) run(`umount -l ${disk}`);

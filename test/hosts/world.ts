@@ -10,7 +10,7 @@ import { query } from "../../scripts/dev/postgres.ts";
 import { DEPLOYER_KEY, GATEWAY, OPERATOR, OPERATOR_ADMIN, provideOperator } from "../../scripts/dev/wallets.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-workers.ts";
 import { Miner } from "../faults/miner.ts";
-import { CLIENTS, EVENTS, GATEWAY_ENV, type Judged, MODEL } from "../faults/world.ts";
+import { CLIENTS, EVENTS, type Judged, MODEL } from "../faults/world.ts";
 import { eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { PostgresServer } from "../support/postgres-server.ts";
@@ -25,8 +25,8 @@ export const SERVICE = `https://${addressOf("proxy")}`;
 export const GATEWAYS = ["gateway-a", "gateway-b"] as const;
 const WORKERS = ["worker-1", "worker-2", "worker-3"] as const;
 const RECEIVER_PORT = 9443;
-/** A job's windows are as long as in production: clocks differ by up to 30 s here. */
-const WINDOWS = { finalization: 10, dispute: 10, arbitration: 60 };
+/** Like those of an operator, and so are a job's windows; the clients' burst comes from one address. */
+const GATEWAY_ENV = { WEBHOOK_CONFIRMATIONS: "0", BURST_PER_SECOND: "100000" };
 
 /** The service on its hosts, clients outside, and who of the two databases is the primary. */
 export type Hosts = Judged & {
@@ -38,7 +38,7 @@ export type Hosts = Judged & {
   stop: () => Promise<void>;
 };
 
-const READY_MS = 100_000;
+const READY_MS = 300_000;
 const ready = async (look: () => Promise<boolean>): Promise<void> =>
   void (await eventually(() => look().catch(() => false), Boolean, READY_MS));
 
@@ -76,7 +76,7 @@ export async function openHosts(credits: number, note: (line: string) => void): 
   const tlsFiles = certify(folder);
   tls.setDefaultCACertificates([...tls.getCACertificates("default"), readFileSync(tlsFiles.ca, "utf8")]);
   const { chain } = hosts;
-  await copyDeployedChain(chain.folder, { chainId: 31_337, windows: WINDOWS, env: {} });
+  await copyDeployedChain(chain.folder, { chainId: 31_337, env: {} });
   const deploymentFile = join(chain.folder, "deployment.json");
   const deployment = readDeployment(deploymentFile) as Deployment;
   const [anvil, place] = [anvilBinary().file, ["--host", "127.0.0.1", "--port", "8544", "--chain-id", "31337"]];
