@@ -184,7 +184,12 @@ export class JobCheck {
     const { reply, jobId, left } = this.#received;
     const path = `/jobs/${toApiJobId(jobId)}/output`;
     const ends = await disputableUntil(this.#context.chain, story);
-    const { content, withheld, says } = await askOutput(this.#ask, path, Date.now() + ((ends - Date.now()) * 2) / 3);
+    // A proven job can be disputed for an hour. The service has its answer within the time of a settlement, or the worker withholds it.
+    const { completion, inclusion } = (await this.#context.chain.deployment()).windows;
+    const settles = (story.word.lockedAt + completion + inclusion) * 1000 + LATE;
+    const until = Date.now() + ((ends - Date.now()) * 2) / 3;
+    const asked = story.settled === null ? Math.min(until, settles) : until;
+    const { content, withheld, says } = await askOutput(this.#ask, path, asked);
     const { credits } = story.settled?.args ?? story.locked.args;
     const charged = `${credits} credits are charged, but the answer broke off after ${reply.text.length} characters`;
     if (content !== null) {

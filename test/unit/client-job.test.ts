@@ -22,20 +22,22 @@ const output = (content: string): Answer => ({ status: 200, body: { content } })
 
 /**
  * Checks a job that was settled `age` seconds ago, of whose answer the program has the first word. `answers`: what the service says when it is
- * asked for the answer; the last one stays. `dispute`: one that is opened later.
+ * asked for the answer; the last one stays. `dispute`: one that is opened later. `isProven`: locked then, only proven by its worker since, and
+ * disputable for an hour.
  */
-async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, signer = null } = {}) {
+async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, signer = null, isProven = false } = {}) {
   const jobId = newJobId();
   const now = Math.floor(Date.now() / 1000);
   const place = { block: 5n, tx: zeroHash };
   const args = { jobId, wallet: WALLET, credits: 8, account: 0n, usage: 0n };
+  const proof = { ...place, args: { ...args, proofHash: answerHash(TEXT), r: zeroHash, vs: zeroHash } };
   const story = {
     jobId,
     locked: { ...place, args },
-    word: { ...PRICES, credits: 8, model: 1, operator: 0, lockedAt: now },
-    settled: { ...place, args: { ...args, proofHash: answerHash(TEXT), r: zeroHash, vs: zeroHash } },
+    word: { ...PRICES, credits: 8, model: 1, operator: 0, lockedAt: isProven ? now - age : now },
+    settled: isProven ? null : proof,
     authorized: null,
-    proven: null,
+    proven: isProven ? { ...proof, args: { ...proof.args, finalizeFrom: now + 3_600 } } : null,
     returned: null,
     disputes: [],
     worker: null,
@@ -89,6 +91,12 @@ it.each([error(503, "service_unavailable"), error(404, "job_not_found"), { statu
     expect(report).toMatchObject({ holds: false, disputeTx: null });
   },
 );
+
+it("asks for the rest of a proven job until it can be settled no more, not until nobody can dispute it", async () => {
+  const { ids, asked } = await brokenOff([error(409, "job_not_settled")], { age: 71, isProven: true });
+  expect(ids).toContain("unchecked reply.output");
+  expect(asked).toEqual([GET]);
+});
 
 it.each([
   ["keeps no answer", error(404, "output_not_found"), ["wrong settlement.unanswered", "wrong proof.text"]],
