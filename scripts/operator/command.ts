@@ -45,6 +45,7 @@ const ARGUMENTS = {
   wallet: address,
   admin: address,
   receiver: address,
+  guardian: address,
   operator: whole(1, 160),
   credits: whole(0, 2 ** 40 - 1),
   bps: whole(0, 2_000),
@@ -69,6 +70,8 @@ const ARGUMENTS = {
   add: list(consent),
   remove: list(address),
   "workers-file": any,
+  arbiters: list(address),
+  quorum: whole(1, 255),
 };
 type Arguments = typeof ARGUMENTS;
 

@@ -241,4 +241,11 @@ export const PROTOCOL: readonly Command[] = [
   command("protocol resume", "guardian: resumes them", {
     send: ({ escrow }) => call(escrow, "setPaused", [false], "Resume deposits and locks"),
   }),
+  command("protocol propose-guardian <guardian>", "vote: names another guardian", {
+    propose: ({ escrow }, { guardian }) => call(escrow, "setGuardian", [guardian], `Guardian ${guardian}`),
+  }),
+  command("protocol propose-arbiters --arbiters A,B,C --quorum N", "vote: names other arbiters", {
+    propose: ({ panel }, { arbiters, quorum }) =>
+      call(panel, "setArbiters", [arbiters, quorum], `Arbiters ${arbiters.join(", ")}, of whom ${quorum} rule`),
+  }),
 ];

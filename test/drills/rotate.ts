@@ -6,7 +6,7 @@ import type { Hex } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { freePort } from "../../scripts/dev/ports.ts";
 import { GATEWAY, OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
-import { call, openOperator, propose, submit } from "../../scripts/operator/operator.ts";
+import { call, openOperator, submit } from "../../scripts/operator/operator.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-workers.ts";
 import { MODEL } from "../faults/world.ts";
 import { eventually } from "../support/api-client.ts";
@@ -82,11 +82,10 @@ async function rotatePeople(practice: Practice): Promise<void> {
   // Votes count from the second after.
   await sleep(2_000);
   const proposals = [
-    await propose(holder, call(escrow, "setGuardian", [people[0]], "Another guardian")),
-    await propose(holder, call(panel, "setArbiters", [people.slice(1), 2], "Other arbiters")),
+    await practice.operator(DEV_OWNER, `protocol propose-guardian ${people[0]}`),
+    await practice.operator(DEV_OWNER, `protocol propose-arbiters --arbiters ${people.slice(1)} --quorum 2`),
   ];
-  for (const { json } of proposals) {
-    const { proposal_id: id } = json as { proposal_id: string };
+  for (const { proposal_id: id } of proposals) {
     const state = async (): Promise<string> => {
       const listed = await practice.operator(DEV_OWNER, "proposals list");
       return listed.find((one: { id: string }) => one.id === id).state;
@@ -94,8 +93,7 @@ async function rotatePeople(practice: Practice): Promise<void> {
     await eventually(state, (now) => now === "active", WAIT_MS);
     await practice.operator(DEV_OWNER, `proposals vote ${id} for`);
   }
-  for (const { json } of proposals) {
-    const { proposal_id: id } = json as { proposal_id: string };
+  for (const { proposal_id: id } of proposals) {
     const carryOut = (what: "queue" | "execute") => async (): Promise<boolean> =>
       practice.operator(DEV_OWNER, `proposals ${what} ${id}`).then(
         () => true,

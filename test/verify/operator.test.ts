@@ -140,6 +140,21 @@ describe("the guardian", () => {
   });
 });
 
+describe("a vote on people", () => {
+  it("names another guardian and other arbiters, and back; fewer arbiters than rule would revert", async () => {
+    const guardian = () => p.read({ ...p.escrow, functionName: "guardian" });
+    for (const { address } of [people.stranger, people.guardian]) {
+      await decide(`protocol propose-guardian ${address}`);
+      expect(await guardian()).toBe(address);
+    }
+    const others = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()).address);
+    const propose = (quorum: number) => `protocol propose-arbiters --arbiters ${others} --quorum ${quorum}`;
+    await expect(operator(propose(4), KEYS.holder)).rejects.toThrow("would revert");
+    const shown = await json(propose(2), KEYS.holder);
+    expect(shown).toMatchObject({ sent: false, description: `Arbiters ${others.join(", ")}, of whom 2 rule` });
+  });
+});
+
 describe("an operator", () => {
   const adminKey = generatePrivateKey();
   const admin = privateKeyToAccount(adminKey);
