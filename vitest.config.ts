@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -53,8 +54,8 @@ function project(name: string) {
 export default defineConfig({
   test: {
     projects: SUITES.map(project),
-    // A file with a stack computes for a third of its time: fewer files at a time leave two cores idle.
-    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? 4),
+    // A file with a stack computes for a third of its time: fewer files at a time leave two cores idle. Each takes up to 2 GB.
+    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? Math.max(2, Math.min(4, Math.round(totalmem() / 2.5e9)))),
     sequence: { sequencer: SuiteSequencer },
     reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
     // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
