@@ -15,8 +15,9 @@ let chain: ChainReader;
 beforeAll(async () => {
   stack = await startTestStack({
     workers: [{ models: [MODEL] }],
-    // A charge counts for 40 s: long enough for a restart of the gateway in between.
-    windows: { completion: 20, inclusion: 10, dispute: 20 },
+    // A charge counts for 45 s: long enough for a restart of the gateway in between. The suite `client` has the same windows, so that one
+    // deployment serves both.
+    windows: { completion: 25, inclusion: 10, dispute: 20 },
     // Its stake of 2,000 SVC is worth 19 credits here, and it is nobody's own.
     env: { api: { OWN_WORKERS: "", CREDITS_PER_SVC: "0.0095" } },
   });
