@@ -1,6 +1,7 @@
 /** A pool under load in which one worker is slow and one crashes, and the verdict over what its clients saw. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
+import { PARTS } from "../../../scripts/dev/stack.ts";
 import { type Asked, ask } from "../../support/asked.ts";
 import { Patience } from "../../support/patience.ts";
 import { Random } from "../../support/random.ts";
@@ -36,6 +37,8 @@ export async function run(options: PoolOptions): Promise<PoolResult> {
   const { seed, note } = options;
   const random = new Random(seed);
   const stack = await startTestStack({
+    // Nothing here is read from the index.
+    parts: PARTS.filter((part) => part !== "indexer"),
     workers: [
       { models: [MODEL], env: SPEED },
       { models: [MODEL], env: { ...SPEED, WORKER_FIRST_TOKEN_MS: String(options.slowSeconds * 1000) } },
