@@ -14,6 +14,8 @@ import { Receiver } from "../support/receiver.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const AWAY_MS = Number(process.env["INDEX_AWAY_SECONDS"] ?? 10) * 1000;
+/** Between two requests of a client: more than a page of jobs come of it, and no core is busy with them alone. */
+const PAUSE_MS = 50;
 const CREDITS = 100_000;
 const LAG = "indexed-until";
 const MODEL = "qwen3-1.7b";
@@ -51,6 +53,7 @@ async function load(ms: number): Promise<Asked[]> {
     while (Date.now() < end) {
       const body = { model: MODEL, stream: false, max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
       asked.push(await ask({ gateway: stack.info.base_url, apiKey: client.apiKey, body, patienceMs: 60_000 }));
+      await sleep(PAUSE_MS);
     }
   };
   await Promise.all([one(), one(), one()]);
