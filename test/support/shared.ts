@@ -25,8 +25,8 @@ export function plainEnv(): NodeJS.ProcessEnv {
 
 /** The folder of this run, made with its keeper at the first call. Others may enter it, as PostgreSQL may run as another user. */
 function runFolder(): string {
-  // Vitest starts a process a test file: the run is the one above it.
-  const run = identify(process.env["VITEST"] ? process.ppid : process.pid) as Identity;
+  // Vitest starts processes for the test files, and runs the setup of suites in its own: that one is the run.
+  const run = identify(process.env["VITEST_POOL_ID"] ? process.ppid : process.pid) as Identity;
   const folder = join(tmpdir(), `stacks-${run.pid}-${run.started.split(":").at(-1)}`);
   try {
     mkdirSync(folder);
@@ -68,8 +68,8 @@ export async function sharedDatabase(): Promise<string> {
 type Deployed = Pick<StackOptions, "chainId" | "windows" | "env">;
 
 /** Puts a chain with the contracts into a fresh data folder. The first stack of a run with these windows deploys them. */
-export async function copyDeployedChain(to: string, { chainId, windows, env }: Deployed): Promise<void> {
-  const key = JSON.stringify([chainId, windows, env.contracts]);
+export async function copyDeployedChain(to: string, { chainId, windows = {}, env }: Deployed): Promise<void> {
+  const key = JSON.stringify([chainId, windows, env.contracts ?? {}]);
   const dataDir = join(runFolder(), `chain-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`);
   await withLock(`${dataDir}.lock`, async () => {
     if (existsSync(join(dataDir, "deployment.json"))) return;
@@ -79,7 +79,7 @@ export async function copyDeployedChain(to: string, { chainId, windows, env }: D
       parts: ["chain", "contracts"],
       workers: [],
       chainId,
-      ...(windows === undefined ? {} : { windows }),
+      windows,
       env: env.contracts === undefined ? {} : { contracts: env.contracts },
       baseEnv: plainEnv(),
       write: () => {},
@@ -106,7 +106,12 @@ async function keep(folder: string, run: Identity): Promise<void> {
       baseEnv: plainEnv(),
       write: (line) => console.log(line),
     }).ready;
-    writeJson(join(folder, "server.json"), { url: stack.info.database_url });
+    const url = stack.info.database_url;
+    // Its data goes with the run: nothing needs to reach the disk. Tests that kill a server have one of their own.
+    for (const setting of ["fsync", "synchronous_commit", "full_page_writes"])
+      await query(url, `ALTER SYSTEM SET ${setting} = off`);
+    await query(url, "SELECT pg_reload_conf()");
+    writeJson(join(folder, "server.json"), { url });
     while (isAlive(run)) await sleep(250);
     await othersStopped(folder);
     await stack.stop();
