@@ -2,8 +2,10 @@
 import { readFileSync } from "node:fs";
 import { Marked, Renderer } from "marked";
 import { DEFAULT_MAX_TOKENS, FLAT_TOKENS } from "../../protocol/pricing.ts";
+import { PATHS } from "../../shared/web-paths.ts";
 import type { Config } from "../config.ts";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import { THEMES } from "../routes/request.ts";
 import { ERROR_GUIDE } from "./error-guide.ts";
 
 /** Files of docs/guide in the order of the page. A section's address is its file's name. */
@@ -105,9 +107,30 @@ const inline = (text: string): string => markdown.parseInline(text) as string;
 
 type Section = { id: string; title: string; body: string };
 
+const DOCUMENTS = {
+  "/docs": "Guide",
+  "/docs/reference": "API reference",
+  "/docs/errors": "Errors",
+  "/openapi.json": "OpenAPI",
+};
+const PLACES = { [PATHS.models]: "Models", [PATHS.workers]: "Network", [PATHS.explorer]: "Explorer", "/docs": "Guide" };
+
+/** What stands above each page: the application's places, the documents, and light or dark, chosen without a script. */
+export function pageHead(path: string): string {
+  const links = (all: Record<string, string>, current: string) =>
+    Object.entries(all)
+      .map(([href, name]) => `<a href="${href}"${href === current ? ' aria-current="page"' : ""}>${name}</a>`)
+      .join("");
+  const themes = THEMES.map(
+    (theme) => `<a href="/docs/theme/${theme}?from=${path}" data-chosen="${theme}">${theme}</a>`,
+  );
+  return `<header>
+<div><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 11h14M9 16h9M9 21h12"/></svg>Credit-metered inference</a><nav aria-label="Pages">${links(PLACES, "/docs")}</nav><a class="account" href="${PATHS.overview}">Your account</a></div>
+<div><nav aria-label="Documentation">${links(DOCUMENTS, path)}</nav><nav class="themes" aria-label="Theme">${themes.join("")}</nav></div>
+</header>`;
+}
+
 function page(path: string, title: string, opening: string, sections: readonly Section[]): string {
-  const link = (href: string, name: string) =>
-    `<a href="${href}"${href === path ? ' aria-current="page"' : ""}>${name}</a>`;
   const contents = sections.map(({ id, title }) => `<li><a href="#${id}">${inline(title)}</a></li>`);
   const parts = sections.map(
     ({ id, title, body }) =>
@@ -120,7 +143,7 @@ function page(path: string, title: string, opening: string, sections: readonly S
 <link rel="stylesheet" href="/docs/style.css"></head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
-<header><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 11h14M9 16h9M9 21h12"/></svg>Credit-metered inference</a><nav aria-label="Pages">${link("/docs", "Guide")}${link("/docs/reference", "API reference")}${link("/docs/errors", "Errors")}<a href="/openapi.json">OpenAPI</a></nav></header>
+${pageHead(path)}
 <div class="layout">
 <nav class="contents" aria-label="On this page"><ul>${contents.join("")}</ul></nav>
 <main id="main"><h1>${title}</h1><p class="lead">${inline(opening)}</p>${parts.join("\n")}</main>

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type RequestHandler, Router } from "express";
 import type { Config } from "../config.ts";
-import { errorsPage, guidePage } from "../docs/pages.ts";
+import { errorsPage, guidePage, pageHead } from "../docs/pages.ts";
 import { ApiError } from "../errors.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { inTheme } from "./request.ts";
+import { inTheme, THEMES } from "./request.ts";
 
 const policy = (...rules: string[]) =>
   ["default-src 'none'", ...rules, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");
@@ -18,6 +18,7 @@ const REFERENCE_CSP = policy(
   "connect-src 'self'",
   "img-src data:",
 );
+const YEAR_SECONDS = 31_536_000;
 const STYLE = readFileSync(new URL("../docs/style.css", import.meta.url), "utf8");
 /** Built with the web application, which holds the script as well (`web/reference.html`). */
 const REFERENCE = fileURLToPath(new URL("../../web/dist/reference.html", import.meta.url));
@@ -31,9 +32,21 @@ export function docsRoutes(config: Config, operator: number): Router {
     .get("/docs", send("html", guidePage(config, operator)))
     .get("/docs/reference", reference)
     .get("/docs/errors", send("html", errorsPage()))
+    .get("/docs/theme/:theme", chooseTheme)
     .get("/docs/style.css", send("css", STYLE))
     .get("/openapi.json", send("json", JSON.stringify(openApiDocument(config.BASE_URL)), { cors: true }));
 }
+
+/** Light or dark by a link, because these pages run no script; the cookie is the application's (`web/src/ui/theme.tsx`). */
+const chooseTheme: RequestHandler = ({ params, query }, response, next) => {
+  const theme = THEMES.find((one) => one === params["theme"]);
+  if (theme === undefined) return next();
+  const from = ["/docs/reference", "/docs/errors"].find((path) => path === query["from"]) ?? "/docs";
+  const kept = theme === "system" ? 0 : YEAR_SECONDS;
+  response.setHeader("set-cookie", `theme=${theme}; Path=/; SameSite=Lax; Max-Age=${kept}`);
+  response.setHeader("cache-control", "no-store");
+  response.redirect(303, from);
+};
 
 const reference: RequestHandler = (request, response) => {
   if (!existsSync(REFERENCE)) {
@@ -49,7 +62,7 @@ const reference: RequestHandler = (request, response) => {
   response
     .vary("cookie")
     .type("html")
-    .send(inTheme(readFileSync(REFERENCE, "utf8"), request));
+    .send(inTheme(readFileSync(REFERENCE, "utf8").replace("<header></header>", pageHead("/docs/reference")), request));
 };
 
 function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {

@@ -43,11 +43,14 @@ export function showAddress(address: string): `0x${string}` {
   return getAddress(address);
 }
 
+export const THEMES = ["system", "light", "dark"] as const;
+
 /** Writes light or dark into a page where its reader has chosen one (`web/src/ui/theme.tsx`), so that it never shows the other first. */
 export function inTheme(page: string, { headers }: Request): string {
   const [, theme] = /(?:^|; *)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? "") ?? [];
-  if (theme === undefined) return page;
-  return page
+  const marked = page.replace(`data-chosen="${theme ?? "system"}"`, 'aria-current="true"');
+  if (theme === undefined) return marked;
+  return marked
     .replace("<html", `<html data-theme="${theme}"`)
     .replace('content="light dark"', `content="${theme}"`)
     .replaceAll(/\(prefers-color-scheme: (\w+)\)/g, (_, one) => (one === theme ? "all" : "not all"));

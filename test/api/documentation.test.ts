@@ -1,6 +1,7 @@
 /** The documentation site: complete, reachable, and free of anything from elsewhere. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
+import { PATHS } from "../../shared/web-paths.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 
@@ -57,16 +58,32 @@ describe("the pages", () => {
       addresses.push(`tag/${tags[0]}/operation/${operationId}`);
     texts.set("/docs/reference", addresses.map((address) => `id="${address}"`).join("\n"));
     // The description, and the application's front door.
-    for (const path of ["/openapi.json", "/"]) texts.set(path, "");
+    for (const path of ["/openapi.json", "/", ...Object.values(PATHS)]) texts.set(path, "");
     for (const path of PAGES) {
       for (const [, link] of (texts.get(path) as string).matchAll(/href="((?:\/|#)[^"]*)"/g)) {
         const [target = "", hash] = (link as string).split("#");
-        if (target.endsWith(".css")) continue;
+        if (target.endsWith(".css") || target.startsWith("/docs/theme/")) continue;
         const page = texts.get(target === "" ? path : target);
         expect(page, `${link} on ${path}`).toBeDefined();
         if (hash) expect(page, `${link} on ${path}`).toContain(`id="${hash}"`);
       }
     }
+  });
+
+  it.each([
+    ["dark", "/docs/errors", "/docs/errors", "theme=dark; Path=/; SameSite=Lax; Max-Age=31536000"],
+    ["system", "https://elsewhere.example", "/docs", "theme=system; Path=/; SameSite=Lax; Max-Age=0"],
+  ])("are %s by a link, which leads back to a page of theirs alone", async (theme, from, to, cookie) => {
+    const path = `/docs/theme/${theme}?from=${encodeURIComponent(from)}`;
+    const response = await fetch(`${stack.info.base_url}${path}`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([303, to]);
+    expect(response.headers.get("set-cookie")).toBe(cookie);
+  });
+
+  it("say which of light and dark was chosen, and have no other theme", async () => {
+    const page = await fetch(`${stack.info.base_url}/docs`, { headers: { cookie: "theme=dark" } });
+    expect(await page.text()).toMatch(/from=\/docs" aria-current="true">dark</);
+    expect((await get("/docs/theme/blue")).status).toBe(404);
   });
 
   it("the guide says what is kept how long, and what requests cost", async () => {

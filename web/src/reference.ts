@@ -61,7 +61,6 @@ script.onload = () => {
     nativeScrollbars: true,
     // Expressions for programs, in a colour that cannot be chosen; the document has them.
     hideSchemaPattern: true,
-    scrollYOffset: "header",
     theme: theme(),
   };
   Redoc.init("/openapi.json", options, document.getElementById("reference"));
