@@ -1,8 +1,7 @@
-import type { Contracts } from "../protocol/deployment.ts";
+import type { Address } from "viem";
 
 /**
- * Addresses by chain id. 31337: a new chain of `npm start`, whose contracts always have these. Those of a service are in its
- * `/app/api/deployment.json`.
+ * Addresses by chain id. 31337: a new chain of `npm start`, whose contracts always have these.
  *
  * @example
  * const { InferenceEscrow } = addresses[31337];
@@ -20,4 +19,7 @@ export const addresses = {
     ServiceToken: "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9",
     Stablecoin: "0x5FC8d32690cc91D4c39d9d3abcBD16989F875707",
   },
-} as const satisfies Record<number, Contracts>;
+} as const satisfies Record<number, Record<string, Address>>;
+
+/** The addresses of any deployment. A service shows its own at `/app/api/deployment.json`. */
+export type Contracts = Record<keyof (typeof addresses)[31337], Address>;

@@ -11,4 +11,4 @@ export * from "../protocol/money.ts";
 export * from "../protocol/pricing.ts";
 export * from "../protocol/tiers.ts";
 export * from "../protocol/words.ts";
-export { addresses } from "./addresses.ts";
+export { addresses, type Contracts } from "./addresses.ts";

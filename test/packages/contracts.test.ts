@@ -32,7 +32,7 @@ describe("the package contracts, installed in an empty folder", () => {
 
   it("types calls, events and messages for viem", async () => {
     const said = await contracts.check(`
-      import { addresses, authorizationTypes, escrowDomain, inferenceEscrowAbi } from "${contracts.name}";
+      import { addresses, authorizationTypes, type Contracts, escrowDomain, inferenceEscrowAbi } from "${contracts.name}";
       import { inferenceEscrowBytecode } from "${contracts.name}/bytecode";
       import { createPublicClient, encodeDeployData, hashTypedData, http, parseEventLogs } from "viem";
       const client = createPublicClient({ transport: http() });
@@ -41,11 +41,14 @@ describe("the package contracts, installed in an empty folder", () => {
       const free: number = account.free;
       const [lock] = parseEventLogs({ abi: inferenceEscrowAbi, eventName: "JobLocked", logs: [] });
       const wallet: \`0x\${string}\` | undefined = lock?.args.wallet;
+      const own: Contracts = { ...addresses[31337], InferenceEscrow: "0x90F79bf6EB2c4f870365E785982E1f101E93b906" };
+      // @ts-expect-error a deployment has all its contracts
+      const part: Contracts = { InferenceEscrow: own.InferenceEscrow };
       // @ts-expect-error there is no such function
       await client.readContract({ address, abi: inferenceEscrowAbi, functionName: "accountOff", args: [address] });
       // @ts-expect-error a message has all its fields
       hashTypedData({ domain: escrowDomain(1, address), types: authorizationTypes, primaryType: "Authorization", message: { jobId: "0x" } });
-      export { free, wallet, encodeDeployData, inferenceEscrowBytecode };
+      export { free, part, wallet, encodeDeployData, inferenceEscrowBytecode };
     `);
     expect(said).toBe("");
   });
@@ -54,6 +57,34 @@ describe("the package contracts, installed in an empty folder", () => {
     const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
     try {
       expect(addresses[31_337]).toEqual(stack.info.contracts);
+    } finally {
+      await stack.remove();
+    }
+  });
+
+  it("deploys the escrow once more, and reads it at its own address", async () => {
+    const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
+    try {
+      const output = await contracts.run(`
+        import { addresses, inferenceEscrowAbi as abi } from "${contracts.name}";
+        import { disputeLogicBytecode, inferenceEscrowBytecode } from "${contracts.name}/bytecode";
+        import { createTestClient, http, publicActions, walletActions } from "viem";
+        const node = createTestClient({ mode: "anvil", transport: http("${stack.info.rpc_url}") }).extend(publicActions).extend(walletActions);
+        const [account] = await node.getAddresses();
+        const first = addresses[31337];
+        const deploy = async (contract) => {
+          const hash = await node.deployContract({ ...contract, account, chain: null });
+          return (await node.waitForTransactionReceipt({ hash, pollingInterval: 50 })).contractAddress;
+        };
+        const logic = await deploy({ abi: [], bytecode: disputeLogicBytecode });
+        const windows = { ...(await node.readContract({ address: first.InferenceEscrow, abi, functionName: "windows" })), dispute: 77 };
+        const { Stablecoin, ModelCatalog, WorkerRegistry, ArbitrationPanel, ProtocolTreasury } = first;
+        const args = [Stablecoin, ModelCatalog, WorkerRegistry, ArbitrationPanel, account, account, ProtocolTreasury, 1000, 500, windows];
+        const address = await deploy({ abi, bytecode: inferenceEscrowBytecode(logic), args });
+        const { dispute } = await node.readContract({ address, abi, functionName: "windows" });
+        console.log(address !== first.InferenceEscrow, dispute);
+      `);
+      expect(output).toBe("true 77");
     } finally {
       await stack.remove();
     }

@@ -37,7 +37,7 @@ export async function install(folder: string) {
       writeFileSync(join(empty, "program.js"), code);
       return (await execa(process.execPath, ["program.js"], options)).stdout;
     },
-    /** Checks the types of a module, and of the README's examples, as a strict project does; returns what the compiler says. */
+    /** Checks the types of a module, and of the README's examples, as strict projects for Node and for a bundler do; returns what the compiler says. */
     check: async (code: string): Promise<string> => {
       const examples = readFileSync(join(at, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs);
       const files = [code, ...[...examples].map(([, example = ""]) => example)].map((text, i) => {
@@ -46,10 +46,12 @@ export async function install(folder: string) {
       });
       const types = ["node"];
       const typeRoots = [join(ROOT, "node_modules", "@types")];
-      const compilerOptions = { strict: true, module: "nodenext", target: "es2024", noEmit: true, types, typeRoots };
+      const compilerOptions = { strict: true, target: "es2024", noEmit: true, types, typeRoots };
       writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const compiler = { ...options, preferLocal: true, localDir: ROOT, reject: false };
-      return (await execa("tsc", ["-p", empty], compiler)).stdout;
+      const kinds = ["--module nodenext", "--module esnext --moduleResolution bundler"];
+      const runs = kinds.map((kind) => execa("tsc", ["-p", empty, ...kind.split(" ")], compiler));
+      return (await Promise.all(runs)).map(({ stdout }) => stdout).join("");
     },
     remove: () => place.remove(),
   };
