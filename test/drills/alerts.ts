@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../scripts/dev/ports.ts";
 import { query } from "../../scripts/dev/postgres.ts";
-import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { GATEWAY, OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
+import { EVENTS, MODEL } from "../faults/world.ts";
 import { Part, ROOT } from "../support/processes.ts";
+import { answer } from "../support/receiver.ts";
+import { SECOND_ADDRESS, SECOND_KEY } from "../support/second-gateway.ts";
 import { temporaryDataDir } from "../support/stack.ts";
 import { startWorker } from "../support/worker-process.ts";
 import { type Drill, type Practice, startGateway } from "./drill.ts";
@@ -13,13 +16,18 @@ import { type Drill, type Practice, startGateway } from "./drill.ts";
 const SPEED = 15;
 /** A scrape of a gateway whose node is silent takes two seconds. */
 const SCRAPE = "3s";
-const QUIET_MS = 60_000;
-const RAISED_MS = 180_000;
+/** An hour. */
+const QUIET_MS = 3_600_000 / SPEED;
+const RAISED_MS = 300_000;
 /** Until no window holds the last fault any more. */
-const OVER_MS = 240_000;
+const OVER_MS = 300_000;
 const WARM_MS = 20_000;
-/** A model may think for longer than in the fault suite: it is slow here, not lost. */
-const PATIENT = { FIRST_TOKEN_SECONDS: "20" };
+/** A model may think for longer than in the fault suite: it is slow here, not lost. Webhooks are given up within minutes. */
+const PATIENT = { FIRST_TOKEN_SECONDS: "20", WEBHOOK_RETRY_SECONDS: "10,60,90,60" };
+/** Between two blocks of a chain on which a settlement takes longer than 20 s, and how long it then mines. */
+const [LATE_MS, MINING_MS] = [22_000, 400];
+/** More webhooks than may be given up within an hour, and than the others' deliveries outweigh. */
+const WEBHOOKS_EACH = 3;
 
 /** A fault, the alerts that it must raise, and what ends it. */
 type Fault = { what: string; raises: string[]; strike: (practice: Practice) => Promise<() => Promise<unknown>> };
@@ -45,7 +53,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: "the model servers are away",
-    raises: ["RequestsFail"],
+    raises: ["RequestsFail", "JobsFail"],
     strike: (practice) => otherWorkers(practice, { WORKER_BACKEND: "http://127.0.0.1:9/v1" }),
   },
   {
@@ -83,6 +91,66 @@ const FAULTS: readonly Fault[] = [
         resolve();
         await held;
       };
+    },
+  },
+  {
+    what: "a block every 22 s",
+    raises: ["SettlementsLate"],
+    strike: async ({ world: { miner } }) => {
+      const ended = new AbortController();
+      const mining = (async () => {
+        while (!ended.signal.aborted) {
+          await miner.hold(() => sleep(LATE_MS, undefined, ended).catch(() => {}));
+          await sleep(MINING_MS);
+        }
+      })();
+      return async () => {
+        ended.abort();
+        await mining;
+      };
+    },
+  },
+  {
+    what: "the node answers every two seconds",
+    raises: ["SlowReads"],
+    strike: async ({ world, balancer }) => {
+      const ended = stutter(world.pid("chain"), { stopped: 1_900, runs: 100 });
+      const read = (): void => {
+        for (const { apiKey } of world.clients)
+          void fetch(`${balancer.url}/v1/account`, { headers: { authorization: `Bearer ${apiKey}` } }).catch(
+            () => null,
+          );
+      };
+      const timer = setInterval(read, 1_000);
+      return async () => {
+        clearInterval(timer);
+        await ended();
+      };
+    },
+  },
+  {
+    what: "a gateway's key is removed",
+    raises: ["SignerWithoutLock"],
+    strike: async (practice) => {
+      const admin = OPERATOR_ADMIN.privateKey;
+      await practice.operator(admin, `signers rotate ${OPERATOR} --remove ${SECOND_ADDRESS}`);
+      return async () => {
+        const { signature } = await practice.operator(SECOND_KEY, `signers consent ${OPERATOR}`);
+        await practice.operator(admin, `signers rotate ${OPERATOR} --add ${SECOND_ADDRESS}:${signature}`);
+        await practice.exchange(practice.gateways[1], { env: PATIENT });
+      };
+    },
+  },
+  {
+    what: "a client says that it got another answer",
+    raises: ["DisputesOpen"],
+    strike: async ({ balancer: { url }, world: { clients } }) => {
+      const key = clients[0]?.apiKey ?? "";
+      const question = { model: MODEL, max_tokens: 5, messages: [{ role: "user", content: "What was it?" }] };
+      const answered = await post(url, key, { path: "/v1/chat/completions", body: question });
+      const path = `/v1/jobs/${answered.get("x-service-job-id")}/dispute`;
+      await post(url, key, { path, body: { received_output_hash: `sha256:${"5a".repeat(32)}` } });
+      return async () => {};
     },
   },
   {
@@ -125,21 +193,7 @@ const FAULTS: readonly Fault[] = [
   {
     what: "a gateway gets a quarter of a processor",
     raises: ["EventLoopStalls"],
-    strike: async ({ gateways: [gateway] }) => {
-      const ended = new AbortController();
-      const stalling = (async () => {
-        while (!ended.signal.aborted) {
-          process.kill(gateway.pid, "SIGSTOP");
-          await sleep(300);
-          process.kill(gateway.pid, "SIGCONT");
-          await sleep(100);
-        }
-      })();
-      return async () => {
-        ended.abort();
-        await stalling;
-      };
-    },
+    strike: async ({ gateways: [gateway] }) => stutter(gateway.pid, { stopped: 300, runs: 100 }),
   },
   {
     what: "somebody tries keys, 20 a second",
@@ -151,6 +205,19 @@ const FAULTS: readonly Fault[] = [
       return async () => clearInterval(timer);
     },
   },
+  {
+    what: "most webhooks are answered with 500",
+    raises: ["WebhooksFail", "WebhooksGivenUp"],
+    strike: async ({ balancer, world: { clients, receiver } }) => {
+      for (const [n, { apiKey }] of clients.entries()) {
+        for (let m = 0; m < WEBHOOKS_EACH; m++) {
+          const url = receiver.url(`/broken-${n}-${m}`, answer(500));
+          await post(balancer.url, apiKey, { path: "/v1/webhooks", body: { url, events: EVENTS } });
+        }
+      }
+      return async () => {};
+    },
+  },
 ];
 
 /** deploy/prometheus: its alerts, on a Prometheus beside the system, in a time that runs faster. */
@@ -158,16 +225,17 @@ export const alerts: Drill = {
   name: "alerts",
   does: "scrapes the system with Prometheus (Debian's), its rules fifteen times as fast: each fault raises its alerts",
   mayFail: true,
-  minutes: 60,
+  minutes: 90,
   practise: async (practice) => {
     const { gateways, options, lossy } = practice;
     for (const gateway of gateways) await practice.exchange(gateway, { env: PATIENT });
     const raised = await startPrometheus(practice);
     await practice.step("the windows fill", () => sleep(WARM_MS));
     const before = [...new Set((await practice.step("quiet", () => seenWithin(raised, QUIET_MS))).keys())];
-    practice.expect(before.length === 0, `a quiet ${(QUIET_MS * SPEED) / 60_000} minutes raised ${before}`);
+    practice.expect(before.length === 0, `a quiet hour raised ${before}`);
     const since = Date.now();
-    for (const { what, raises, strike } of FAULTS) {
+    const wanted = options.only.split(",");
+    for (const { what, raises, strike } of FAULTS.filter((fault) => wanted.some((part) => fault.what.includes(part)))) {
       const end = await strike(practice);
       const times = await practice.step(what, () => seenWithin(raised, RAISED_MS, raises));
       await end();
@@ -244,6 +312,32 @@ function freeze({ world }: Practice, ...parts: string[]): () => Promise<unknown>
   for (const pid of pids) process.kill(pid, "SIGSTOP");
   return async () => {
     for (const pid of pids) process.kill(pid, "SIGCONT");
+  };
+}
+
+/** Asks as a client, must be answered, and returns the reply's headers. */
+async function post(url: string, key: string, { path, body }: { path: string; body: object }): Promise<Headers> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const reply = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const told = await reply.text();
+  if (!reply.ok) throw new Error(`${path}: ${reply.status} ${told}`);
+  return reply.headers;
+}
+
+/** Stops a process again and again; returns how to end that. */
+function stutter(pid: number, { stopped, runs }: { stopped: number; runs: number }): () => Promise<void> {
+  const ended = new AbortController();
+  const stuttering = (async () => {
+    while (!ended.signal.aborted) {
+      process.kill(pid, "SIGSTOP");
+      await sleep(stopped);
+      process.kill(pid, "SIGCONT");
+      await sleep(runs);
+    }
+  })();
+  return async () => {
+    ended.abort();
+    await stuttering;
   };
 }
 

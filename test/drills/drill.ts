@@ -33,6 +33,8 @@ export type DrillOptions = {
   rate: number;
   /** The version before this one, as git names it. */
   before: string;
+  /** Parts of the names of the faults to raise. */
+  only: string;
   note: (line: string) => void;
 };
 
