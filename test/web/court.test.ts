@@ -81,6 +81,7 @@ describeInBrowser("a dispute", () => {
     await stranger.sees(/is no arbiter of set 1, which was in office when the dispute was opened/);
     expect(await stranger.page.getByRole("button", { name: /vote/i }).count()).toBe(0);
     expect(await stranger.findings()).toEqual([]);
+    expect(await stranger.findingsByNight()).toEqual([]);
     expect(stranger.complaints).toEqual([]);
     await stranger.close();
   });
@@ -119,6 +120,7 @@ describeInBrowser("a dispute", () => {
     await page.getByRole("row", { name: /Gateway at fault.*1 of 2/ }).waitFor();
     await page.getByRole("row", { name: /Worker at fault.*0 of 2/ }).waitFor();
     expect(await arbiter.findings()).toEqual([]);
+    expect(await arbiter.findingsByNight()).toEqual([]);
     await arbiter.close();
   });
 

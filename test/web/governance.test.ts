@@ -124,6 +124,7 @@ describeInBrowser("governance", () => {
     await state("pending");
     await visitor.sees(/Pay 12.50 USDG from the treasury to .*, and 1 more/);
     expect(await visitor.findings()).toEqual([]);
+    expect(await visitor.findingsByNight()).toEqual([]);
   });
 
   it("votes, queues and executes, each in its time", async () => {
@@ -153,6 +154,7 @@ describeInBrowser("governance", () => {
       .getByText("12.50 USDG")
       .waitFor();
     expect(await visitor.findings()).toEqual([]);
+    expect(await visitor.findingsByNight()).toEqual([]);
     expect(visitor.complaints).toEqual([]);
   });
 });

@@ -88,6 +88,18 @@ export class Visitor {
     return findingsOf(this.page);
   }
 
+  /** The same by night on a phone, which the page becomes for it. */
+  async findingsByNight(): Promise<string[]> {
+    const size = this.page.viewportSize() ?? { width: 1280, height: 900 };
+    await this.page.emulateMedia({ colorScheme: "dark" });
+    await this.page.setViewportSize({ width: 390, height: 844 });
+    const found = await this.findings();
+    const over = await this.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+    await this.page.emulateMedia({ colorScheme: "light" });
+    await this.page.setViewportSize(size);
+    return Number(over) > 0 ? [...found, `the page hangs over by ${over} pixels`] : found;
+  }
+
   close(): Promise<void> {
     return this.context.close();
   }
