@@ -52,16 +52,22 @@ function Roles({ dispute, evidence, events }: Known) {
         <NoArbiter dispute={dispute} address={address} />
       ) : null}
       {isClient && open !== null ? <Join dispute={open} /> : null}
-      {dispute.ruling === null ? <Expiry dispute={dispute} isOver={isOver} /> : null}
-      {owed > 0n ? (
-        <Deed
-          title="The treasury still owes a part"
-          says={`${units(owed, 6)} USDG are still to come. Anybody can have them paid once the treasury has them and its limit of the day allows it.`}
-          label="Have it paid"
-          done="What the treasury could pay is paid"
-          call={{ ...escrowOf(app), functionName: "collectDebt", args: [jobId] }}
-        />
-      ) : null}
+      <Deed
+        isDue={dispute.ruling === null && isOver}
+        title="Nobody ruled in time"
+        says={`Anybody can end the dispute now. ${consequence("expired", dispute)}`}
+        label="End the dispute"
+        done="The dispute has ended"
+        call={{ ...escrowOf(app), functionName: "expire", args: [jobId] }}
+      />
+      <Deed
+        isDue={owed > 0n}
+        title="The treasury still owes a part"
+        says={`${units(owed, 6)} USDG are still to come. Anybody can have them paid once the treasury has them and its limit of the day allows it.`}
+        label="Have it paid"
+        done="What the treasury could pay is paid"
+        call={{ ...escrowOf(app), functionName: "collectDebt", args: [jobId] }}
+      />
     </>
   );
 }
@@ -175,30 +181,17 @@ function Checklist({ dispute, evidence }: Pick<Known, "dispute" | "evidence">) {
   );
 }
 
-/** Ends a dispute that the arbiters left. */
-function Expiry({ dispute, isOver }: { dispute: Dispute; isOver: boolean }) {
-  if (!isOver) return null;
-  return (
-    <Deed
-      title="Nobody ruled in time"
-      says={`Anybody can end the dispute now. ${consequence("expired", dispute)}`}
-      label="End the dispute"
-      done="The dispute has ended"
-      call={{ ...escrowOf(app), functionName: "expire", args: [fromApiJobId(dispute.job_id)] }}
-    />
-  );
-}
-
 type DeedText = { title: string; says: string; label: string; done: string };
 
-/** A call that anybody may make. */
-function Deed({ title, says, label, done, call }: DeedText & { call: ContractCall }) {
+/** A call that anybody may make while it is due. Whoever made it still sees how it went. */
+function Deed({ isDue, title, says, label, done, call }: DeedText & { isDue: boolean; call: ContractCall }) {
   const { state, busy, send } = useCall();
+  if (!isDue && state.step === "idle") return null;
   return (
     <Card title={title}>
       <div className="row">
         <p>{says}</p>
-        <Button kind="primary" busy={busy} disabled={state.step === "done"} onClick={() => void send(call)}>
+        <Button kind="primary" busy={busy} disabled={!isDue} onClick={() => void send(call)}>
           {label}
         </Button>
       </div>
