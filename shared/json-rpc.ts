@@ -86,25 +86,31 @@ export class JsonRpc {
   }
 
   async #post(name: string, body: unknown, { timeoutMs, maxBytes }: Limits): Promise<unknown> {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const sent = send(this.#node.url, {
-      method: "POST",
-      headers: { ...this.#node.headers, "content-type": "application/json" },
-      body: JSON.stringify(body),
-      dispatcher: this.#agent,
-      signal,
-    });
-    // undici sees the signal only once it is connected, and tries that for ten seconds.
-    const late = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
+    // A timer of its own, cleared with the reply: a timeout signal that is listened to makes an error for each call in the end.
+    const abort = new AbortController();
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const error = new DOMException(`no reply within ${timeoutMs} ms`, "TimeoutError");
+      abort.abort(error);
+      // undici sees the signal only once it is connected, and tries that for ten seconds.
+      reject(error);
+    }, timeoutMs);
     try {
+      const sent = send(this.#node.url, {
+        method: "POST",
+        headers: { ...this.#node.headers, "content-type": "application/json" },
+        body: JSON.stringify(body),
+        dispatcher: this.#agent,
+        signal: abort.signal,
+      });
       const response = await Promise.race([sent, late]);
       const text = await boundedText(response.body, maxBytes);
       if (text === null) throw new RpcTooLong(name, maxBytes);
       return JSON.parse(text);
     } catch (error) {
       throw error instanceof RpcTooLong ? error : new RpcUnreachable(name, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 }
