@@ -109,10 +109,10 @@ export async function startGateway(
   // The chain, and this process's right to send to it.
   const rpc = connectRpc(config.RPC_URL);
   await checkChain(rpc, config.deployment);
+  const signerLock = await SignerLock.keep({ databaseUrl: config.DATABASE_URL, chainId }, account.address, logger);
   // Another gateway of the operator claims the jobs of a signer whose lock is free.
   const removed = (): void => void signerLock.release().catch((error) => logger.warn({ err: error }, "no release"));
   const operator = await Operator.find({ rpc, escrow, signer: account.address, logger, removed });
-  const signerLock = await SignerLock.keep({ databaseUrl: config.DATABASE_URL, chainId }, account.address, logger);
   const head = new Head(rpc, logger);
   await head.start();
   await recognizeChain(pool, config.deployment as Incarnation, logger);
