@@ -18,10 +18,12 @@ beforeEach(() => {
   vi.spyOn(ChainView.prototype, "deployment").mockReturnValue(new Promise(() => {}));
 });
 afterEach(async () => {
-  // The check of the last reply begins behind it.
-  await new Promise(setImmediate);
+  await checksBegun();
   vi.restoreAllMocks();
 });
+
+/** Until the checks of the replies so far have begun: a quarter of a second after the first of them. */
+const checksBegun = () => new Promise((resolve) => setTimeout(resolve, 300));
 
 const open = (fetch: typeof globalThis.fetch, more: Partial<VerifiedOptions> = {}) =>
   verified({
@@ -111,7 +113,7 @@ describe("an SDK that sends again what failed", () => {
       });
       await expect(openai(fetch).chat.completions.create({ ...body, stream })).rejects.toThrow();
       expect([sent, names.size]).toEqual([3, 1]);
-      await new Promise(setImmediate);
+      await checksBegun();
       expect(ChainView.prototype.deployment).toHaveBeenCalledTimes(1);
     },
   );
