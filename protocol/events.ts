@@ -1,4 +1,12 @@
-import { type Abi, type AbiEvent, decodeErrorResult, decodeEventLog, type Hex, toEventSelector } from "viem";
+import {
+  type Abi,
+  type AbiEvent,
+  decodeAbiParameters,
+  decodeErrorResult,
+  getAddress,
+  type Hex,
+  toEventSelector,
+} from "viem";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
@@ -10,23 +18,74 @@ import {
 /** A log as a node returns it, reduced to what decoding needs. */
 export type RawLog = { topics: readonly Hex[]; data: Hex };
 
+type Input = AbiEvent["inputs"][number];
+/** Reads a value from the 64 digits of its word; undefined for a word that its type cannot hold. */
+type ReadWord = (digits: string) => unknown;
+/** An event of an ABI, and where its arguments stand. `words`: readers of an event whose arguments are a word each, as nearly all are; else null. */
+export type EventLayout = { name: string; indexed: Input[]; data: Input[]; words: ReadWord[] | null };
+
+/** The events of an ABI by their first topic. viem's decoder hashes the event's signature for each log: half of its time. */
+export const eventLayouts = (abi: Abi): Map<Hex, EventLayout> =>
+  new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), layoutOf(item)]));
+
+function layoutOf({ name, inputs }: AbiEvent): EventLayout {
+  const indexed = inputs.filter(({ indexed }) => indexed);
+  const data = inputs.filter(({ indexed }) => !indexed);
+  const words = [...indexed, ...data].flatMap(({ type }) => wordReader(type) ?? []);
+  return { name, indexed, data, words: words.length === inputs.length ? words : null };
+}
+
+function wordReader(type: string): ReadWord | null {
+  if (type === "address") return (digits) => getAddress(`0x${digits.slice(24)}`);
+  if (type === "bool") return (digits) => (/^0{63}[01]$/.test(digits) ? digits.endsWith("1") : undefined);
+  const [, kind, size] = /^(uint|bytes)(\d+)$/.exec(type) ?? [];
+  if (kind === "bytes") return (digits) => `0x${digits.slice(0, Number(size) * 2)}`;
+  if (kind !== "uint") return null;
+  if (Number(size) > 48) return (digits) => BigInt(`0x${digits}`);
+  return (digits) => {
+    const value = Number(`0x${digits}`);
+    return Number.isSafeInteger(value) ? value : undefined;
+  };
+}
+
+/** The arguments of a log of this event, by name. Throws viem's error for data that is none. */
+export function decodeArguments(layout: EventLayout, log: RawLog): Record<string, unknown> {
+  const values = readWords(layout, log) ?? decodeValues(layout, log);
+  return Object.fromEntries([...layout.indexed, ...layout.data].map(({ name }, i) => [name, values[i]]));
+}
+
+/** The values of an event whose arguments are a word each; null where viem must read them, or say what is wrong with them. */
+function readWords({ indexed, words }: EventLayout, { topics, data }: RawLog): unknown[] | null {
+  if (words === null) return null;
+  const all = (
+    topics
+      .slice(1)
+      .map((topic) => topic.slice(2))
+      .join("") + data.slice(2)
+  ).toLowerCase();
+  if (topics.length !== indexed.length + 1 || all.length !== words.length * 64 || !/^[0-9a-f]*$/.test(all)) return null;
+  const values = words.map((read, i) => read(all.slice(i * 64, (i + 1) * 64)));
+  return values.includes(undefined) ? null : values;
+}
+
+function decodeValues({ indexed, data }: EventLayout, log: RawLog): unknown[] {
+  const fromTopics = indexed.map((input, i) => decodeAbiParameters([input], log.topics[i + 1] as Hex)[0]);
+  return [...fromTopics, ...decodeAbiParameters(data, log.data)];
+}
+
 /** An event of ours by name, with its arguments. */
 export type DecodedEvent = { name: string; args: Record<string, unknown> };
 
-// viem searches an ABI by hashing every event of it on each call; one table made once is what a hot path needs.
-const eventsBySelector = new Map<Hex, AbiEvent>();
 const ABIS = [inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi, protocolTreasuryAbi, arbitrationPanelAbi];
-for (const abi of ABIS as readonly Abi[]) {
-  for (const item of abi) if (item.type === "event") eventsBySelector.set(toEventSelector(item), item);
-}
+let ours: ReadonlyMap<Hex, EventLayout> | undefined;
 
 /** Decodes a log of the protocol's contracts; null if it is none of theirs. */
 export function decodeProtocolEvent(log: RawLog): DecodedEvent | null {
+  // Not at load: a browser that only verifies needs no second table.
+  ours ??= new Map((ABIS as readonly Abi[]).flatMap((abi) => [...eventLayouts(abi)]));
   const [selector] = log.topics;
-  const item = selector === undefined ? undefined : eventsBySelector.get(selector);
-  if (item === undefined) return null;
-  const decoded = decodeEventLog({ abi: [item], topics: log.topics as [Hex, ...Hex[]], data: log.data });
-  return { name: item.name, args: (decoded.args ?? {}) as unknown as Record<string, unknown> };
+  const layout = selector === undefined ? undefined : ours.get(selector);
+  return layout === undefined ? null : { name: layout.name, args: decodeArguments(layout, log) };
 }
 
 // An item of a batch can end with an error of a contract that the escrow called.

@@ -5,16 +5,13 @@
  */
 import {
   type Abi,
-  type AbiEvent,
   type Address,
   type ContractEventName,
   type DecodeEventLogReturnType,
-  decodeAbiParameters,
   erc20Abi,
-  getAddress,
   type Hex,
-  toEventSelector,
 } from "viem";
+import { decodeArguments, type EventLayout, eventLayouts } from "../protocol/events.ts";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
@@ -67,60 +64,9 @@ export type AnyEvent = Omit<EscrowEvent<"JobLocked">, "contract" | "name" | "arg
   args: unknown;
 };
 
-type Input = AbiEvent["inputs"][number];
-/** Reads a value from the 64 digits of its word; undefined for a word that its type cannot hold. */
-type ReadWord = (digits: string) => unknown;
-/**
- * An event of an ABI, and where its arguments stand. viem's decoder hashes the event's signature for each log: half of its time. `words`: readers
- * of an event whose arguments are a word each, which is nearly all; null for another one.
- */
-type Layout = { name: string; indexed: Input[]; data: Input[]; words: ReadWord[] | null };
-
-const tables = new Map<ContractName, Map<Hex, Layout>>(
-  (Object.entries(EVENT_ABIS) as [ContractName, Abi][]).map(([contract, abi]) => [
-    contract,
-    new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), layoutOf(item)])),
-  ]),
+const tables = new Map<ContractName, Map<Hex, EventLayout>>(
+  (Object.entries(EVENT_ABIS) as [ContractName, Abi][]).map(([contract, abi]) => [contract, eventLayouts(abi)]),
 );
-
-function layoutOf({ name, inputs }: AbiEvent): Layout {
-  const indexed = inputs.filter(({ indexed }) => indexed);
-  const data = inputs.filter(({ indexed }) => !indexed);
-  const words = [...indexed, ...data].flatMap(({ type }) => wordReader(type) ?? []);
-  return { name, indexed, data, words: words.length === inputs.length ? words : null };
-}
-
-function wordReader(type: string): ReadWord | null {
-  if (type === "address") return (digits) => getAddress(`0x${digits.slice(24)}`);
-  if (type === "bool") return (digits) => (/^0{63}[01]$/.test(digits) ? digits.endsWith("1") : undefined);
-  const [, kind, size] = /^(uint|bytes)(\d+)$/.exec(type) ?? [];
-  if (kind === "bytes") return (digits) => `0x${digits.slice(0, Number(size) * 2)}`;
-  if (kind !== "uint") return null;
-  if (Number(size) > 48) return (digits) => BigInt(`0x${digits}`);
-  return (digits) => {
-    const value = Number(`0x${digits}`);
-    return Number.isSafeInteger(value) ? value : undefined;
-  };
-}
-
-/** The values of an event whose arguments are a word each; null where viem must read them, or say what is wrong with them. */
-function readWords({ indexed, words }: Layout, { topics, data }: ChainLog): unknown[] | null {
-  if (words === null) return null;
-  const all = (
-    topics
-      .slice(1)
-      .map((topic) => topic.slice(2))
-      .join("") + data.slice(2)
-  ).toLowerCase();
-  if (topics.length !== indexed.length + 1 || all.length !== words.length * 64 || !/^[0-9a-f]*$/.test(all)) return null;
-  const values = words.map((read, i) => read(all.slice(i * 64, (i + 1) * 64)));
-  return values.includes(undefined) ? null : values;
-}
-
-function decodeValues({ indexed, data }: Layout, log: ChainLog): unknown[] {
-  const fromTopics = indexed.map((input, i) => decodeAbiParameters([input], log.topics[i + 1] as Hex)[0]);
-  return [...fromTopics, ...decodeAbiParameters(data, log.data)];
-}
 
 /** First topic of an event. */
 export function eventTopic<C extends ContractName>(contract: C, name: ContractEventName<Abis[C]>): Hex {
@@ -140,10 +86,8 @@ export function decodeLog(log: ChainLog, addresses: AuditAddresses): AnyEvent | 
   if (contract === null || selector === undefined) return null;
   const item = tables.get(contract)?.get(selector);
   if (item === undefined) return null;
-  const values = readWords(item, log) ?? decodeValues(item, log);
-  const args = Object.fromEntries([...item.indexed, ...item.data].map(({ name }, i) => [name, values[i]]));
   const { blockNumber: block, logIndex, transactionHash: tx } = log;
-  return { contract, name: item.name, args, block, logIndex, tx };
+  return { contract, name: item.name, args: decodeArguments(item, log), block, logIndex, tx };
 }
 
 /** Decodes what is ours of many logs and puts it in the order of the chain. */

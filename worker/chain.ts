@@ -10,12 +10,12 @@ import {
   createWalletClient,
   decodeFunctionResult,
   defineChain,
-  encodeFunctionData,
   type Hex,
   type Chain as Network,
   type PublicClient,
   type Transport,
 } from "viem";
+import { escrowCall } from "../protocol/calls.ts";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
@@ -148,7 +148,7 @@ const FRESH_MS = 2_000;
 const UNKNOWN_KEYS_PER_SECOND = 20;
 
 type Block = { number: Hex; timestamp: Hex };
-type Sought = { jobId: Hex; key: Address };
+type Offer = { jobId: Hex; key: Address };
 
 /** Reads of the contracts. What never changes (windows, a key's operator, a model's number) is asked for once. */
 export class ChainReader {
@@ -160,10 +160,8 @@ export class ChainReader {
   #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
   #unknownKeys = { second: 0, asked: 0 };
   #windows: Windows | undefined;
-  readonly #sights = new ReadLane<Sought, Sighting & { signer: Signer }>(
-    (sought) => this.#sightTogether(sought),
-    SIGHTS,
-  );
+  readonly #offers = new ReadLane<Offer, Sighting & { signer: Signer }>((offers) => this.#sightOffers(offers), SIGHTS);
+  readonly #jobs = new ReadLane<Hex, Sighting>(async (jobIds) => (await this.#read(jobIds, [])).sightings, SIGHTS);
 
   constructor(chain: Chain) {
     this.#chain = chain;
@@ -183,43 +181,44 @@ export class ChainReader {
 
   /** A job, the standing of the key that offers it, and the chain's time. Jobs of one moment share a round trip. */
   sight(jobId: Hex, key: Address): Promise<Sighting & { signer: Signer }> {
-    return this.#sights.ask({ jobId, key });
+    return this.#offers.ask({ jobId, key });
   }
 
-  async #sightTogether(sought: readonly Sought[]): Promise<(Sighting & { signer: Signer })[]> {
+  /** Several jobs and the chain's time, in few round trips, for which no offer waits. */
+  sightAll(jobIds: readonly Hex[]): Promise<Sighting[]> {
+    return Promise.all(jobIds.map((jobId) => this.#jobs.ask(jobId)));
+  }
+
+  async #sightOffers(offers: readonly Offer[]): Promise<(Sighting & { signer: Signer })[]> {
+    const keys = [...new Set(offers.map(({ key }) => key))];
+    const jobIds = offers.map(({ jobId }) => jobId);
+    const { sightings, signers } = await this.#read(jobIds, keys);
+    return offers.map(({ key }, index) => ({
+      ...(sightings[index] as Sighting),
+      signer: signers[keys.indexOf(key)] as Signer,
+    }));
+  }
+
+  /** Jobs and the standing of keys, with the chain's time, in one request. */
+  async #read(jobIds: readonly Hex[], keys: readonly Address[]): Promise<{ sightings: Sighting[]; signers: Signer[] }> {
     const { abi, address: to } = this.#escrow;
     const call = (data: Hex) => ({ method: "eth_call", params: [{ to, data }, "latest"] });
-    const keys = [...new Set(sought.map(({ key }) => key))];
     const calls = [
       { method: "eth_getBlockByNumber", params: ["latest", false] },
-      ...keys.map((key) => call(encodeFunctionData({ abi, functionName: "signerOf", args: [key] }))),
-      ...sought.map(({ jobId }) => call(encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] }))),
+      ...keys.map((key) => call(escrowCall("signerOf", [key]))),
+      ...jobIds.map((jobId) => call(escrowCall("jobOf", [jobId]))),
     ];
     const [block, ...data] = await twice(() => this.#rpc.batch<[Block, ...Hex[]]>(calls, READ_MS));
     const blockTime = this.#see(BigInt(block.number), Number(block.timestamp));
     const at = performance.now();
-    const signers = keys.map((_, index) => {
-      const found = decodeFunctionResult({ abi, functionName: "signerOf", data: data[index] as Hex });
-      return { operator: found[0], removedAt: found[1] };
+    const signers = data.slice(0, keys.length).map((data) => {
+      const [operator, removedAt] = decodeFunctionResult({ abi, functionName: "signerOf", data });
+      return { operator, removedAt };
     });
-    return sought.map(({ key }, index) => {
-      const job = decodeFunctionResult({ abi, functionName: "jobOf", data: data[keys.length + index] as Hex });
-      return { job, signer: signers[keys.indexOf(key)] as Signer, blockTime, at };
+    const sightings = data.slice(keys.length).map((data) => {
+      return { job: decodeFunctionResult({ abi, functionName: "jobOf", data }), blockTime, at };
     });
-  }
-
-  /** Several jobs and the chain's time, in few round trips. */
-  async sightAll(jobIds: readonly Hex[]): Promise<Sighting[]> {
-    const { client } = this.#chain;
-    const [{ number, timestamp }, jobs] = await Promise.all([
-      client.getBlock({ blockTag: "latest" }),
-      Promise.all(
-        jobIds.map((jobId) => client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] })),
-      ),
-    ]);
-    const blockTime = this.#see(number, Number(timestamp));
-    const at = performance.now();
-    return jobs.map((job) => ({ job, blockTime, at }));
+    return { sightings, signers };
   }
 
   /**

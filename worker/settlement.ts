@@ -2,7 +2,8 @@
  * Settlement by the worker itself. A gateway settles the jobs it dispatched; where it stays silent, the worker relays its
  * acknowledgement, submits its proof and finalizes, as far as its account has gas.
  */
-import { encodeFunctionData, formatEther, type Hex, parseEventLogs } from "viem";
+import { formatEther, type Hex, parseEventLogs } from "viem";
+import { escrowCall } from "../protocol/calls.ts";
 import { KEEP_PROVEN_SECONDS } from "../protocol/dispatch.ts";
 import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
@@ -108,16 +109,13 @@ function proofTime(head: CompletionHead, closes: number, windows: Windows, { sel
 
 /** ABI-encoded call of the escrow for one job. */
 function encodeCall(call: Call, { papers, head }: OpenJob): Hex {
-  const abi = inferenceEscrowAbi;
   if (call === "acknowledge") {
     const { assignment, byGateway, byWorker } = papers;
-    const args = [assignment, compactSignature(byGateway), compactSignature(byWorker)] as const;
-    return encodeFunctionData({ abi, functionName: "acknowledge", args });
+    return escrowCall("acknowledge", [assignment, compactSignature(byGateway), compactSignature(byWorker)]);
   }
   if (head === null) throw new Error(`${call} needs a completion`);
-  if (call === "finalize") return encodeFunctionData({ abi, functionName: "finalize", args: [head.completion] });
-  const args = [head.completion, compactSignature(head.signature)] as const;
-  return encodeFunctionData({ abi, functionName: "submitProof", args });
+  if (call === "finalize") return escrowCall("finalize", [head.completion]);
+  return escrowCall("submitProof", [head.completion, compactSignature(head.signature)]);
 }
 
 type Parts = { chain: Chain; identity: Identity; reader: ChainReader; store: CompletionStore; log: Logger };
@@ -368,7 +366,7 @@ class Sender {
     const fees = this.#fees(nonce, market);
     const gas = BASE_GAS + ITEM_GAS + ITEM_CEILING * BigInt(items.length);
     if (balance < gas * fees.maxFeePerGas) throw new NoGas(balance, gas * fees.maxFeePerGas);
-    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "execute", args: [items] });
+    const data = escrowCall("execute", [items]);
     const to = deployment.contracts.InferenceEscrow;
     const hash = await this.#wallet.sendTransaction({ to, data, gas, nonce, ...fees });
     this.#last = { nonce, ...fees };

@@ -4,13 +4,8 @@
  * never too high.
  */
 import type pg from "pg";
-import {
-  type Address,
-  type ContractFunctionReturnType,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-} from "viem";
+import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex } from "viem";
+import { escrowCall } from "../../protocol/calls.ts";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
@@ -167,7 +162,7 @@ export class Balances {
   /** The key that signs each of the wallet's jobs; zero for none. Rejects with RpcUnreachable. */
   async authorizationKey(wallet: Address): Promise<Address> {
     try {
-      const question = encodeFunctionData({ abi, functionName: "authorizationKeyOf", args: [wallet] });
+      const question = escrowCall("authorizationKeyOf", [wallet]);
       const [data] = await twice(() => this.#call([question], "latest"));
       return decodeFunctionResult({ abi, functionName: "authorizationKeyOf", data: data as Hex });
     } catch (error) {
@@ -234,10 +229,7 @@ export class Balances {
       this.#parts.rpc.request<Hex>("eth_blockNumber", [], READ_TIMEOUT_MS),
       this.#settling(wallet),
     ]);
-    const questions = [
-      encodeFunctionData({ abi, functionName: "accountOf", args: [wallet] }),
-      ...rows.map(({ jobId }) => encodeFunctionData({ abi, functionName: "jobOf", args: [jobId] })),
-    ];
+    const questions = [escrowCall("accountOf", [wallet]), ...rows.map(({ jobId }) => escrowCall("jobOf", [jobId]))];
     const [first, ...rest] = await this.#call(questions, block);
     const account = decodeFunctionResult({ abi, functionName: "accountOf", data: first as Hex });
     const returns: Returns = new Map();

@@ -1,8 +1,8 @@
 /** The calls of the escrow, one for each step of a job, and the outcome of each in a mined batch. */
-import { type Address, encodeFunctionData, type Hex, hexToNumber, isHex, zeroHash } from "viem";
+import { type Address, type Hex, hexToNumber, isHex, zeroHash } from "viem";
+import { escrowCall } from "../../protocol/calls.ts";
 import { type SignedDelivery, withDelivery } from "../../protocol/delivery.ts";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
 import { type Assignment, type Authorization, type Completion, compactSignature } from "../../protocol/messages.ts";
 import { type AccountWord, decodeAccountWord } from "../../protocol/words.ts";
@@ -35,9 +35,6 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
 /** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
 export const BATCH_RESERVE = 800_000n;
 
-const encode = (functionName: string, args: readonly unknown[]): Hex =>
-  encodeFunctionData({ abi: inferenceEscrowAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0]);
-
 /** Lock the price of `maxTokens` output tokens; void if mined at or after `validUntil` (chain time, seconds). */
 export function lockOperation(lock: {
   jobId: Hex;
@@ -48,7 +45,7 @@ export function lockOperation(lock: {
   validUntil: number;
 }): Operation {
   const { jobId, wallet, model, maxTokens, maxCredits, validUntil } = lock;
-  const data = encode("lock", [wallet, model, jobId, maxTokens, maxCredits, validUntil]);
+  const data = escrowCall("lock", [wallet, model, jobId, maxTokens, maxCredits, validUntil]);
   return { kind: "lock", jobId, data, deadline: validUntil * 1000 };
 }
 
@@ -57,7 +54,7 @@ export function lockOperation(lock: {
  * which the client waits.
  */
 export function lockAuthorizedOperation(authorization: Authorization, byKey: Hex, wantedBy: number): Operation {
-  const data = encode("lockAuthorized", [authorization, compactSignature(byKey)]);
+  const data = escrowCall("lockAuthorized", [authorization, compactSignature(byKey)]);
   return { kind: "lockAuthorized", jobId: authorization.jobId, data, deadline: wantedBy * 1000 };
 }
 
@@ -70,7 +67,7 @@ const UNSIGNED = { r: zeroHash, vs: zeroHash };
 export function acknowledgeOperation(assignment: Assignment, byWorker: Hex, minedBefore: number): Operation {
   const { jobId, acknowledgeBy } = assignment;
   const relayed = { ...assignment, acknowledgeBy: minedBefore };
-  const data = encode("acknowledge", [relayed, UNSIGNED, compactSignature(byWorker)]);
+  const data = escrowCall("acknowledge", [relayed, UNSIGNED, compactSignature(byWorker)]);
   return { kind: "acknowledge", jobId, data, deadline: acknowledgeBy * 1000 };
 }
 
@@ -80,18 +77,18 @@ export function completeOperation(
   deadline: number,
 ): Operation {
   const { completion, signature, countedTokens, wallet } = settlement;
-  const data = encode("complete", [completion, countedTokens, compactSignature(signature), wallet]);
+  const data = escrowCall("complete", [completion, countedTokens, compactSignature(signature), wallet]);
   return { kind: "complete", jobId: completion.jobId, data, deadline };
 }
 
 /** End a job without a charge. */
 export function failOperation(jobId: Hex, reason: FailureReason): Operation {
-  return { kind: "fail", jobId, data: encode("fail", [jobId, reason]), deadline: Date.now() + 5_000 };
+  return { kind: "fail", jobId, data: escrowCall("fail", [jobId, reason]), deadline: Date.now() + 5_000 };
 }
 
 /** Return the escrow of a job that nobody completed. */
 export function refundOperation(jobId: Hex): Operation {
-  return { kind: "refund", jobId, data: encode("refund", [jobId]), deadline: Date.now() + 5_000 };
+  return { kind: "refund", jobId, data: escrowCall("refund", [jobId]), deadline: Date.now() + 5_000 };
 }
 
 /**
@@ -104,18 +101,14 @@ export function openDisputeOperation(
   delivery: SignedDelivery | null,
   deadline: number,
 ): Operation {
-  const call = encode("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
+  const call = escrowCall("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
   const data = delivery === null ? call : withDelivery(call, delivery);
   return { kind: "openDispute", jobId: completion.jobId, data, deadline };
 }
 
 /** Calldata of one batch. Always `execute`, also for one item: a failed item then says why in its own event. */
 export function batchCalldata(operations: readonly Operation[]): Hex {
-  return encodeFunctionData({
-    abi: inferenceEscrowAbi,
-    functionName: "execute",
-    args: [operations.map((o) => o.data)],
-  });
+  return escrowCall("execute", [operations.map((o) => o.data)]);
 }
 
 /** Gas limit of one batch. */
