@@ -26,6 +26,13 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/app/",
   plugins: [react(), compressed],
+  resolve: {
+    alias: [
+      { find: /^react$/, replacement: fileURLToPath(new URL("react.mjs", import.meta.url)) },
+      { find: /^react\/jsx-runtime$/, replacement: "preact/jsx-runtime" },
+      { find: /^react-dom(\/client)?$/, replacement: "preact/compat$1" },
+    ],
+  },
   build: {
     target: "es2022",
     // The server reads there what the front page needs (api/routes/web.ts).
@@ -42,7 +49,7 @@ export default defineConfig({
           groups: [
             {
               name: "base",
-              test: /node_modules\/(?:react|react-dom|react-router|scheduler|@tanstack)\/|web\/src\/shell\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|clock|price-table)/,
+              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|clock|price-table)/,
             },
           ],
         },

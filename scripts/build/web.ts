@@ -13,7 +13,7 @@ const STAMP = join(DIST, ".built-from");
 
 /** Sources it is made of, beside its libraries: protocol, audit and the names of the pages are used in the browser too. */
 const FOLDERS = ["web", "protocol", "verify", "shared"];
-const LIBRARIES = ["vite", "@vitejs/plugin-react", "react", "react-dom", "react-router", "redoc", "wagmi", "viem"];
+const LIBRARIES = ["vite", "@vitejs/plugin-react", "preact", "react-router", "redoc", "wagmi", "viem"];
 
 /** Builds the web application unless `web/dist` is made of the present sources. Returns what the progress line says. */
 export async function buildWeb(run: (args: string[]) => Promise<void>): Promise<string> {
