@@ -1,17 +1,23 @@
 /** One node and one escrow: all that a verifier trusts. */
 import {
+  type Abi,
   type Address,
-  createPublicClient,
+  type Client,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+  createClient,
+  decodeFunctionResult,
+  encodeFunctionData,
   erc20Abi,
   getAddress,
-  getContract,
   type Hex,
   isAddressEqual,
   numberToHex,
-  type PublicClient,
   type RpcLog,
   zeroAddress,
 } from "viem";
+import { getBlock, getBlockNumber, getChainId, getCode, getTransaction, getTransactionReceipt } from "viem/actions";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import { nodeHost, nodeTransport } from "../shared/node-url.ts";
@@ -43,12 +49,33 @@ export const chainLog = ({ address, topics, data, blockNumber, logIndex, transac
   transactionHash: transactionHash as Hex,
 });
 
+type View = "pure" | "view";
+
+/**
+ * The view functions of a contract: `read("jobOf", [jobId], block)`, without a block as of now. viem's own reader brings a page 40 kB for
+ * batches, redirected calls and state that is put in the place of the chain's.
+ */
+export function readerOf<const abi extends Abi>(client: Client, { address, abi }: { address: Address; abi: abi }) {
+  return async <name extends ContractFunctionName<abi, View>>(
+    functionName: name,
+    args: ContractFunctionArgs<abi, View, name>,
+    block?: bigint,
+  ): Promise<ContractFunctionReturnType<abi, View, name>> => {
+    const call = { abi: abi as Abi, functionName: functionName as string, args: args as readonly unknown[] };
+    const data = await client.request({
+      method: "eth_call",
+      params: [{ to: address, data: encodeFunctionData(call) }, block === undefined ? "latest" : numberToHex(block)],
+    });
+    return decodeFunctionResult({ ...call, data }) as ContractFunctionReturnType<abi, View, name>;
+  };
+}
+
 /** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
 export class LogReader {
-  readonly #client: PublicClient;
+  readonly #client: Client;
   #span: bigint;
 
-  constructor(client: PublicClient, span: bigint) {
+  constructor(client: Client, span: bigint) {
     this.#client = client;
     this.#span = span;
   }
@@ -113,8 +140,8 @@ export type Chain = Awaited<ReturnType<typeof openChain>>;
 export const Chain = { open: openChain };
 
 /** The id of the node's chain; a {@link VerifyError} where no node answers. */
-export function chainIdOf(client: PublicClient, rpcUrl: string): Promise<number> {
-  return client.getChainId().catch((error: unknown) => {
+export function chainIdOf(client: Client, rpcUrl: string): Promise<number> {
+  return getChainId(client).catch((error: unknown) => {
     throw new VerifyError(`no node answers at ${nodeHost(rpcUrl)}: ${firstLine(error)}`);
   });
 }
@@ -125,7 +152,7 @@ export const noEscrow = (escrow: Address, error: unknown): VerifyError =>
 
 /** Connects, and makes sure that there is an escrow at that address of that chain. */
 async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
-  const client = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
+  const client = createClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
   const host = nodeHost(rpcUrl);
   const chainId = await chainIdOf(client, rpcUrl);
   if (expected !== null && expected !== chainId) {
@@ -133,14 +160,14 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
       `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
     );
   }
-  const code = await client.getCode({ address: escrow });
+  const code = await getCode(client, { address: escrow });
   if (code === undefined || code === "0x") {
     throw new VerifyError(
       `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
     );
   }
-  const head = await client.getBlockNumber();
-  const { read, stablecoin, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
+  const head = await getBlockNumber(client);
+  const { read, balanceOf, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
   const { readTimes, timeOf } = blockTimes(client);
 
   /** The first block whose time is at least `time`; the head's successor if there is none. */
@@ -158,7 +185,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
 
   /** A mined transaction with its logs. */
   const transaction = async (hash: Hex): Promise<{ transaction: AuditTransaction; logs: ChainLog[] }> => {
-    const sent = await client.getTransaction({ hash }).catch(() => null);
+    const sent = await getTransaction(client, { hash }).catch(() => null);
     if (sent === null) {
       throw new VerifyError(
         `chain ${chainId} does not know transaction ${hash}: wrong chain, or it was never sent or dropped`,
@@ -167,7 +194,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
     if (sent.blockNumber === null) {
       throw new VerifyError(`transaction ${hash} is pending: it is not mined yet. Ask again later.`);
     }
-    const { status, blockNumber: block, logs } = await client.getTransactionReceipt({ hash });
+    const { status, blockNumber: block, logs } = await getTransactionReceipt(client, { hash });
     if (status !== "success") {
       throw new VerifyError(`transaction ${hash} reverted in block ${block}: it changed nothing`);
     }
@@ -177,7 +204,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
 
   /** The job as the escrow stores it; null if there is none. */
   const storedJob = async (jobId: Hex) => {
-    const job = await read.jobOf([jobId], { blockNumber: head });
+    const job = await read("jobOf", [jobId], head);
     if (job.status === 0) return null;
     const worker = await signerOf(job.worker);
     return { ...job, worker: isAddressEqual(worker, zeroAddress) ? null : worker };
@@ -185,21 +212,21 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
 
   /** Digest and charge of a proven job, as the escrow stores them. */
   const storedProof = async (jobId: Hex): Promise<{ digest: Hex; credits: number }> => {
-    const [digest, credits] = await read.proofOf([jobId], { blockNumber: head });
+    const [digest, credits] = await read("proofOf", [jobId], head);
     return { digest, credits };
   };
 
   /** What the escrow owes and holds at a block. */
   const ledgerAt = async (blockNumber: bigint): Promise<Ledger> => {
     const [[credits, claimableUnits], tokenUnits] = await Promise.all([
-      read.liabilities({ blockNumber }),
-      stablecoin.balanceOf([escrow], { blockNumber }),
+      read("liabilities", [], blockNumber),
+      balanceOf(escrow, blockNumber),
     ]);
     return { credits, claimableUnits, tokenUnits };
   };
-  const hashOf = async (blockNumber: bigint): Promise<Hex> => (await client.getBlock({ blockNumber })).hash;
+  const hashOf = async (blockNumber: bigint): Promise<Hex> => (await getBlock(client, { blockNumber })).hash;
   const accountAt = (wallet: Address, blockNumber: bigint): Promise<AccountWord> =>
-    read.accountOf([wallet], { blockNumber });
+    read("accountOf", [wallet], blockNumber);
 
   const logs = new LogReader(client, span);
   const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
@@ -208,35 +235,36 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
 }
 
 /** What the escrow says of itself and of the other contracts. */
-async function readContracts(client: PublicClient, escrow: Address) {
-  const { read } = getContract({ address: escrow, abi: inferenceEscrowAbi, client });
+async function readContracts(client: Client, escrow: Address) {
+  const read = readerOf(client, { address: escrow, abi: inferenceEscrowAbi });
   try {
     const [token, registry, catalog, panel, windows, disputeBond] = await Promise.all([
-      read.token(),
-      read.REGISTRY(),
-      read.CATALOG(),
-      read.PANEL(),
-      read.windows(),
-      read.DISPUTE_BOND(),
+      read("token", []),
+      read("REGISTRY", []),
+      read("CATALOG", []),
+      read("PANEL", []),
+      read("windows", []),
+      read("DISPUTE_BOND", []),
     ]);
-    const workers = getContract({ address: registry, abi: workerRegistryAbi, client });
-    const serviceToken = await workers.read.STAKE_TOKEN();
+    const workers = readerOf(client, { address: registry, abi: workerRegistryAbi });
+    const serviceToken = await workers("STAKE_TOKEN", []);
     const others = { stablecoin: token, registry, catalog, panel, serviceToken };
     const addresses: AuditAddresses = { escrow, ...others, treasury: [] };
-    const stablecoin = getContract({ address: token, abi: erc20Abi, client }).read;
-    const signerOf = (worker: number) => workers.read.signerOf([worker]);
-    return { read, stablecoin, addresses, windows, disputeBond, signerOf };
+    const stablecoin = readerOf(client, { address: token, abi: erc20Abi });
+    const balanceOf = (owner: Address, block: bigint) => stablecoin("balanceOf", [owner], block);
+    const signerOf = (worker: number) => workers("signerOf", [worker]);
+    return { read, balanceOf, addresses, windows, disputeBond, signerOf };
   } catch (error) {
     throw noEscrow(escrow, error);
   }
 }
 
 /** Block times, read once each: `timeOf` is for blocks that `readTimes` has read. */
-function blockTimes(client: PublicClient) {
+function blockTimes(client: Client) {
   const times = new Map<bigint, number>();
   const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
     const missing = [...new Set(blocks)].filter((block) => !times.has(block));
-    const found = await Promise.all(missing.map((blockNumber) => client.getBlock({ blockNumber })));
+    const found = await Promise.all(missing.map((blockNumber) => getBlock(client, { blockNumber })));
     for (const { number, timestamp } of found) times.set(number, Number(timestamp));
   };
   const timeOf = (block: bigint): number => {

@@ -1,11 +1,13 @@
 import {
   type Address,
+  type Client,
   type Hex,
   isAddressEqual,
   type PublicClient,
   type Transaction,
   type TransactionReceipt,
 } from "viem";
+import { getBlock, getBlockNumber, getTransaction, getTransactionCount, getTransactionReceipt } from "viem/actions";
 import { NotMined, receiptOf } from "../../../protocol/receipt.ts";
 
 /** People let a transaction wait in the wallet, and fees can fall late: what is mined later is found in the wallet alone. */
@@ -20,6 +22,17 @@ type Reader = Pick<
   PublicClient,
   "getBlock" | "getBlockNumber" | "getTransaction" | "getTransactionCount" | "getTransactionReceipt" | "pollingInterval"
 >;
+
+/** A client with what is asked for here: viem's public client brings a page each action there is. */
+export const chainOf = (client: Client): Reader =>
+  ({
+    pollingInterval: client.pollingInterval,
+    getBlock: (of: Parameters<typeof getBlock>[1]) => getBlock(client, of),
+    getBlockNumber: (of: Parameters<typeof getBlockNumber>[1]) => getBlockNumber(client, of),
+    getTransaction: (of: Parameters<typeof getTransaction>[1]) => getTransaction(client, of),
+    getTransactionCount: (of: Parameters<typeof getTransactionCount>[1]) => getTransactionCount(client, of),
+    getTransactionReceipt: (of: Parameters<typeof getTransactionReceipt>[1]) => getTransactionReceipt(client, of),
+  }) as Reader;
 
 /** The wallet's owner put another transaction in the place of this one, which can never be mined now. */
 export class Replaced extends Error {

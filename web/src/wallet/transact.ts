@@ -1,7 +1,7 @@
-import { type Abi, type Address, BaseError, encodeFunctionData, type Hex, publicActions } from "viem";
-import { getConnection, getWalletClient, simulateContract, switchChain, writeContract } from "wagmi/actions";
+import { type Abi, type Address, BaseError, encodeFunctionData, type Hex } from "viem";
+import { getConnection, simulateContract, switchChain, writeContract } from "wagmi/actions";
 import type { WalletConfig } from "./config.ts";
-import { mined } from "./mined.ts";
+import { chainOf, mined } from "./mined.ts";
 
 /** A call of a contract, as viem takes it. */
 export type ContractCall = {
@@ -54,7 +54,7 @@ export async function transact(
   const hash = await writeContract(wallet, request);
   onProgress({ step: "mining", hash });
   const sent = { hash, from: account, to: call.address, data: encodeFunctionData(request) };
-  const receipt = await mined(wallet.getClient().extend(publicActions), sent);
+  const receipt = await mined(chainOf(wallet.getClient()), sent);
   if (receipt.status === "reverted") {
     // Between trying and mining something changed; the same call on the chain of now says what.
     await simulateContract(wallet, request);
@@ -63,6 +63,3 @@ export async function transact(
   onProgress({ step: "done", hash: receipt.transactionHash });
   return receipt.transactionHash;
 }
-
-/** The connected wallet as viem uses it. */
-export const clientOf = (wallet: WalletConfig) => getWalletClient(wallet);

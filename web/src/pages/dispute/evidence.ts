@@ -5,7 +5,7 @@ import type { Completion } from "../../../../protocol/messages.ts";
 import { deliveryIn, jobCalls, signerOf } from "../../../../verify/calls.ts";
 import { type AnyEvent, eventsOf, jobOfEvent } from "../../../../verify/events.ts";
 import type { ChainTransaction, Dispute, Operator } from "../../data/types.ts";
-import { disputeFacts } from "../../wallet/dispute.ts";
+import { disputeFacts } from "../../explorer/dispute-facts.ts";
 
 export type Evidence = {
   /** The whole call that opened the dispute; null where another contract made it. */

@@ -3,16 +3,18 @@ import {
   type Abi,
   type AbiEvent,
   type Address,
-  createPublicClient,
-  getContract,
+  type Client,
+  createClient,
+  erc20Abi,
   type Hex,
   keccak256,
   type Log,
-  type PublicClient,
+  numberToHex,
   parseEventLogs,
   toBytes,
   toEventSelector,
 } from "viem";
+import { getBlock } from "viem/actions";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
@@ -20,10 +22,9 @@ import {
   protocolTimelockAbi,
   protocolTreasuryAbi,
   serviceTokenAbi,
-  testStablecoinAbi,
 } from "../../../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../../../shared/node-url.ts";
-import { LogReader } from "../../../../verify/chain.ts";
+import { chainIdOf, LogReader, readerOf } from "../../../../verify/chain.ts";
 import { app } from "../../data/app.ts";
 
 /** Most blocks asked for in one question, and questions of one look. */
@@ -74,17 +75,17 @@ const TOPICS = EVENTS.filter((item): item is AbiEvent => item.type === "event")
   .map((item) => toEventSelector(item));
 
 /** The client of a node; rejects if that is of another chain. */
-export async function openNode(node: string): Promise<PublicClient> {
-  const client = createPublicClient({ transport: nodeTransport(node, { retryCount: 2, timeout: 20_000 }) });
-  const chainId = await client.getChainId();
+async function openNode(node: string): Promise<Client> {
+  const client = createClient({ transport: nodeTransport(node, { retryCount: 2, timeout: 20_000 }) });
+  const chainId = await chainIdOf(client, node);
   if (chainId !== app.chain_id) throw new Error(`The node is of chain ${chainId}, and not of chain ${app.chain_id}.`);
-  return client as PublicClient;
+  return client;
 }
 
 /** All of it; `looks`: how many times further back than at first. */
 export async function readGovernance(node: string, looks: number) {
   const client = await openNode(node);
-  const head = await client.getBlock();
+  const head = await getBlock(client);
   const back = head.number - SPAN * LOOK * BigInt(looks);
   const start = BigInt(app.start_block);
   const from = back > start ? back : start;
@@ -105,18 +106,18 @@ export async function readGovernance(node: string, looks: number) {
   return { now, from: from === start ? null : from, proposals, operations, payments, rules, treasury };
 }
 
-async function readProposals(client: PublicClient, logs: Log[], now: number): Promise<Proposal[]> {
+async function readProposals(client: Client, logs: Log[], now: number): Promise<Proposal[]> {
   const made = parseEventLogs({ abi: protocolGovernorAbi, logs, eventName: "ProposalCreated" });
-  const { read } = getContract({ ...governorOf(), client });
+  const read = readerOf(client, governorOf());
   const proposals = made.map(async ({ args, transactionHash: tx }) => {
     const { proposalId: id, proposer, description, targets, values, calldatas, voteStart, voteEnd } = args;
     const [snapshot, deadline] = [Number(voteStart), Number(voteEnd)];
     const [state, [against, inFavour, abstain], eta, quorum] = await Promise.all([
-      read.state([id]),
-      read.proposalVotes([id]),
-      read.proposalEta([id]),
+      read("state", [id]),
+      read("proposalVotes", [id]),
+      read("proposalEta", [id]),
       // It is fixed with the votes; before, the one of now stands for it.
-      read.quorum([BigInt(Math.min(snapshot, now - 1))]),
+      read("quorum", [BigInt(Math.min(snapshot, now - 1))]),
     ]);
     const actions = targets.map((target, i) => ({ target, value: values[i] ?? 0n, data: calldatas[i] ?? "0x" }));
     const votes = { against, inFavour, abstain, quorum };
@@ -127,13 +128,13 @@ async function readProposals(client: PublicClient, logs: Log[], now: number): Pr
 }
 
 /** What was scheduled and is neither executed nor cancelled, whoever scheduled it; the first that can be executed first. */
-async function readOperations(client: PublicClient, logs: Log[]): Promise<Operation[]> {
+async function readOperations(client: Client, logs: Log[]): Promise<Operation[]> {
   const scheduled = parseEventLogs({ abi: protocolTimelockAbi, logs, eventName: "CallScheduled" });
-  const { read } = getContract({ address: at("ProtocolTimelock"), abi: protocolTimelockAbi, client });
+  const read = readerOf(client, { address: at("ProtocolTimelock"), abi: protocolTimelockAbi });
   const operations = [...Map.groupBy(scheduled, ({ args }) => args.id)].map(async ([id, calls]) => ({
     id,
     actions: calls.map(({ args: { target, value, data } }) => ({ target, value, data })),
-    readyAt: Number(await read.getTimestamp([id])),
+    readyAt: Number(await read("getTimestamp", [id])),
     tx: calls[0]?.transactionHash as Hex,
   }));
   // 0: cancelled, 1: executed.
@@ -141,36 +142,32 @@ async function readOperations(client: PublicClient, logs: Log[]): Promise<Operat
 }
 
 /** What a decision needs, and what was decided. */
-async function readRules(client: PublicClient, timestamp: bigint) {
-  const governor = getContract({ ...governorOf(), client }).read;
-  const escrow = getContract({ address: at("InferenceEscrow"), abi: inferenceEscrowAbi, client }).read;
-  const panel = getContract({ address: at("ArbitrationPanel"), abi: arbitrationPanelAbi, client }).read;
-  const timelock = getContract({ address: at("ProtocolTimelock"), abi: protocolTimelockAbi, client }).read;
+async function readRules(client: Client, timestamp: bigint) {
+  const governor = readerOf(client, governorOf());
+  const escrow = readerOf(client, { address: at("InferenceEscrow"), abi: inferenceEscrowAbi });
+  const panel = readerOf(client, { address: at("ArbitrationPanel"), abi: arbitrationPanelAbi });
+  const timelock = readerOf(client, { address: at("ProtocolTimelock"), abi: protocolTimelockAbi });
   const [delay, period, threshold, quorum, wait, fee, guardian, set, paused] = await Promise.all([
-    governor.votingDelay(),
-    governor.votingPeriod(),
-    governor.proposalThreshold(),
-    governor.quorum([timestamp - 1n]),
-    timelock.getMinDelay(),
-    escrow.feeBps(),
-    escrow.guardian(),
-    panel.currentSet(),
-    escrow.paused(),
+    governor("votingDelay", []),
+    governor("votingPeriod", []),
+    governor("proposalThreshold", []),
+    governor("quorum", [timestamp - 1n]),
+    timelock("getMinDelay", []),
+    escrow("feeBps", []),
+    escrow("guardian", []),
+    panel("currentSet", []),
+    escrow("paused", []),
   ]);
-  const [arbiters, arbiterQuorum] = await panel.arbitersOf([set]);
+  const [arbiters, arbiterQuorum] = await panel("arbitersOf", [set]);
   const times = { delay: Number(delay), period: Number(period), wait: Number(wait) };
   return { ...times, threshold, quorum, fee, guardian, arbiters, arbiterQuorum, paused: paused.some(Boolean) };
 }
 
-async function readTreasury(client: PublicClient) {
-  const escrow = getContract({ address: at("InferenceEscrow"), abi: inferenceEscrowAbi, client }).read;
-  const address = await escrow.treasury();
-  const balance = (token: string, abi: typeof testStablecoinAbi | typeof serviceTokenAbi) =>
-    client.readContract({ address: at(token), abi, functionName: "balanceOf", args: [address] });
-  const [stablecoin, svc] = await Promise.all([
-    balance("Stablecoin", testStablecoinAbi),
-    balance("ServiceToken", serviceTokenAbi),
-  ]);
+async function readTreasury(client: Client) {
+  const escrow = readerOf(client, { address: at("InferenceEscrow"), abi: inferenceEscrowAbi });
+  const address = await escrow("treasury", []);
+  const balance = (token: string) => readerOf(client, { address: at(token), abi: erc20Abi })("balanceOf", [address]);
+  const [stablecoin, svc] = await Promise.all([balance("Stablecoin"), balance("ServiceToken")]);
   return { address, stablecoin, svc };
 }
 
@@ -192,11 +189,11 @@ function paymentsIn(logs: Log[]): Payment[] {
 /** What a wallet can vote with, base units of SVC. */
 export async function readVoter(node: string, wallet: Address) {
   const client = await openNode(node);
-  const { read } = getContract({ ...serviceTokenOf(), client });
+  const read = readerOf(client, serviceTokenOf());
   const [balance, votes, delegate] = await Promise.all([
-    read.balanceOf([wallet]),
-    read.getVotes([wallet]),
-    read.delegates([wallet]),
+    read("balanceOf", [wallet]),
+    read("getVotes", [wallet]),
+    read("delegates", [wallet]),
   ]);
   return { balance, votes, delegate };
 }
@@ -204,8 +201,11 @@ export async function readVoter(node: string, wallet: Address) {
 /** The votes that a wallet has in a proposal, and whether it used them. */
 export async function readBallot(node: string, { id, snapshot }: Proposal, wallet: Address) {
   const client = await openNode(node);
-  const { read } = getContract({ ...governorOf(), client });
-  const [votes, voted] = await Promise.all([read.getVotes([wallet, BigInt(snapshot)]), read.hasVoted([id, wallet])]);
+  const read = readerOf(client, governorOf());
+  const [votes, voted] = await Promise.all([
+    read("getVotes", [wallet, BigInt(snapshot)]),
+    read("hasVoted", [id, wallet]),
+  ]);
   return { votes, voted };
 }
 
@@ -213,7 +213,8 @@ export async function readBallot(node: string, { id, snapshot }: Proposal, walle
 export async function tryAction(node: string, { target, value, data }: Action): Promise<unknown | null> {
   const client = await openNode(node);
   try {
-    await client.call({ account: at("ProtocolTimelock"), to: target, value, data });
+    const call = { from: at("ProtocolTimelock"), to: target, value: numberToHex(value), data };
+    await client.request({ method: "eth_call", params: [call, "latest"] });
     return null;
   } catch (error) {
     return error;

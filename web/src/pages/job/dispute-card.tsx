@@ -6,6 +6,7 @@ import type { AnyEvent } from "../../../../verify/events.ts";
 import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
 import type { Job } from "../../data/types.ts";
+import { type DisputeFacts, disputeFacts, type OpenDispute } from "../../explorer/dispute-facts.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
@@ -14,14 +15,7 @@ import { countdown, moment } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
 import { ConnectNotice } from "../../wallet/connect-notice.tsx";
-import {
-  BOND,
-  type DisputeFacts,
-  disputeFacts,
-  joinDispute,
-  type OpenDispute,
-  openDispute,
-} from "../../wallet/dispute.ts";
+import { BOND, joinDispute, openDispute } from "../../wallet/dispute.ts";
 import { tell } from "../../wallet/errors.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
 import { useConnectedWallet, useWalletContext } from "../../wallet/use-token.ts";
