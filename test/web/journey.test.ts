@@ -64,6 +64,8 @@ describeInBrowser("a person's way through", () => {
     await visitor.sees("No credits yet");
     expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
     expect(await doneSteps()).toEqual(["Sign in with your wallet done"]);
+    expect(visitor.page.url()).toMatch(/\/app\/$/);
+    expect(await visitor.page.locator("[aria-current=page]").allTextContents()).toEqual(["Overview"]);
   });
 
   it("buys 100 credits with one signature and one transaction", async () => {

@@ -1,6 +1,6 @@
 import { notifyManager, type QueryCache, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense, useCallback, useEffect, useState, useSyncExternalStore } from "react";
-import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { Link, Outlet, useLocation } from "react-router";
 import { PATHS } from "../../shared/web-paths.ts";
 import { app } from "./data/app.ts";
 import { call, isOutage } from "./data/client.ts";
@@ -37,7 +37,7 @@ export function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu, and shows on a phone where one is
   useEffect(() => {
     setOpen(false);
-    document.querySelector(".own .active")?.scrollIntoView({ block: "nearest", inline: "center" });
+    document.querySelector(".own [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [pathname, isOwn]);
   return (
     <>
@@ -62,7 +62,7 @@ export function Shell() {
           <div id="navigation" className={open ? "places open" : "places"}>
             <nav aria-label="Pages">
               <ul>
-                <Links links={PUBLIC} />
+                <Links links={PUBLIC} at={pathname} />
                 <li>
                   <a href={app.docs_url}>Guide</a>
                 </li>
@@ -77,7 +77,7 @@ export function Shell() {
           <div className="bar own">
             <nav aria-label="Your account">
               <ul>
-                <Links links={OWN} />
+                <Links links={OWN} at={pathname} />
               </ul>
             </nav>
             {session === null ? null : <SignedIn wallet={session.wallet} />}
@@ -98,12 +98,13 @@ export function Shell() {
   );
 }
 
-const Links = ({ links }: { links: readonly (readonly [string, string])[] }) =>
+/** The link to where one is says so; each path but the overview's has pages below it. */
+const Links = ({ links, at }: { links: readonly (readonly [string, string])[]; at: string }) =>
   links.map(([to, label]) => (
     <li key={to}>
-      <NavLink to={to} end={to === PATHS.overview}>
+      <Link to={to} aria-current={at === to || (to !== PATHS.overview && at.startsWith(`${to}/`)) ? "page" : undefined}>
         {label}
-      </NavLink>
+      </Link>
     </li>
   ));
 
