@@ -82,14 +82,21 @@ export function ListedTransactions({ transactions }: { transactions: readonly Li
   );
 }
 
-export function History({ events }: { events: readonly HistoryEvent[] }) {
+/** `said`: words for events whose values alone would say too little. */
+export function History({
+  events,
+  said,
+}: {
+  events: readonly HistoryEvent[];
+  said?: ReadonlyMap<HistoryEvent, { title: string; text: string }>;
+}) {
   if (events.length === 0) return <Empty title="Nothing has happened yet" />;
   return (
     <ol className="history" aria-label="What happened, newest first">
       {events.map((event) => (
         <li key={`${event.tx} ${event.kind} ${JSON.stringify(event.data)}`}>
-          <span>{kindOf(event.kind)}</span>
-          <Details data={event.data} />
+          <span>{said?.get(event)?.title ?? kindOf(event.kind)}</span>
+          {said?.has(event) ? <span className="details">{said.get(event)?.text}</span> : <Details data={event.data} />}
           <span className="end">
             <When iso={event.occurred_at} /> <TxHash hash={event.tx} />
           </span>

@@ -1,0 +1,51 @@
+/** A model's history in the words of whoever pays for it. */
+import { expect, it } from "vitest";
+import type { HistoryEvent } from "../../web/src/data/types.ts";
+import { modelHistory } from "../../web/src/explorer/model-history.ts";
+
+const DAY = 86_400;
+const event = (kind: string, day: number, data: object): HistoryEvent => ({
+  kind: `model.${kind}`,
+  block_number: day,
+  occurred_at: new Date(day * DAY * 1_000).toISOString(),
+  tx: "0x1",
+  data: data as Record<string, unknown>,
+});
+const prices = (day: number, flat: number, rate: number) =>
+  event("prices_scheduled", day, {
+    credits_per_request: flat,
+    credits_per_1k_tokens: rate,
+    effective_at: (day + 7) * DAY,
+  });
+const listed = event("listed", 1, {
+  listing: { id: "m", tier: "max", context_window: 32_768, credits_per_request: 40, credits_per_1k_tokens: 20 },
+});
+/** Newest first, as the service tells them. */
+const told = (...events: HistoryEvent[]) => {
+  const newest = events.toReversed();
+  const said = modelHistory(newest);
+  return newest.map((one) => said.get(one)?.text.replace(/ from .*/, "")).toReversed();
+};
+
+it("says what a model cost, what changed and since when", () => {
+  expect(
+    told(listed, prices(10, 50, 25), prices(30, 50, 30), event("retirement_scheduled", 40, { retires_at: 50 * DAY })),
+  ).toEqual([
+    "20 credits per 1,000 output tokens; least charge 40 credits; context window of 32,768 tokens; tier max",
+    "20 → 25 credits per 1,000 output tokens; least charge 40 → 50 credits; in force",
+    "25 → 30 credits per 1,000 output tokens; least charge 50 credits; in force",
+    "takes no jobs",
+  ]);
+});
+
+it("compares with the price in force, not with an announcement that another one replaced", () => {
+  expect(told(listed, prices(10, 99, 99), prices(12, 40, 21))).toEqual([
+    expect.stringContaining("tier max"),
+    "20 → 99 credits per 1,000 output tokens; least charge 40 → 99 credits; replaced before it was in force",
+    "20 → 21 credits per 1,000 output tokens; least charge 40 credits; in force",
+  ]);
+});
+
+it("names no earlier price where the history begins later", () => {
+  expect(told(prices(10, 50, 25))).toEqual(["25 credits per 1,000 output tokens; least charge 50 credits; in force"]);
+});
