@@ -23,35 +23,30 @@ abstract contract JobHandler is StakeHandler {
         address wallet = walletAt(who);
         uint256 operator = wallets[wallet].operator;
         if (operator == 0 || model % 16 == 0) operator = 1 + ((who / 8) % OPERATORS);
-        model = within(model, 1, 2);
-        maxTokens = within(maxTokens, 0, 10_000);
-        (uint256 flat, uint256 per1k) = _priceNow(model);
-        uint256 credits = _cost(maxTokens, flat, per1k);
-        bytes16 jobId = uuid7(jobs.length);
-        bool allowed = _allowed(wallet, operator, model, credits);
+        Authorization memory wanted = Authorization({
+            jobId: uuid7(jobs.length),
+            wallet: wallet,
+            operator: uint8(operator),
+            model: uint16(within(model, 1, 2)),
+            maxTokens: uint32(within(maxTokens, 0, 10_000)),
+            maxCredits: 0,
+            requestHash: keccak256("request"),
+            expiresAt: uint40(block.timestamp + 600)
+        });
+        (uint256 flat, uint256 per1k) = _priceNow(wanted.model);
+        wanted.maxCredits = uint32(_cost(wanted.maxTokens, flat, per1k));
         bool authorized = wallets[wallet].authorized;
-        address gateway = gatewayOf(operator);
-        if (authorized) {
-            VM.prank(gateway);
-            try escrow.lock(wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max) {
-                revert("a lock without the signature that it needs");
-            } catch {}
-        }
-        bytes memory call =
-            authorized
-                ? _authorizedLock(wallet, operator, model, jobId, maxTokens, credits)
-                : abi.encodeCall(
-                    escrow.lock,
-                    (wallet, uint16(model), jobId, uint32(maxTokens), uint32(credits), type(uint40).max)
-                );
-        VM.prank(gateway);
-        (bool ok, ) = address(escrow).call(call);
-        require(ok == allowed, "a lock against pause, choice, stop, limit, freeze or balance, or a legal one refused");
-        if (!ok) {
+        require(!authorized || !_sendLock(wanted, false), "a lock without the signature that it needs");
+        bool allowed = _allowed(wanted);
+        require(
+            _sendLock(wanted, authorized) == allowed,
+            "a lock against pause, choice, stop, limit, freeze or balance, or a legal one refused"
+        );
+        if (!allowed) {
             done["lock refused"] += 1;
             return;
         }
-        _locked(jobId, wallet, operator, model, flat, per1k, credits);
+        _locked(wanted, flat, per1k);
         done[authorized ? "lock authorized" : "lock"] += 1;
     }
 
@@ -170,57 +165,42 @@ abstract contract JobHandler is StakeHandler {
         done["finalize"] += 1;
     }
 
-    function _authorizedLock(
-        address wallet,
-        uint256 operator,
-        uint256 model,
-        bytes16 jobId,
-        uint256 maxTokens,
-        uint256 credits
-    ) private view returns (bytes memory) {
-        Authorization memory a = Authorization({
-            jobId: jobId,
-            wallet: wallet,
-            operator: uint8(operator),
-            model: uint16(model),
-            maxTokens: uint32(maxTokens),
-            maxCredits: uint32(credits),
-            requestHash: keccak256("request"),
-            expiresAt: uint40(block.timestamp + 600)
-        });
-        return abi.encodeCall(escrow.lockAuthorized, (a, signAuthorization(AUTHORIZATION_KEY, a)));
+    /// @dev By the operator's gateway, with the signature of the wallet's key or without.
+    function _sendLock(Authorization memory wanted, bool authorized) private returns (bool ok) {
+        bytes memory call =
+            authorized
+                ? abi.encodeCall(escrow.lockAuthorized, (wanted, signAuthorization(AUTHORIZATION_KEY, wanted)))
+                : abi.encodeCall(
+                    escrow.lock,
+                    (wanted.wallet, wanted.model, wanted.jobId, wanted.maxTokens, wanted.maxCredits, type(uint40).max)
+                );
+        VM.prank(gatewayOf(wanted.operator));
+        (ok, ) = address(escrow).call(call);
     }
 
-    function _locked(
-        bytes16 jobId,
-        address wallet,
-        uint256 operator,
-        uint256 model,
-        uint256 flat,
-        uint256 per1k,
-        uint256 credits
-    ) private {
-        Wallet storage ghost = wallets[wallet];
+    function _locked(Authorization memory wanted, uint256 flat, uint256 per1k) private {
+        (uint256 credits, bytes16 jobId) = (wanted.maxCredits, wanted.jobId);
+        Wallet storage ghost = wallets[wanted.wallet];
         ghost.free -= credits;
         ghost.escrowed += credits;
         ghost.lastLockDay = block.timestamp / 1 days;
         ghost.spent[ghost.lastLockDay] += credits;
         JobGhost storage job = ghosts[jobId];
-        (job.status, job.wallet, job.operator) = (JobStatus.Locked, wallet, operator);
-        (job.model, job.flat, job.per1k, job.fee) = (model, flat, per1k, _feeNow());
+        (job.status, job.wallet, job.operator) = (JobStatus.Locked, wanted.wallet, wanted.operator);
+        (job.model, job.flat, job.per1k, job.fee) = (wanted.model, flat, per1k, _feeNow());
         (job.locked, job.lockedAt) = (credits, block.timestamp);
         jobs.push(jobId);
         touched = jobId;
     }
 
     /// @dev Everything that can forbid a lock.
-    function _allowed(address wallet, uint256 operator, uint256 model, uint256 credits) private view returns (bool) {
-        Wallet storage ghost = wallets[wallet];
-        if (_paused() || ghost.operator != operator || operators[operator].stopped) return false;
-        if (ghost.frozen || ghost.free < credits) return false;
-        Price storage price = prices[model];
+    function _allowed(Authorization memory wanted) private view returns (bool) {
+        Wallet storage ghost = wallets[wanted.wallet];
+        if (_paused() || ghost.operator != wanted.operator || operators[wanted.operator].stopped) return false;
+        if (ghost.frozen || ghost.free < wanted.maxCredits) return false;
+        Price storage price = prices[wanted.model];
         if (price.retiresAt != 0 && block.timestamp >= price.retiresAt) return false;
-        return !ghost.limited || ghost.spent[block.timestamp / 1 days] + credits <= ghost.limit;
+        return !ghost.limited || ghost.spent[block.timestamp / 1 days] + wanted.maxCredits <= ghost.limit;
     }
 
     function _priceOf(JobGhost storage job, uint256 tokens) private view returns (uint256) {
