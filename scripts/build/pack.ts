@@ -117,7 +117,7 @@ async function writeTypes(folder: string, sources: readonly string[], dist: stri
   };
   const files = sources.map((source) => join(ROOT, folder, source));
   writeFileSync(config, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files }));
-  await execa("tsc", ["-p", config], { preferLocal: true, localDir: ROOT, cwd: ROOT, all: true });
+  await execa("tsc", ["-p", config, "--checkers", "1"], { preferLocal: true, localDir: ROOT, cwd: ROOT, all: true });
   rmSync(config);
 }
 

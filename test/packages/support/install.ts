@@ -50,7 +50,7 @@ export async function install(folder: string) {
       writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const compiler = { ...options, preferLocal: true, localDir: ROOT, reject: false };
       const kinds = ["--module nodenext", "--module esnext --moduleResolution bundler"];
-      const runs = kinds.map((kind) => execa("tsc", ["-p", empty, ...kind.split(" ")], compiler));
+      const runs = kinds.map((kind) => execa("tsc", ["-p", empty, "--checkers", "1", ...kind.split(" ")], compiler));
       return (await Promise.all(runs)).map(({ stdout }) => stdout).join("");
     },
     remove: () => place.remove(),
