@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
 import { freePort } from "../../scripts/dev/ports.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-workers.ts";
 import { Load } from "../faults/load.ts";
 import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
-import { GATEWAY_ENV, openWorld, type World } from "../faults/world.ts";
+import { GATEWAY_ENV, MODEL, openWorld, type World } from "../faults/world.ts";
 import { Balancer } from "../support/balancer.ts";
 import { Patience } from "../support/patience.ts";
 import { Part, ROOT } from "../support/processes.ts";
@@ -132,6 +134,17 @@ export class Practice {
     this.ends.push(() => indexer.stop("SIGKILL"));
     await indexer.until(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).ok);
     return indexer;
+  }
+
+  /** Registers one more worker on chain, which is not started: the last one of the stack that is returned. */
+  async enrol() {
+    const { info, deployment, deploymentFile, options, workers } = this.world.stack;
+    if (deployment === null) throw new Error("the stack has no contracts");
+    const [port, number] = [await freePort(), workers.length + 1];
+    const place = { number, name: `worker-${number}`, port, endpoint: `http://127.0.0.1:${port}` };
+    const entry = { ...place, privateKey: generatePrivateKey(), models: [MODEL], env: {}, start: false };
+    await bringUpToDate(registrarOf(info.rpc_url, DEV_OWNER, deployment), [entry]);
+    return { info, dataDir: options.dataDir, deploymentFile, workers: [...workers, entry] };
   }
 
   /** A command of `npm run operator`, sent with this key; returns its JSON. */

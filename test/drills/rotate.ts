@@ -4,11 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Hex } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { freePort } from "../../scripts/dev/ports.ts";
 import { GATEWAY, OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
 import { call, openOperator, submit } from "../../scripts/operator/operator.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-workers.ts";
-import { MODEL } from "../faults/world.ts";
+import { DEV_OWNER } from "../../scripts/register-workers.ts";
 import { eventually } from "../support/api-client.ts";
 import { Client } from "../support/client.ts";
 import { MASTER_KEY, type SecondGateway } from "../support/second-gateway.ts";
@@ -109,16 +107,11 @@ async function rotatePeople(practice: Practice): Promise<void> {
 /** A worker is its signing key: one with a new key comes, and the old one drains. */
 async function rotateWorker(practice: Practice): Promise<void> {
   const { stack } = practice.world;
-  const port = await freePort();
-  const [privateKey, endpoint] = [generatePrivateKey(), `http://127.0.0.1:${port}`];
-  const entry = { number: 4, name: "worker-4", port, endpoint, privateKey, models: [MODEL], env: {}, start: true };
-  if (stack.deployment === null) throw new Error("the stack has no contracts");
-  await bringUpToDate(registrarOf(stack.info.rpc_url, DEV_OWNER, stack.deployment), [entry]);
-  const { dataDir } = stack.options;
-  const place = { info: stack.info, dataDir, deploymentFile: stack.deploymentFile, workers: [...stack.workers, entry] };
-  const worker = await startWorker(place, 4, {
+  const place = await practice.enrol();
+  const { number, name, privateKey } = place.workers.at(-1) as (typeof place.workers)[number];
+  const worker = await startWorker(place, number, {
     WORKER_FIRST_TOKEN_MS: "50",
-    WORKER_DATA_DIR: join(dataDir, "worker-4"),
+    WORKER_DATA_DIR: join(place.dataDir, name),
   });
   practice.ends.push(() => worker.stop("SIGKILL"));
   const signer = privateKeyToAddress(privateKey).toLowerCase();
