@@ -150,6 +150,9 @@ export function chainIdOf(client: Client, rpcUrl: string): Promise<number> {
 export const noEscrow = (escrow: Address, error: unknown): VerifyError =>
   new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
 
+/** Blocks whose times are asked for at once. */
+const PROBES = 8n;
+
 /** Connects, and makes sure that there is an escrow at that address of that chain. */
 async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
   const client = createClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
@@ -160,14 +163,18 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
       `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
     );
   }
-  const code = await getCode(client, { address: escrow });
-  if (code === undefined || code === "0x") {
-    throw new VerifyError(
-      `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
-    );
-  }
-  const head = await getBlockNumber(client);
-  const { read, balanceOf, addresses, windows, disputeBond, signerOf } = await readContracts(client, escrow);
+  const [head, contracts] = await Promise.all([
+    getBlockNumber(client),
+    readContracts(client, escrow).catch(async (error: unknown) => {
+      // The code is 48 kB: it is asked for only where the contract did not answer.
+      const code = await getCode(client, { address: escrow });
+      if (code !== undefined && code !== "0x") throw error;
+      throw new VerifyError(
+        `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
+      );
+    }),
+  ]);
+  const { read, balanceOf, addresses, windows, disputeBond, signerOf } = contracts;
   const { readTimes, timeOf } = blockTimes(client);
 
   /** The first block whose time is at least `time`; the head's successor if there is none. */
@@ -175,17 +182,25 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
     let low = 0n;
     let high = head + 1n;
     while (low < high) {
-      const middle = (low + high) / 2n;
-      await readTimes([middle]);
-      if (timeOf(middle) >= time) high = middle;
-      else low = middle + 1n;
+      // A node answers several questions as fast as one. The newest block comes first: much of what is looked for is yet to come.
+      const step = (high - low) / PROBES + 1n;
+      const probes: bigint[] = [];
+      for (let probe = high - 1n; probe >= low; probe -= step) probes.push(probe);
+      await readTimes(probes);
+      const late = probes.filter((probe) => timeOf(probe) >= time).length;
+      const before = probes[late];
+      high = probes[late - 1] ?? high;
+      low = before === undefined ? low : before + 1n;
     }
     return low;
   };
 
   /** A mined transaction with its logs. */
   const transaction = async (hash: Hex): Promise<{ transaction: AuditTransaction; logs: ChainLog[] }> => {
-    const sent = await getTransaction(client, { hash }).catch(() => null);
+    const [sent, receipt] = await Promise.all([
+      getTransaction(client, { hash }).catch(() => null),
+      getTransactionReceipt(client, { hash }).catch((error: Error) => error),
+    ]);
     if (sent === null) {
       throw new VerifyError(
         `chain ${chainId} does not know transaction ${hash}: wrong chain, or it was never sent or dropped`,
@@ -194,7 +209,8 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
     if (sent.blockNumber === null) {
       throw new VerifyError(`transaction ${hash} is pending: it is not mined yet. Ask again later.`);
     }
-    const { status, blockNumber: block, logs } = await getTransactionReceipt(client, { hash });
+    if (receipt instanceof Error) throw receipt;
+    const { status, blockNumber: block, logs } = receipt;
     if (status !== "success") {
       throw new VerifyError(`transaction ${hash} reverted in block ${block}: it changed nothing`);
     }

@@ -19,7 +19,6 @@ import {
   type AnyEvent,
   type AuditAddresses,
   addressTopic,
-  type ChainLog,
   decodeLogs,
   type EscrowEventName,
   eventsOf,
@@ -65,9 +64,8 @@ export class EvidenceReader {
       { address: [escrow, panel], topics: [CONFIGURATION] },
       { address: [catalog, registry] },
     ];
-    const logs: ChainLog[] = [];
-    for (const filter of filters) logs.push(...(await chain.logs.read(filter, chain.startBlock, chain.head)));
-    const configuration = decodeLogs(logs, chain.addresses);
+    const logs = await Promise.all(filters.map((filter) => chain.logs.read(filter, chain.startBlock, chain.head)));
+    const configuration = decodeLogs(logs.flat(), chain.addresses);
     const treasury = eventsOf(configuration, "escrow", "TreasurySet").map(({ args }) => args.treasury);
     if (treasury.length === 0) {
       throw new VerifyError(
@@ -232,15 +230,15 @@ export class EvidenceReader {
     const from = await chain.firstBlockAt(lockedAt);
     const end = (await chain.firstBlockAt(lockedAt + longest + 1)) - 1n;
     const topic = jobTopic(jobId);
-    const read = async (first: bigint, last: bigint) => [
-      ...(await this.#events({ address: [escrow, panel], topics: [null, topic] }, first, last)),
-      // WorkerSlashed has the job as its third topic.
-      ...(await this.#events(
-        { address: registry, topics: [eventTopic("registry", "WorkerSlashed"), null, null, topic] },
-        first,
-        last,
-      )),
-    ];
+    // WorkerSlashed has the job as its third topic.
+    const slashed = [eventTopic("registry", "WorkerSlashed"), null, null, topic];
+    const read = async (first: bigint, last: bigint) => {
+      const found = await Promise.all([
+        this.#events({ address: [escrow, panel], topics: [null, topic] }, first, last),
+        this.#events({ address: registry, topics: slashed }, first, last),
+      ]);
+      return found.flat();
+    };
     const events = inChainOrder(await read(from, end));
     // Dispute, finalization and expiry can be later than their windows, and debts are collected at any time.
     const mayFollow = end < chain.head && !isFinished(jobId, events);
@@ -252,9 +250,12 @@ export class EvidenceReader {
     const { escrow } = this.addresses;
     const { logs, startBlock } = this.chain;
     const ofWallet = (names: Hex[]): LogFilter => ({ address: escrow, topics: [names, null, addressTopic(wallet)] });
-    const before = await logs.lastBefore(ofWallet(topicsOf("JobLocked", "JobSettled")), first, startBlock);
+    const [before, own] = await Promise.all([
+      logs.lastBefore(ofWallet(topicsOf("JobLocked", "JobSettled")), first, startBlock),
+      this.#events(ofWallet(topicsOf(...ACCOUNT_EVENTS)), startBlock, last),
+    ]);
     return inChainOrder([
-      ...(await this.#events(ofWallet(topicsOf(...ACCOUNT_EVENTS)), startBlock, last)),
+      ...own,
       ...(await this.#events(ofWallet(topicsOf(...JOB_BALANCE_EVENTS)), before?.blockNumber ?? startBlock, last)),
     ]);
   }
