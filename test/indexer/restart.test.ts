@@ -23,36 +23,13 @@ beforeAll(async () => {
 afterAll(async () => await stage?.close());
 
 const count = async () => (await listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 })).length;
+const account = async () =>
+  (await getAccount(stage.pool, stage.world.client.address)) as NonNullable<Awaited<ReturnType<typeof getAccount>>>;
 const builds = async () => await stage.sql("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'index_')");
 /** What Ponder says before it waits for a lock of its own, 15 to 25 s long. */
 const LOCKED = "locked by a different Ponder app";
 /** Ponder calls a block final 30 blocks later, and says so every 30 blocks. */
 const finalize = async () => await stage.chain.rpc("anvil_mine", ["0x41"]);
-
-test("after Ctrl-C it resumes where it was, and its head never promises rows that are reverted for a moment", async () => {
-  const job = await stage.world.settledJob();
-  await finalize();
-  await stage.caughtUp();
-  const before = await count();
-  await indexer.stop("SIGINT");
-  const meanwhile = await stage.world.settledJob();
-
-  const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
-  let broken = 0;
-  const watch = setInterval(async () => {
-    const head = await getHead(stage.pool).catch(() => null);
-    if (!head?.ready || head.blockNumber < wanted) return;
-    if ((await getJob(stage.pool, toApiJobId(meanwhile))) === null) broken += 1;
-  }, 10);
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  clearInterval(watch);
-  expect(broken).toBe(0);
-  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
-  expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
-  expect(await count()).toBe(before + 2);
-  expect(indexer.log).not.toContain("anew");
-});
 
 /** Lets PostgreSQL refuse the next commit that changes an account. Returns how many accounts were written since then, and ends that. */
 async function refuseOneCommit(): Promise<() => Promise<number>> {
@@ -70,48 +47,65 @@ async function refuseOneCommit(): Promise<() => Promise<number>> {
   };
 }
 
-test("a block that PostgreSQL refuses at its COMMIT is counted once, new or old", async () => {
-  const account = async () => await getAccount(stage.pool, stage.world.client.address);
-  const before = await account();
-  const { free, deposited } = before as NonNullable<typeof before>;
-  let tried = await refuseOneCommit();
+test("a block that PostgreSQL refuses at its COMMIT is counted once", async () => {
+  const { free, deposited } = await account();
+  const tried = await refuseOneCommit();
   await stage.world.deposit(100);
   await stage.caughtUp();
   expect(await tried()).toBeGreaterThan(1);
   expect(await account()).toMatchObject({ free: free + 100, deposited: deposited + 100 });
+});
 
+test("after Ctrl-C it resumes where it was: old blocks are counted once, and its head promises no rows that are reverted for a moment", async () => {
+  const job = await stage.world.settledJob();
+  await finalize();
+  await stage.caughtUp();
+  const before = await count();
+  const { deposited } = await account();
   await indexer.stop("SIGINT");
   await stage.world.deposit(100);
   await finalize();
-  tried = await refuseOneCommit();
+  const meanwhile = await stage.world.settledJob();
+  await stage.chain.rpc("anvil_mine", ["0x3"]);
+  const tried = await refuseOneCommit();
+
+  const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
+  let broken = 0;
+  const watch = setInterval(async () => {
+    const head = await getHead(stage.pool).catch(() => null);
+    if (!head?.ready || head.blockNumber < wanted) return;
+    if ((await getJob(stage.pool, toApiJobId(meanwhile))) === null) broken += 1;
+  }, 10);
   indexer = await stage.startIndexer();
   await stage.caughtUp();
+  clearInterval(watch);
+  expect(broken).toBe(0);
   expect(await tried()).toBeGreaterThan(1);
-  expect(await account()).toMatchObject({ free: free + 200, deposited: deposited + 200 });
+  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
+  expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
+  expect(await account()).toMatchObject({ deposited: deposited + 100 });
+  expect(await count()).toBe(before + 3);
+  expect(indexer.log).not.toContain("anew");
 });
 
 test("without its database it ends with a status that says: start me again", async () => {
-  await finalize();
   await stage.sql(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher' AND datname = current_database()",
   );
   expect(await indexer.part.exited).toBe(75);
-  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("lost the connection to PostgreSQL");
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
+  expect(indexer.log).toContain("lost the connection to PostgreSQL");
 });
 
-test("after SIGTERM, a chain that stepped back a little and stands still does not stop it", async () => {
+test("started again, it is not stopped by a chain that stepped back a little and stands still", async () => {
   // Ponder was started at this head; three blocks less, and it would refuse to start.
-  await indexer.stop("SIGTERM");
   await stage.chain.rpc("anvil_rollback", [3]);
-  const before = await getAccount(stage.pool, stage.world.client.address);
+  const before = await account();
 
   indexer = await stage.startIndexer();
   await stage.caughtUp();
   await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("ends less than 30 blocks after");
   expect(indexer.log).not.toContain(LOCKED);
-  expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(before);
+  expect(await account()).toEqual(before);
 });
 
 test("a second indexer of one build stands by, and takes over after kill -9; an earlier build's schema is dropped then", async () => {
@@ -150,46 +144,38 @@ async function stateOfChain() {
   return { state, head, old };
 }
 
-test("a chain that lost its last blocks is noticed, and indexed anew", async () => {
+test("a chain that loses final blocks ends the indexer; the shorter chain is indexed anew", async () => {
   const { world } = stage;
-  const kept = await getAccount(stage.pool, world.client.address);
+  const kept = await account();
   const { state, head, old } = await stateOfChain();
   await world.settledJob();
   await finalize();
   await stage.caughtUp();
-  await stage.chain.stop("SIGKILL");
-  await indexer.stop("SIGKILL");
+  const loseBlocks = async () => {
+    await stage.chain.stop("SIGKILL");
+    writeFileSync(state, old);
+    await stage.replaceChain(startChain({ state, port: stage.chain.port }));
+    expect(Number(await stage.chain.rpc("eth_blockNumber"))).toBe(head);
+  };
 
-  writeFileSync(state, old);
-  await stage.replaceChain(startChain({ state, port: stage.chain.port }));
-  expect(Number(await stage.chain.rpc("eth_blockNumber"))).toBe(head);
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("indexing anew");
-  expect(await getAccount(stage.pool, world.client.address)).toEqual(kept);
-});
-
-test("a chain that loses final blocks under a running indexer ends it, and it is indexed anew", async () => {
-  const { world } = stage;
-  const { state, old } = await stateOfChain();
-  await world.settledJob();
-  await finalize();
-  await stage.caughtUp();
-  await stage.chain.stop("SIGKILL");
-  writeFileSync(state, old);
-  await stage.replaceChain(startChain({ state, port: stage.chain.port }));
-  await world.deposit(100);
+  await loseBlocks();
+  await stage.world.deposit(100);
   await finalize();
   await finalize();
   expect(await indexer.part.exited).toBe(75);
   expect(indexer.log).toContain("has lost what is stored as final");
+
+  await loseBlocks();
   indexer = await stage.startIndexer();
   await stage.caughtUp();
+  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("indexing anew");
   await stage.agreed();
+  expect(await account()).toEqual(kept);
 });
 
-test("another chain on the same port is noticed, and nothing of the old one is shown", async () => {
-  await indexer.stop("SIGINT");
+test("SIGTERM ends it in order; another chain on the same port is noticed, and nothing of the old one is shown", async () => {
+  await indexer.stop("SIGTERM");
+  expect(await indexer.part.exited).toBe(0);
   await stage.chain.stop("SIGKILL");
   await stage.replaceChain(startChain({ port: stage.chain.port }));
   await stage.redeploy();
