@@ -1,20 +1,32 @@
+/** What a reorganisation does to the index; and an indexer whose node is behind a user, a password and a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/db/index-reads.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { Ruling } from "../../protocol/job-status.ts";
+import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
 let indexer: Indexer;
+let node: GuardedNode;
+/** What happens before the node's next answer with a block's logs. */
+let beforeLogs: () => Promise<void> = async () => {};
 
 beforeAll(async () => {
   stage = await Stage.open();
+  node = await startGuardedNode(async (body) => {
+    if (body.includes('"blockHash"') && body.includes("eth_getLogs")) await beforeLogs();
+    return passTo(stage.chain.url)(body);
+  });
   indexer = await stage.startIndexer();
   await stage.world.register([5]);
   await stage.world.deposit(1_000);
 });
-afterAll(async () => await stage?.close());
+afterAll(async () => {
+  await stage?.close();
+  await node?.stop();
+});
 
 const events = () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
 const dispute = async () => await stage.sql("SELECT ruling, received_hash, votes_worker_at_fault FROM index.dispute");
@@ -72,7 +84,7 @@ test("what a reorganisation drops is gone, and comes back under its old key", as
   expect(await getAccount(stage.pool, world.client.address)).toEqual(account);
 });
 
-test("an index built anew from nothing has the same keys and the same balances", async () => {
+test("an index built anew from nothing, through a node with a password, has the same keys and the same balances", async () => {
   const before = await events();
   const account = await getAccount(stage.pool, stage.world.client.address);
   const disputes = await dispute();
@@ -81,10 +93,45 @@ test("an index built anew from nothing has the same keys and the same balances",
   await stage.dropIndex();
   await expect(getHead(stage.pool)).rejects.toMatchObject({ name: "IndexUnavailable" });
 
-  indexer = await stage.startIndexer();
+  indexer = await stage.launchIndexer({ rpcUrl: node.url, wsUrl: "" });
+  await indexer.ready();
   await stage.caughtUp();
   const after = await events();
   expect(after).toEqual(before);
   expect(await dispute()).toEqual(disputes);
   expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(account);
+});
+
+test("says nothing of the secrets when the node turns it away, and looks again at a block that was replaced", async () => {
+  const before = node.served;
+  await stage.world.deposit(1_000);
+  await stage.caughtUp();
+  expect(node.served).toBeGreaterThan(before);
+
+  // The block is replaced after it was fetched, and before its logs are. No further block follows.
+  const replaced = Promise.withResolvers<void>();
+  const deposited = stage.world.deposit(1_000);
+  beforeLogs = async () => {
+    await deposited;
+    beforeLogs = async () => {};
+    const last = await stage.lastTransactions(1);
+    await stage.chain.rpc("anvil_reorg", [1, []]);
+    replaced.resolve(stage.agreed().then(() => stage.mineAgain(last)));
+  };
+  await replaced.promise;
+  await stage.agreed();
+  expect(indexer.log).toContain("unknown block");
+
+  // The head is told still, so Ponder asks what happened there, and logs what it hears.
+  node.refuse("eth_getLogs");
+  await stage.world.deposit(1_000);
+  await expect.poll(() => indexer.log, { timeout: 60_000 }).toMatch(/Received JSON-RPC error[\s\S]*not yours: /);
+  await indexer.stop("SIGINT");
+  for (const secret of node.secrets) expect(indexer.log).not.toContain(secret);
+
+  node.refuse();
+  const again = await stage.launchIndexer({ rpcUrl: node.url, wsUrl: "" });
+  expect(await again.part.exited).toBe(1);
+  expect(again.log).toContain("no node answers at RPC_URL (127.0.0.1");
+  for (const secret of node.secrets) expect(again.log).not.toContain(secret);
 });
