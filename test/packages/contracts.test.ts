@@ -53,18 +53,10 @@ describe("the package contracts, installed in an empty folder", () => {
     expect(said).toBe("");
   });
 
-  it("has the addresses of a new chain of npm start", async () => {
+  it("has the addresses of a new chain of npm start; deploys the escrow once more there, and reads it at its own address", async () => {
     const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
     try {
       expect(addresses[31_337]).toEqual(stack.info.contracts);
-    } finally {
-      await stack.remove();
-    }
-  });
-
-  it("deploys the escrow once more, and reads it at its own address", async () => {
-    const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
-    try {
       const output = await contracts.run(`
         import { addresses, inferenceEscrowAbi as abi } from "${contracts.name}";
         import { disputeLogicBytecode, inferenceEscrowBytecode } from "${contracts.name}/bytecode";
