@@ -15,7 +15,10 @@ const all = (text: string, pattern: RegExp): string[] => [
 
 const CONTAINERFILE = read("deploy/Containerfile");
 const COMPOSE = parse(read("deploy/compose.yaml"), { merge: true }) as {
-  services: Record<string, { environment?: Record<string, string>; stop_grace_period?: string; read_only?: boolean }>;
+  services: Record<
+    string,
+    { environment?: Record<string, string>; extra_hosts?: string[]; networks?: { default: { ipv4_address: string } } }
+  >;
 };
 const MANIFESTS = readdirSync(join(ROOT, "deploy/kubernetes")).map((file) => read(`deploy/kubernetes/${file}`));
 
@@ -79,6 +82,13 @@ describe("settings", () => {
   it("every variable of compose is in example.env", () => {
     const asked = all(read("deploy/compose.yaml"), /\$\{([A-Z_]+):\?/g);
     expect(all(read("deploy/example.env"), /^([A-Z_]+)=/gm)).toEqual(expect.arrayContaining(asked));
+  });
+  it("the proxy of compose has a fixed address for every name that its nginx asks for", () => {
+    const asked = ["inference.conf", "worker.conf"].flatMap((file) =>
+      all(read(`deploy/nginx/${file}`), /(?:server |http:\/\/)([\w-]+):\d+/g),
+    );
+    const fixed = asked.map((name) => `${name}:${COMPOSE.services[name]?.networks?.default.ipv4_address}`);
+    expect(COMPOSE.services["proxy"]?.extra_hosts?.sort()).toEqual(fixed.sort());
   });
   it("manifests are sound YAML", () => {
     for (const text of MANIFESTS)
