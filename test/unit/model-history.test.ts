@@ -18,7 +18,8 @@ const prices = (day: number, flat: number, rate: number) =>
     effective_at: (day + 7) * DAY,
   });
 const listed = event("listed", 1, {
-  listing: { id: "m", tier: "max", context_window: 32_768, credits_per_request: 40, credits_per_1k_tokens: 20 },
+  tier: "max",
+  listing: { id: "m", tier: 3, context_window: 32_768, credits_per_request: 40, credits_per_1k_tokens: 20 },
 });
 /** Newest first, as the service tells them. */
 const told = (...events: HistoryEvent[]) => {

@@ -6,7 +6,7 @@ export type Said = { title: string; text: string };
 
 type Price = { credits_per_request: number; credits_per_1k_tokens: number };
 type Announced = Price & { effective_at: number };
-type Listing = Price & { tier: string; context_window: number };
+type Listing = Price & { context_window: number };
 
 const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
@@ -19,9 +19,9 @@ export function modelHistory(events: readonly HistoryEvent[]): ReadonlyMap<Histo
     const { kind, data, occurred_at } = event;
     if (next !== null && next.effective_at * 1_000 <= Date.parse(occurred_at)) now = next;
     if (kind === "model.listed") {
-      const { tier, context_window, ...price } = data["listing"] as Listing;
+      const { context_window, ...price } = data["listing"] as Listing;
       now = price;
-      const rest = `context window of ${count(context_window)} tokens; tier ${tier}`;
+      const rest = `context window of ${count(context_window)} tokens; tier ${data["tier"]}`;
       said.set(event, { title: "listed", text: `${priceIn(price, null)}; ${rest}` });
     } else if (kind === "model.prices_scheduled") {
       next = data as Announced;
