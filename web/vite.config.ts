@@ -35,7 +35,7 @@ export default defineConfig({
   },
   build: {
     target: "es2022",
-    // The server reads there what the front page needs (api/routes/web.ts).
+    // The server reads there what each page needs (api/routes/web.ts).
     manifest: "manifest.json",
     // The content security policy allows no inline scripts and no data: URLs but images.
     modulePreload: { polyfill: false },
@@ -43,14 +43,17 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     rolldownOptions: {
       input: ["index.html", "reference.html"].map((name) => fileURLToPath(new URL(name, import.meta.url))),
-      // What every page needs is one file: in a dozen it weighs more.
+      // What every page needs is one file, and what decodes is another one: in a dozen each weighs more, and asks more often.
       output: {
         codeSplitting: {
           groups: [
             {
               name: "base",
-              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|clock|price-table)/,
+              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/explorer\/labels\.ts|web\/src\/wallet\/action-status\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|price-table)|protocol\/(?:pricing|job-status|tiers|money)\.ts/,
+              priority: 2,
             },
+            { name: "hash", test: /protocol\/answer-hash\.ts/, priority: 2 },
+            { name: "decode", test: /web\/src\/explorer\/decode\.ts/, priority: 1 },
           ],
         },
       },

@@ -34,7 +34,7 @@ export function webApp(gateway: Gateway): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
   const page = showPage(JSON.stringify(shown));
   return Router()
-    .get(PATHS.front, browsersOnly, securityHeaders, page(200, "src/pages/front.tsx"), webErrorHandler)
+    .get(PATHS.front, browsersOnly, securityHeaders, page(200, FIRST.front), webErrorHandler)
     .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
 }
 
@@ -258,16 +258,40 @@ function staticFiles(page: ReturnType<typeof showPage>): Router {
   const missing: RequestHandler = (request) => {
     throw new WebError("not_found", `There is no ${request.originalUrl}: reload the page, a newer version is there.`);
   };
-  return Router()
-    .use("/assets", precompressed(files), assets, missing)
-    .get(PAGES, page(200))
-    .get("/{*path}", page(404));
+  const router = Router().use("/assets", precompressed(files), assets, missing);
+  for (const [name, path] of Object.entries(PATHS)) {
+    if (path.startsWith("/app"))
+      router.get(path.slice("/app".length) || "/", page(200, FIRST[name as keyof typeof PATHS]));
+  }
+  return router.get("/{*path}", page(404));
 }
 
-/** Paths of the pages, as they are below /app. */
-const PAGES = Object.values(PATHS)
-  .filter((path) => path.startsWith("/app"))
-  .map((path) => path.slice("/app".length) || "/");
+/** The code of each page that is needed first: on a wallet's own pages what signs it in. */
+const OWN_PAGES = "src/wallet/own-pages.tsx";
+const FIRST: Record<keyof typeof PATHS, string> = {
+  front: "src/pages/front.tsx",
+  overview: OWN_PAGES,
+  fund: OWN_PAGES,
+  jobs: OWN_PAGES,
+  job: "src/pages/job.tsx",
+  webhooks: OWN_PAGES,
+  webhook: OWN_PAGES,
+  settings: OWN_PAGES,
+  models: "src/pages/models.tsx",
+  model: "src/pages/model.tsx",
+  workers: "src/pages/workers.tsx",
+  worker: "src/pages/worker.tsx",
+  desk: OWN_PAGES,
+  deskWorker: OWN_PAGES,
+  operator: "src/pages/operator.tsx",
+  disputes: "src/pages/disputes.tsx",
+  dispute: "src/pages/dispute.tsx",
+  governance: "src/pages/governance.tsx",
+  explorer: "src/pages/explorer.tsx",
+  transaction: "src/pages/transaction.tsx",
+  block: "src/pages/block.tsx",
+  address: "src/pages/address.tsx",
+};
 
 const ENCODINGS = [
   ["br", ".br"],

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
+import { PATHS } from "../../shared/web-paths.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 
 /** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
@@ -12,10 +13,10 @@ const weightOf = (name: string): number =>
 
 describeInBrowser("the first view", () => {
   // The last three are decoded in the browser; governance is read there from a node, too.
-  const PATHS =
+  const VIEWS =
     "/.. /models /workers /explorer /disputes /workers/1 /operators/1 /block/1 /address/… /tx/… /governance";
 
-  it.for(PATHS.split(" "))("of /app%s weighs 120 kB at most", async (path, { stack, open }) => {
+  it.for(VIEWS.split(" "))("of /app%s weighs 120 kB at most", async (path, { stack, open }) => {
     const visitor = await open(privateKeyToAccount(generatePrivateKey()));
     const names: string[] = [];
     visitor.page.on("response", (response) => {
@@ -61,11 +62,14 @@ describeInBrowser("the first view", () => {
     expect(total).toBeLessThan(MOST);
   });
 
-  it("of the front page names all its scripts in the page, so that none waits for another one", async ({ stack }) => {
-    const { base_url } = stack.info;
-    const html = await (await fetch(base_url, { headers: { accept: "text/html" } })).text();
-    const scripts = [...html.matchAll(/(?:src|href)="(\/app\/assets\/[\w.-]+\.js)"/g)].map(([, path]) => path ?? "");
-    expect(scripts.some((path) => path.startsWith("/app/assets/front-"))).toBe(true);
-    for (const path of scripts) expect((await fetch(base_url + path)).status, path).toBe(200);
-  });
+  it.for(Object.entries(PATHS))(
+    "of the page %s names all its scripts, so that none waits for another one",
+    async ([name, path], { stack }) => {
+      const { base_url } = stack.info;
+      const html = await (await fetch(base_url + path, { headers: { accept: "text/html" } })).text();
+      const scripts = [...html.matchAll(/(?:src|href)="(\/app\/assets\/[\w.-]+\.js)"/g)].map(([, path]) => path ?? "");
+      expect(scripts.some((one) => new RegExp(`/(?:${name}|own-pages)-`).test(one))).toBe(true);
+      for (const one of scripts) expect((await fetch(base_url + one)).status, one).toBe(200);
+    },
+  );
 });
