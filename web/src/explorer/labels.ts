@@ -12,6 +12,7 @@ export const namesOf = (contracts: Contracts): Names =>
 /** How a parameter reads where its Solidity name says too little; others are split at their capitals. */
 const LABELS: Record<string, string> = {
   jobId: "job",
+  credits: "amount",
   creditsPerRequest: "price per request",
   creditsPer1kTokens: "price per 1,000 tokens",
   feeBps: "protocol fee",

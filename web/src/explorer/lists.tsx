@@ -109,6 +109,9 @@ export function History({
 /** What every event of a history has, and says nothing of it. */
 const COMMON = new Set("sequence worker_address usdg_value account wallet worker total_before total_after".split(" "));
 
+/** What stands afterwards comes last. */
+const AFTER = new Set("free escrowed reserve held operator".split(" "));
+
 /** An event's values, those of a structure among them, each once. */
 function valuesOf(data: Record<string, unknown>): [name: string, value: unknown][] {
   const all = Object.entries(data).flatMap(([name, value]) =>
@@ -116,7 +119,8 @@ function valuesOf(data: Record<string, unknown>): [name: string, value: unknown]
       ? valuesOf(value as Record<string, unknown>)
       : ([[name, value]] as [string, unknown][]),
   );
-  return [...new Map(all.filter(([name, value]) => !COMMON.has(name) && value !== "" && value !== null))];
+  const shown = new Map(all.filter(([name, value]) => !COMMON.has(name) && value !== "" && value !== null));
+  return [...shown].toSorted(([a], [b]) => Number(AFTER.has(a)) - Number(AFTER.has(b)));
 }
 
 function Details({ data }: { data: Record<string, unknown> }) {

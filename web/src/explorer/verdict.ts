@@ -8,7 +8,7 @@ import { type AnyEvent, isEvent, jobOfEvent } from "../../../verify/events.ts";
 import type { JobEvidence } from "../../../verify/evidence.ts";
 import { payoutsAfter } from "../../../verify/payouts.ts";
 import { jobStory } from "../../../verify/story.ts";
-import { count, credits } from "../ui/format.ts";
+import { capital, count, credits, seconds } from "../ui/format.ts";
 
 /** One line of the verdict: a part of the audit's checks, and the events that they look at. */
 export type VerdictLine = {
@@ -137,8 +137,6 @@ function linesOf(facts: Facts): VerdictLine[] {
   return lines.toSorted((a, b) => Number(a.holds) - Number(b.holds));
 }
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** The job's own events, and the transfers of its settlement. */
 function eventsOf({ evidence, story: { jobId, settled } }: Facts): AnyEvent[] {
   const { events, addresses } = evidence;
@@ -154,11 +152,11 @@ function eventsOf({ evidence, story: { jobId, settled } }: Facts): AnyEvent[] {
 }
 
 function timesOf({ audit, story, evidence: { timeOf } }: Facts): string {
-  const seconds = (at: number) => `${at - timeOf(story.locked.block)} s`;
+  const after = (at: number) => seconds(Math.max(0, at - timeOf(story.locked.block)));
   const proof = story.settled ?? story.proven;
   if (proof === null) return "";
   const ended = audit.settlement_tx === null ? "proven" : "settled";
-  return `locked before the work, answered after ${seconds(answeredAt(story))}, ${ended} after ${seconds(timeOf(proof.block))}`;
+  return `locked before the work, answered after ${after(answeredAt(story))}, ${ended} after ${after(timeOf(proof.block))}`;
 }
 
 /** When the worker says that its answer was complete. */

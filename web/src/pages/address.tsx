@@ -6,7 +6,7 @@ import type { ChainAddress } from "../data/types.ts";
 import { namesOf } from "../explorer/labels.ts";
 import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
-import { count, credits, short, units } from "../ui/format.ts";
+import { coins, count, credits, short, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
@@ -39,7 +39,7 @@ function Contents({ data, before, isContract }: { data: ChainAddress; before: st
     <>
       <Card>
         <dl className="facts">
-          <Fact label="Balance">{`${units(BigInt(data.balance_wei), 18, 0)} ${app.currency}`}</Fact>
+          <Fact label="Balance">{`${coins(data.balance_wei)} ${app.currency}`}</Fact>
           <Fact label={isContract ? "Contracts made" : "Transactions sent"}>{count(data.transactions_sent)}</Fact>
           <Fact label="Stablecoin">{`${units(BigInt(data.usdg_units), 6)} USDG`}</Fact>
           {data.claimable_units === "0" ? null : (

@@ -39,7 +39,7 @@ export function Explorer() {
         </Card>
       </div>
       <Card title="Contracts">
-        <dl className="facts wide">
+        <dl className="facts">
           {Object.entries(contracts).map(([name, address]) => (
             <Fact key={name} label={name}>
               <AddressLink address={address} what={`address of ${name}`} />

@@ -1,17 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
+import { getAddress } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
+import { eventsOf } from "../../../verify/events.ts";
 import { app } from "../data/app.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
-import { decodeTransactions, eventsOfJob, namesOf } from "../explorer/decode.ts";
+import { decodeTransactions, eventsOfJob, namesOf, type ShownEvent } from "../explorer/decode.ts";
 import { Events } from "../explorer/events.tsx";
 import { arrowsOf } from "../explorer/flow.ts";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
-import { count, credits, moment, short, usdg } from "../ui/format.ts";
+import { capital, count, credits, short, usdg } from "../ui/format.ts";
 import { AddressLink, ModelLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
@@ -40,19 +42,23 @@ export function JobPage() {
   const events = transactions.flatMap((one) => one.events);
   const signed = verdict?.audit.proof_hash ?? chain.data?.proof_hash ?? null;
   const proof = signed === null ? null : toProofHash(signed);
+  const unanswered = verdict !== null && !verdict.audit.open && signed === null;
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
-      {chain.data ? <VerdictCard {...judged} /> : null}
+      {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data, events)} /> : null}
       {events.some(({ name }) => name === "JobDisputed") ? <Disputed jobId={id} /> : null}
       {own.data ? <WhyUncharged job={own.data} /> : null}
       {chain.data ? (
-        <div className="columns">
-          {verdict ? <TimeLine {...verdict} /> : <Waiting title="Time line" {...judged} />}
-          <div className="pile">
+        <>
+          <div className="columns">
+            {verdict ? <TimeLine {...verdict} /> : <Waiting title="Time line" {...judged} />}
             {verdict ? <MoneyCard {...verdict} /> : <Waiting title="Money" {...judged} />}
-            <AnswerCard proof={proof} />
           </div>
-        </div>
+          <div className="columns">
+            {unanswered ? null : <AnswerCard proof={proof} />}
+            <CommandCard jobId={id} node={judged.node} verdict={verdict} />
+          </div>
+        </>
       ) : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
       <Suspense>
@@ -61,7 +67,6 @@ export function JobPage() {
       <Loaded query={chain} rows={3} height={120}>
         {(data) => (
           <>
-            <CommandCard jobId={id} node={judged.node} verdict={verdict} />
             <Facts job={data} own={own.data} worker={own.data?.worker_address ?? verdict?.audit.worker ?? null} />
             <RawEvents transactions={transactions} />
           </>
@@ -69,6 +74,17 @@ export function JobPage() {
       </Loaded>
     </Page>
   );
+}
+
+/** `Settled, charged 40 credits.` */
+function toldOf({ status }: ChainJob, events: readonly ShownEvent[]): string {
+  const settled = eventsOf(
+    events.flatMap(({ audited }) => audited ?? []),
+    "escrow",
+    "JobSettled",
+  ).at(-1);
+  const state = capital(status ?? "sent to the chain");
+  return settled === undefined ? `${state}.` : `${state}, charged ${credits(settled.args.credits)}.`;
 }
 
 /** In place of what the verdict tells, while there is none. */
@@ -125,7 +141,7 @@ function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }
             </>
           )}
         </Fact>
-        <Fact label="Wallet">{wallet === null ? "–" : <AddressLink address={wallet} what="wallet" />}</Fact>
+        <Fact label="Wallet">{wallet === null ? "–" : <AddressLink address={getAddress(wallet)} what="wallet" />}</Fact>
         <Fact label="Worker">
           {worker === null ? "–" : <Hash value={worker} what="worker address" to={`/app/workers/${worker}`} />}
         </Fact>
@@ -142,8 +158,6 @@ function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }
             <Fact label="Settlement transaction">
               {own.on_chain.settlement_tx === null ? "–" : <TxHash hash={own.on_chain.settlement_tx} />}
             </Fact>
-            <Fact label="Created">{moment(own.created_at)}</Fact>
-            <Fact label="Completed">{own.completed_at === null ? "–" : moment(own.completed_at)}</Fact>
           </>
         ) : null}
         <Fact label="Proof">

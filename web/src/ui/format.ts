@@ -20,6 +20,9 @@ export function units(value: bigint, decimals: number, least = 2): string {
   return `${negative ? "−" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** Of the chain's currency, to 12 places. */
+export const coins = (wei: string): string => units(BigInt(wei) / 1_000_000n, 12, 0);
+
 /** A share as a percentage, to a tenth: only all is 100 %. */
 export const percent = (share: number): string => `${Math.floor(share * 1000) / 10} %`;
 
@@ -70,3 +73,5 @@ export function countdown(ms: number): string {
   const clock = `${hours === 0 ? minutes : `${hours % 24}:${two(minutes % 60)}`}:${two(left % 60)}`;
   return days === 0 ? clock : `${days} d ${clock}`;
 }
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

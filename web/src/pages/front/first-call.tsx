@@ -47,7 +47,7 @@ export function FirstCall() {
           </label>
         ))}
       </fieldset>
-      <div className="code sunken">
+      <div className="code">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
         <pre tabIndex={0}>{text}</pre>
         <CopyButton text={text} what={`${language} code`} />

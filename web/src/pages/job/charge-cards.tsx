@@ -5,7 +5,7 @@ import type { Moment, Share, Verdict } from "../../explorer/verdict.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { CopyButton, Hash } from "../../ui/copy.tsx";
-import { clock, countdown, credits, day, units } from "../../ui/format.ts";
+import { clock, countdown, credits, day, moment, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
@@ -53,7 +53,7 @@ function Clock({ at, first }: { at: number; first: number }) {
   const iso = new Date(at * 1_000).toISOString();
   return (
     <time className="hint" dateTime={iso} title={iso}>
-      {day(at) === day(first) ? clock(at) : `${day(at)}, ${clock(at)}`}
+      {day(at) === day(first) ? clock(at) : moment(iso)}
     </time>
   );
 }
@@ -125,7 +125,7 @@ export function CommandCard({ jobId, node, verdict }: { jobId: string; node: str
   const command = `npx cmi-verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
   return (
     <Card title="Check it without this page">
-      <div className="code sunken">
+      <div className="code">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
         <pre tabIndex={0}>{command}</pre>
         <CopyButton text={command} what="verify command" />

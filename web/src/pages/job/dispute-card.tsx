@@ -74,7 +74,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
   };
   const opened = dispute.data?.dispute_opened === true || state.step === "done";
   const untouched = dispute.data === undefined && state.step === "idle";
-  if (job.status === "disputed" && untouched) return <Disputed dispute={facts.open} />;
+  if (job.status === "disputed" && untouched) return facts.open && <Join dispute={facts.open} />;
   if (!DISPUTABLE.has(job.status) && untouched) return null;
   const { freeBefore } = facts;
   const due = dueOf(job, facts);
@@ -153,23 +153,6 @@ const HashOf = ({ hash, children }: { hash: string; children?: ReactNode }) => (
   </p>
 );
 
-/** A dispute that was open when the page was opened. */
-function Disputed({ dispute }: { dispute: OpenDispute | null }) {
-  return (
-    <>
-      <Notice tone="warn" title="This job is disputed">
-        <p>
-          {dispute === null
-            ? "The panel rules within 24 hours of the dispute"
-            : `${dispute.byOperator ? "The operator" : "Your wallet"} opened the dispute; the panel rules before ${timeOf(dispute.ruleBefore)}`}
-          ; without a ruling you get the protocol fee back.
-        </p>
-      </Notice>
-      {dispute === null ? null : <Join dispute={dispute} />}
-    </>
-  );
-}
-
 /** Adds the wallet's own hash to a dispute that its operator opened, while the panel may not rule yet. */
 export function Join({ dispute }: { dispute: OpenDispute }) {
   const cache = useQueryClient();
@@ -191,14 +174,16 @@ export function Join({ dispute }: { dispute: OpenDispute }) {
       </p>
       <AnswerInput label="The answer as your wallet's owner received it" onHash={setHash} />
       {hash === null ? null : <HashOf hash={hash} />}
-      <Button
-        kind="primary"
-        busy={busy}
-        disabled={hash === null || joined || !connected}
-        onClick={() => void join(hash as string)}
-      >
-        Join the dispute
-      </Button>
+      <div className="actions">
+        <Button
+          kind="primary"
+          busy={busy}
+          disabled={hash === null || joined || !connected}
+          onClick={() => void join(hash as string)}
+        >
+          Join the dispute
+        </Button>
+      </div>
       <ActionStatus state={state} done="Your hash is part of the dispute" />
     </Card>
   );

@@ -29,8 +29,8 @@ export function useVerdict(jobId: string, seen: string | null) {
   return { node, choose, verdict };
 }
 
-/** Whether all that the chain says of the job fits together: price, signatures, times, money; each line with the events that it rests on. */
-export function VerdictCard({ node, choose, verdict }: ReturnType<typeof useVerdict>) {
+/** Whether all that the chain says of the job fits together, and what the service tells of it (`told`) until that is known: price, signatures, times, money; each line with the events that it rests on. */
+export function VerdictCard({ node, choose, verdict, told }: ReturnType<typeof useVerdict> & { told: string }) {
   const { data, error, isPending } = verdict;
   return (
     <Card title="Verdict" aside={data ? <Summary audit={data.audit} /> : null}>
@@ -44,7 +44,13 @@ export function VerdictCard({ node, choose, verdict }: ReturnType<typeof useVerd
           </ul>
         </>
       ) : null}
-      {node !== null && isPending && !error ? <Skeleton rows={6} height={28} /> : null}
+      {node !== null && isPending && !error ? (
+        <>
+          <p className="headline">{told}</p>
+          <p className="hint">The service says so. Your browser checks it now.</p>
+          <Skeleton rows={6} height={28} />
+        </>
+      ) : null}
       {error ? (
         <Notice
           tone="error"

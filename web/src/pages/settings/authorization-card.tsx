@@ -83,10 +83,12 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
             </p>
           </Notice>
         )}
-        <Button onClick={() => void make()}>Make a key</Button>
-        <Button type="submit" kind="primary" busy={busy} disabled={!connected || !account.has_account || !valid}>
-          Set the key
-        </Button>
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={busy} disabled={!connected || !account.has_account || !valid}>
+            Set the key
+          </Button>
+          <Button onClick={() => void make()}>Make a key</Button>
+        </div>
         {account.has_account ? null : (
           <p className="hint">A key can be set once the wallet has made its first deposit.</p>
         )}
