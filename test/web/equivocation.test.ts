@@ -26,8 +26,9 @@ describeInBrowser("a worker that signed two answers", () => {
     const database = openStore(stack);
     const { api, account } = await Client.funded(stack, database, 100);
     await database.end();
-    const { headers } = await api.post("/v1/chat/completions", chat(GUILTY_MODEL, "Say hello."));
-    jobId = headers.get("x-service-job-id") as string;
+    const reply = await api.post("/v1/chat/completions", chat(GUILTY_MODEL, "Say hello."));
+    if (reply.status !== 200) throw new Error(`no answer: ${JSON.stringify(reply.body)}`);
+    jobId = reply.headers.get("x-service-job-id") as string;
     await eventually(
       () => api.get(`/v1/jobs/${jobId}`),
       ({ body }) => body.status === "settled",

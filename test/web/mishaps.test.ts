@@ -234,6 +234,20 @@ describeInBrowser("what goes wrong with", () => {
       expect(await visitor.page.getByRole("row", { name: /qwen3/ }).count()).toBeGreaterThan(0);
     });
 
+    it("refuses a request because too many came: the page asks again by itself", async ({ visitor }) => {
+      await visitor.signIn();
+      let refused = 0;
+      await visitor.page.route("**/app/api/session", async (route) => {
+        refused += 1;
+        if (refused > 1) return await route.continue();
+        const error = { code: "rate_limited", message: "More than 50 requests a second from one address; slow down." };
+        await route.fulfill({ status: 429, json: { error } });
+      });
+      await visitor.go("/jobs");
+      await visitor.sees("No jobs yet");
+      expect(refused).toBe(2);
+    });
+
     it("sends a page's code late, and the page stays alive meanwhile", async ({ visitor }) => {
       await visitor.signIn();
       await visitor.page.route("**/assets/fund-*.js", async (route) => {

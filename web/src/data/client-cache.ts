@@ -2,6 +2,9 @@ import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFailure, isSignedOut } from "./client.ts";
 import { sessionQuery } from "./queries.ts";
 
+const isRefusal = (error: unknown): error is ApiFailure =>
+  error instanceof ApiFailure && error.status >= 400 && error.status < 500;
+
 /** The cache of everything read. A session found to be over signs out everywhere at once. */
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
@@ -18,10 +21,9 @@ export function createCache(): QueryClient {
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {
-        // Asking again does not change a refusal; it may well change an outage.
-        retry: (count, error) =>
-          count < 2 && !(error instanceof ApiFailure && error.status >= 400 && error.status < 500),
-        retryDelay: (count) => 500 * 2 ** count,
+        // Asking again does not change a refusal; it may well change an outage, and a limit of requests a second.
+        retry: (count, error) => count < 2 && !(isRefusal(error) && error.status !== 429),
+        retryDelay: (count) => 1_000 * 2 ** count,
         refetchOnWindowFocus: true,
         // Without a network a request fails, and the page says so; a service on this machine answers all the same.
         networkMode: "always",
