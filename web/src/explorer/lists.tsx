@@ -137,6 +137,7 @@ function Details({ data }: { data: Record<string, unknown> }) {
 }
 
 function Detail({ name, value }: { name: string; value: unknown }) {
+  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
   const text = Array.isArray(value) ? value.join(", ") : String(value);
   if (/^0x[0-9a-f]{40}$/i.test(text)) return <AddressLink address={text} what={name} />;
   if (/^(stake|added|minimum_stake)$/.test(name)) return <>{svc(BigInt(text))}</>;

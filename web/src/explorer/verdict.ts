@@ -8,7 +8,7 @@ import { type AnyEvent, isEvent, jobOfEvent } from "../../../verify/events.ts";
 import type { JobEvidence } from "../../../verify/evidence.ts";
 import { payoutsAfter } from "../../../verify/payouts.ts";
 import { jobStory } from "../../../verify/story.ts";
-import { capital, count, credits, seconds } from "../ui/format.ts";
+import { capital, count, credits } from "../ui/format.ts";
 
 /** One line of the verdict: a part of the audit's checks, and the events that they look at. */
 export type VerdictLine = {
@@ -152,11 +152,14 @@ function eventsOf({ evidence, story: { jobId, settled } }: Facts): AnyEvent[] {
 }
 
 function timesOf({ audit, story, evidence: { timeOf } }: Facts): string {
-  const after = (at: number) => seconds(Math.max(0, at - timeOf(story.locked.block)));
+  const after = (at: number) => {
+    const passed = at - timeOf(story.locked.block);
+    return passed <= 0 ? "within a second" : `after ${count(passed)} s`;
+  };
   const proof = story.settled ?? story.proven;
   if (proof === null) return "";
   const ended = audit.settlement_tx === null ? "proven" : "settled";
-  return `locked before the work, answered after ${after(answeredAt(story))}, ${ended} after ${after(timeOf(proof.block))}`;
+  return `locked before the work, answered ${after(answeredAt(story))}, ${ended} ${after(timeOf(proof.block))}`;
 }
 
 /** When the worker says that its answer was complete. */

@@ -16,7 +16,7 @@ import { Hash } from "../ui/copy.tsx";
 import { capital, count, credits, short, usdg } from "../ui/format.ts";
 import { AddressLink, ModelLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
-import { Card, Empty, Fact, Notice, Page } from "../ui/page.tsx";
+import { Card, Empty, Fact, Folded, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
 import { whyUncharged } from "../ui/why.ts";
 import { TxHash } from "../wallet/action-status.tsx";
@@ -203,25 +203,33 @@ function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNul
 
 /** Every event and every transfer, as this service relays them. */
 function RawEvents({ transactions }: { transactions: ReturnType<typeof decodeTransactions> }) {
-  const { contracts } = app;
-  const names = namesOf(contracts);
   const all = transactions.flatMap(({ events }) => events);
-  const arrows = arrowsOf(all, contracts);
+  const head = (
+    <>
+      Raw events <span className="hint">{`${all.length} in ${transactions.length} transactions`}</span>
+    </>
+  );
   return (
-    <details className="card raw">
-      <summary>
-        Raw events <span className="hint">{`${all.length} in ${transactions.length} transactions`}</span>
-      </summary>
-      {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
-      {transactions.map(({ transaction, events }) => (
-        <section key={transaction.hash}>
-          <h2 className="row">
-            {transaction.block_number === null ? "Sent, not mined yet" : `Block ${count(transaction.block_number)}`}
-            <TxHash hash={transaction.hash} />
-          </h2>
-          <Events events={events} names={names} />
-        </section>
-      ))}
-    </details>
+    <Folded className="card raw" summary={head}>
+      {() => {
+        const arrows = arrowsOf(all, app.contracts);
+        return (
+          <>
+            {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
+            {transactions.map(({ transaction, events }) => (
+              <section key={transaction.hash}>
+                <h2 className="row">
+                  {transaction.block_number === null
+                    ? "Sent, not mined yet"
+                    : `Block ${count(transaction.block_number)}`}
+                  <TxHash hash={transaction.hash} />
+                </h2>
+                <Events events={events} names={namesOf(app.contracts)} />
+              </section>
+            ))}
+          </>
+        );
+      }}
+    </Folded>
   );
 }

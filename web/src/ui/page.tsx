@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Told } from "../data/told.ts";
 
 /** Says in the browser's tab where one is. */
@@ -66,6 +66,27 @@ export function Card({
       )}
       {children}
     </section>
+  );
+}
+
+/** A part of a page that is made when somebody opens it. */
+export function Folded({
+  summary,
+  open = false,
+  className = "",
+  children,
+}: {
+  summary: ReactNode;
+  open?: boolean;
+  className?: string;
+  children: () => ReactNode;
+}) {
+  const [isOpen, setOpen] = useState(open);
+  return (
+    <details className={className} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {isOpen ? children() : null}
+    </details>
   );
 }
 

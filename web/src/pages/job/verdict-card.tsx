@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import type { AnyEvent } from "../../../../verify/events.ts";
 import { app } from "../../data/app.ts";
 import { inWords, namesOf } from "../../explorer/decode.ts";
 import { Arguments } from "../../explorer/events.tsx";
@@ -7,7 +8,7 @@ import type { Verdict, VerdictLine } from "../../explorer/verdict.ts";
 import { Button } from "../../ui/controls.tsx";
 import { count } from "../../ui/format.ts";
 import { Skeleton } from "../../ui/loaded.tsx";
-import { Card, Notice } from "../../ui/page.tsx";
+import { Card, Folded, Notice } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
@@ -80,42 +81,51 @@ function Summary({ audit: { holds, open } }: { audit: Verdict["audit"] }) {
 
 /** A line opens to its checks and to the events that they look at. */
 function Line({ line: { title, says, holds, checks, events } }: { line: VerdictLine }) {
-  const names = namesOf(app.contracts);
+  const head = (
+    <>
+      <span className={holds ? "mark-good" : "mark-bad"}>
+        <span aria-hidden="true">{holds ? "✓" : "✗"}</span>
+        <span className="visually-hidden">{holds ? "holds" : "fails"}: </span>
+      </span>
+      <strong>{title}</strong> <span>{says}</span>
+    </>
+  );
   return (
     <li>
-      <details open={!holds}>
-        <summary>
-          <span className={holds ? "mark-good" : "mark-bad"}>
-            <span aria-hidden="true">{holds ? "✓" : "✗"}</span>
-            <span className="visually-hidden">{holds ? "holds" : "fails"}: </span>
-          </span>
-          <strong>{title}</strong> <span>{says}</span>
-        </summary>
-        <ul className="checks">
-          {checks.map((check) => (
-            <li key={`${check.id} ${check.says}`}>
-              {check.holds ? null : <Badge tone="bad">fails</Badge>} <code>{check.id}</code> {check.says}
-            </li>
-          ))}
-        </ul>
-        <ol className="events">
-          {events.map((event) => {
-            const { title, fields } = inWords(event);
-            return (
-              <li key={`${event.tx} ${event.logIndex}`}>
-                <h3>
-                  {title}
-                  <span className="hint">
-                    <code>{event.name}</code> #{event.logIndex} in block {count(Number(event.block))}, transaction{" "}
-                    <TxHash hash={event.tx} />
-                  </span>
-                </h3>
-                <Arguments fields={fields} names={names} />
-              </li>
-            );
-          })}
-        </ol>
-      </details>
+      <Folded key={String(holds)} open={!holds} summary={head}>
+        {() => (
+          <>
+            <ul className="checks">
+              {checks.map((check) => (
+                <li key={`${check.id} ${check.says}`}>
+                  {check.holds ? null : <Badge tone="bad">fails</Badge>} <code>{check.id}</code> {check.says}
+                </li>
+              ))}
+            </ul>
+            <ol className="events">
+              {events.map((event) => (
+                <Behind key={`${event.tx} ${event.logIndex}`} event={event} />
+              ))}
+            </ol>
+          </>
+        )}
+      </Folded>
+    </li>
+  );
+}
+
+function Behind({ event }: { event: AnyEvent }) {
+  const { title, fields } = inWords(event);
+  return (
+    <li>
+      <h3>
+        {title}
+        <span className="hint">
+          <code>{event.name}</code> #{event.logIndex} in block {count(Number(event.block))}, transaction{" "}
+          <TxHash hash={event.tx} />
+        </span>
+      </h3>
+      <Arguments fields={fields} names={namesOf(app.contracts)} />
     </li>
   );
 }
