@@ -12,6 +12,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { freePorts } from "../../scripts/dev/ports.ts";
+import { PARTS } from "../../scripts/dev/stack.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
@@ -36,6 +37,8 @@ beforeAll(async () => {
   const ports = await freePorts(1);
   wire = await Wire.open(ports.chain);
   stack = await startTestStack({
+    // Nothing here is read from the index.
+    parts: PARTS.filter((part) => part !== "indexer"),
     ports,
     workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
     env: { api: { RPC_URL: `http://127.0.0.1:${wire.port}` } },

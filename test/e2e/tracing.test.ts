@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
+import { PARTS } from "../../scripts/dev/stack.ts";
 import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { giveGas } from "../support/gas.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
@@ -95,6 +96,8 @@ beforeAll(async () => {
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: `x-key=${COLLECTOR_KEY}` };
   const backend = { WORKER_BACKEND: peer.url, WORKER_BACKEND_KEY: BACKEND_KEY };
   stack = await startTestStack({
+    // Nothing here is read from the index.
+    parts: PARTS.filter((part) => part !== "indexer"),
     workers: [
       { models: ["qwen3-8b"], env: { ...backend, ...traced, OTEL_SERVICE_NAME: "worker-of-anna" } },
       { models: ["qwen3-1.7b"], env: backend },
