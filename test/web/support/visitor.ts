@@ -108,7 +108,7 @@ export class Visitor {
 /** Findings of axe on any page, serious and critical ones. */
 export async function findingsOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as {
+  const { violations } = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[];
   };
   return violations
