@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PARTS } from "../../scripts/dev/stack.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
 import { Part } from "../support/processes.ts";
 import { plainEnv } from "../support/shared.ts";
@@ -16,7 +17,10 @@ let stack: TestStack;
 let api: ApiClient;
 const parts: Part[] = [];
 beforeAll(async () => {
-  [worker, stack] = await Promise.all([install("worker"), startTestStack({ workers: [] })]);
+  [worker, stack] = await Promise.all([
+    install("worker"),
+    startTestStack({ parts: PARTS.filter((part) => part !== "indexer"), workers: [] }),
+  ]);
   api = apiClient(stack);
 });
 afterAll(async () => {
