@@ -41,7 +41,7 @@ export function missingFrom({ packages }: Lock): Map<string, Entry> {
   const missing = new Map<string, Entry>();
   for (const [place, { dev, dependencies, optionalDependencies }] of Object.entries(packages)) {
     for (const [name, version] of Object.entries({ ...dependencies, ...optionalDependencies })) {
-      if (found(packages, place, name)) continue;
+      if (found(packages, place, name) !== null) continue;
       if (optionalDependencies?.[name] === undefined) throw new Error(`${place} needs ${name}, which no entry has`);
       // Beside the package that wants it, or at the top: other versions of such a package are not there.
       missing.set(`node_modules/${name}`, { version, ...(dev ? { dev } : {}), optional: true, ...platformOf(name) });
@@ -50,11 +50,12 @@ export function missingFrom({ packages }: Lock): Map<string, Entry> {
   return missing;
 }
 
-/** Looks for a package as Node does: in the folder of the one that wants it, and in those above. */
-function found(packages: Lock["packages"], place: string, name: string): boolean {
+/** Place of a package, looked for as Node does: in the folder of the one that wants it, and in those above. Null where it is missing. */
+export function found(packages: Lock["packages"], place: string, name: string): string | null {
   for (let folder = place; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
-    if (packages[`${folder === "" ? "" : `${folder}/`}node_modules/${name}`]) return true;
-    if (folder === "") return false;
+    const here = `${folder === "" ? "" : `${folder}/`}node_modules/${name}`;
+    if (packages[here]) return here;
+    if (folder === "") return null;
   }
 }
 
