@@ -1,15 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../scripts/dev/ports.ts";
 import { query } from "../../scripts/dev/postgres.ts";
 import { GATEWAY, OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
 import { EVENTS, MODEL } from "../faults/world.ts";
+import { giveGas } from "../support/gas.ts";
 import { Part, ROOT } from "../support/processes.ts";
 import { answer } from "../support/receiver.ts";
 import { SECOND_ADDRESS, SECOND_KEY } from "../support/second-gateway.ts";
 import { temporaryDataDir } from "../support/stack.ts";
 import { startWorker } from "../support/worker-process.ts";
+import { event, PlayedWorker, type Script } from "../worker/support/played-worker.ts";
 import { type Drill, type Practice, startGateway } from "./drill.ts";
 
 /** Every window of the rules is shorter by this. */
@@ -154,6 +157,22 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
+    what: "a worker cheats, and then withholds an answer",
+    raises: ["Misconduct", "WithheldProofs"],
+    strike: cheat,
+  },
+  {
+    what: "clients ask for more than the stakes cover",
+    raises: ["WorkerWithoutRoom"],
+    strike: async (practice) => {
+      const exchange = async (env: Record<string, string>): Promise<void> => {
+        for (const gateway of practice.gateways) await practice.exchange(gateway, { env: { ...PATIENT, ...env } });
+      };
+      await exchange({ CREDITS_PER_SVC: "0.1", EARNED_SHARE: "0" });
+      return () => exchange({});
+    },
+  },
+  {
     what: "a signer cannot pay gas",
     raises: ["SignerBalanceLast", "SignerBalanceLow", "TransactionStuck"],
     strike: async ({ world }) => {
@@ -226,6 +245,8 @@ export const alerts: Drill = {
   does: "scrapes the system with Prometheus (Debian's), its rules fifteen times as fast: each fault raises its alerts",
   mayFail: true,
   minutes: 90,
+  // A withheld answer is asked for every ten seconds, before its charge is disputed.
+  stack: async () => ({ windows: { finalization: 28 } }),
   practise: async (practice) => {
     const { gateways, options, lossy } = practice;
     for (const gateway of gateways) await practice.exchange(gateway, { env: PATIENT });
@@ -353,4 +374,39 @@ async function otherWorkers({ world: { stack }, ends }: Practice, env: Record<st
     await stop();
     for (const name of names) await stack.restart(name);
   };
+}
+
+/**
+ * One more worker: it proves another hash than that of its first answer, proves its second one on chain and hangs up, and is busy ever after. It
+ * hands the proven answer out when it is asked for the second time.
+ */
+async function cheat(practice: Practice): Promise<() => Promise<void>> {
+  const place = await practice.enrol();
+  const worker = await PlayedWorker.start(place, place.workers.length);
+  practice.ends.push(() => worker.stop());
+  await giveGas(place, worker.address);
+  const reply = (response: ServerResponse, status: number, body: object): void => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+  let [jobs, questions] = [0, 0];
+  let proven: Awaited<ReturnType<PlayedWorker["prove"]>> | undefined;
+  const script: Script = async (offer, response) => {
+    if (offer.request === undefined) {
+      if (offer.assignment.jobId !== proven?.completion.jobId) return reply(response, 404, {});
+      questions += 1;
+      return questions === 1 ? void response.destroy() : reply(response, 200, { text: "Late.", ...proven });
+    }
+    jobs += 1;
+    if (jobs > 2) return reply(response, 503, { error: { code: "busy", message: "try elsewhere" } });
+    if (jobs === 2) {
+      proven = await worker.prove(offer, "Late.");
+      return void response.destroy();
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(await worker.acknowledgement(offer));
+    response.write(event("delta", { content: "What was said." }));
+    response.end(event("completed", await worker.completion(offer, "What was proven.")));
+  };
+  worker.play(script, { raw: true });
+  return async () => {};
 }

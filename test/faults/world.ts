@@ -64,7 +64,7 @@ export async function openWorld(options: {
   /** What differs from the stack of the fault suite. */
   stack?: TestStackOptions;
 }): Promise<World> {
-  const { databaseUrl, env: given } = options.stack ?? {};
+  const { databaseUrl, env: given, windows } = options.stack ?? {};
   const ports = { ...(await freePorts(3)), ...(databaseUrl ? { postgres: Number(new URL(databaseUrl).port) } : {}) };
   const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
   const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
@@ -73,7 +73,7 @@ export async function openWorld(options: {
     ports,
     ...(databaseUrl ? { databaseUrl } : { ownDatabase: true }),
     blockTime: NEVER,
-    windows: WINDOWS,
+    windows: { ...WINDOWS, ...windows },
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL] }],
     gatewayKeys: [SECOND_KEY],
     env: {

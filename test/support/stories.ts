@@ -116,7 +116,8 @@ export function checkRequests(
       else if (story.settled !== 1) problems.push(`${jobId} was answered and is not settled: ${JSON.stringify(story)}`);
       else if (story.proofHash !== answerHash(text)) problems.push(`${jobId}: the proof is of another text`);
     }
-    if (outcome === "refused" && story !== undefined && story.settled > 0) {
+    // What a worker withheld is charged once it hands the answer out.
+    if (outcome === "refused" && code !== "answer_withheld" && story !== undefined && story.settled > 0) {
       problems.push(`${jobId} was refused with ${code} and is charged`);
     }
     const isPaid = outcome === "answered" || (story?.settled ?? 0) > 0;
