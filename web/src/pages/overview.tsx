@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useRef } from "react";
 import { Link } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
+import { app } from "../data/app.ts";
 import { accountQuery, jobsQuery, keyQuery, usageQuery } from "../data/queries.ts";
 import type { AccountInfo, Job } from "../data/types.ts";
 import { count, usdg } from "../ui/format.ts";
 import { JobTable } from "../ui/job-table.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Figure, Notice, Page } from "../ui/page.tsx";
-import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { lastsFor } from "./overview/lasts.ts";
 import { UsageCard } from "./overview/usage-card.tsx";
 
@@ -106,14 +107,24 @@ const Step = ({ title, done, text, link, isNext }: FirstStep & { isNext: boolean
 
 const shown = (value: number | null): string => (value === null ? "–" : count(value));
 
+/** Few accounts need to choose an operator: the code that sends transactions is loaded for them. */
+const OperatorNotice = lazy(async () => ({ default: (await import("../wallet/operator-notice.tsx")).OperatorNotice }));
+
 function Balance({ account }: { account: AccountInfo }) {
   const { free, escrowed, in_bonds: bonds } = account;
   const day = useQuery(usageQuery("24h"));
   const spent = day.data?.data.reduce((sum, hour) => sum + hour.credits, 0) ?? 0;
   const lasts = lastsFor(free, spent);
+  // Once it is there it stays, and says that this service is chosen.
+  const noticed = useRef(false);
+  noticed.current ||= account.has_account && account.operator !== app.operator;
   return (
     <>
-      <OperatorNotice account={account} />
+      {noticed.current ? (
+        <Suspense>
+          <OperatorNotice account={account} />
+        </Suspense>
+      ) : null}
       {account.frozen ? (
         <Notice tone="warn" title="Spending is frozen" actions={<Link to={PATHS.settings}>Change it</Link>}>
           <p>New requests are refused until you lift the freeze.</p>
