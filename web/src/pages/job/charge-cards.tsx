@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { app } from "../../data/app.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
 import type { Moment, Share, Verdict } from "../../explorer/verdict.ts";
@@ -16,16 +16,10 @@ export function TimeLine({ moments, deadline }: Pick<Verdict, "moments" | "deadl
     <Card title="Time line" aside={<span className="hint">{day(first)}</span>}>
       <ol className="receipt">
         {moments.map(({ title, at, tx }) => (
-          <li key={`${title} ${at} ${tx}`} className="step done">
-            <p className="step-title">
-              {title}
-              <Clock at={at} first={first} />
-            </p>
-            <div className="step-text">
-              {at === first ? "" : `+${at - first} s`}
-              {tx === null ? "by the worker's signature" : <TxHash hash={tx} />}
-            </div>
-          </li>
+          <Step key={`${title} ${at} ${tx}`} title={title} at={at} first={first} done>
+            {at === first ? "" : `+${at - first} s`}
+            {tx === null ? "by the worker's signature" : <TxHash hash={tx} />}
+          </Step>
         ))}
         {deadline === null ? null : <Deadline deadline={deadline} first={first} />}
       </ol>
@@ -36,25 +30,34 @@ export function TimeLine({ moments, deadline }: Pick<Verdict, "moments" | "deadl
 function Deadline({ deadline: { title, at }, first }: { deadline: Moment; first: number }) {
   const left = at * 1_000 - useNow();
   return (
-    <li className={left > 0 ? "step" : "step done"}>
-      <p className="step-title">
-        {title}
-        <Clock at={at} first={first} />
-      </p>
-      <div className="step-text" role="timer">
-        {left > 0 ? `in ${countdown(left)}` : "over"}
-      </div>
-    </li>
+    <Step title={title} at={at} first={first} done={left <= 0}>
+      <span role="timer">{left > 0 ? `in ${countdown(left)}` : "over"}</span>
+    </Step>
   );
 }
 
-/** The time of day; with the day where that is another one than at first. */
-function Clock({ at, first }: { at: number; first: number }) {
+type StepProps = { title: string; at: number; first: number; done: boolean; children: ReactNode };
+
+/** With the time of day; on another day than the first, with the day below it. */
+function Step({ title, at, first, done, children }: StepProps) {
   const iso = new Date(at * 1_000).toISOString();
-  return (
+  const isThatDay = day(at) === day(first);
+  const time = (
     <time className="hint" dateTime={iso} title={iso}>
-      {day(at) === day(first) ? clock(at) : moment(iso)}
+      {isThatDay ? clock(at) : moment(iso)}
     </time>
+  );
+  return (
+    <li className={done ? "step done" : "step"}>
+      <p className="step-title">
+        {title}
+        {isThatDay ? time : null}
+      </p>
+      <div className="step-text">
+        {children}
+        {isThatDay ? null : time}
+      </div>
+    </li>
   );
 }
 
