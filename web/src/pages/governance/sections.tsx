@@ -165,8 +165,8 @@ function Treasury({ governance: { treasury, payments } }: { governance: Governan
   return (
     <Card title="Treasury" aside={<AddressLink address={treasury.address} what="treasury's address" />}>
       <dl className="facts">
-        <Fact label="Stablecoin held">{units(treasury.stablecoin, 6)} USDG</Fact>
-        <Fact label="SVC held">{svcOf(treasury.svc)}</Fact>
+        <Fact label="Holds in stablecoin">{units(treasury.stablecoin, 6)} USDG</Fact>
+        <Fact label="Holds in SVC">{svcOf(treasury.svc)}</Fact>
       </dl>
       {payments.length === 0 ? (
         <Empty title="It has paid nothing yet" />
