@@ -127,10 +127,11 @@ describe("a first start", () => {
     expect(await running[0]?.end("SIGTERM")).toBe(0);
     expect((await status("w")).process).toBeNull();
     const before = await chain.rpc.getTransactionCount({ address: address });
-    running.push(startWorkerCli(chain, "w", [], { WORKER_PASSPHRASE: PASSPHRASE }));
+    const next = startWorkerCli(chain, "w", [], { WORKER_PASSPHRASE: PASSPHRASE });
+    running.push(next);
     await serves(port);
     expect(await chain.rpc.getTransactionCount({ address: address })).toBe(before);
-    await workerCli(chain, "w", ["drain"]);
+    await next.end("SIGTERM");
   });
 
   it.each([
@@ -141,7 +142,7 @@ describe("a first start", () => {
     running.push(worker);
     await serves(port);
     await expect.poll(worker.output).toContain(said);
-    await workerCli(chain, "w", ["drain"]);
+    await worker.end("SIGTERM");
     for (const secret of ["password-of-gpu", "0f1e2d3c4b5a6978"]) expect(worker.output()).not.toContain(secret);
   });
 
@@ -160,16 +161,17 @@ describe("a first start", () => {
       models: ["qwen3-8b"],
       endpoint: `http://127.0.0.1:${port}`,
     });
-    await workerCli(chain, "w", ["drain"]);
+    await unattended.end("SIGTERM");
 
-    running.push(startWorkerCli(chain, "w", [...flags, "--yes"]));
+    const allowed = startWorkerCli(chain, "w", [...flags, "--yes"]);
+    running.push(allowed);
     await serves(other);
     expect(await status("w")).toMatchObject({
       models: ["qwen3-14b"],
       endpoint: `http://127.0.0.1:${other}`,
       active: true,
     });
-    await workerCli(chain, "w", ["drain"]);
+    await allowed.end("SIGTERM");
   });
 
   it("a wrong passphrase opens nothing", async () => {
@@ -189,15 +191,16 @@ it("a worker that another account owns serves with the signing key alone, and sa
   const at = new URL(worker.endpoint).port;
   const flags = ["--backend", peer.url, "--port", at, "--endpoint", worker.endpoint];
   const env = { WORKER_PRIVATE_KEY: worker.privateKey };
-  running.push(startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-8b=qwen3:8b", "--yes"], env));
+  const first = startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-8b=qwen3:8b", "--yes"], env);
+  running.push(first);
   await serves(Number(at));
-  await workerCli(chain, "owned", ["drain"]);
+  await first.end("SIGTERM");
 
   const other = startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-14b", "--yes"], env);
   running.push(other);
   await serves(Number(at));
   await expect.poll(other.output).toMatch(/host qwen3-14b.* Its owner 0x\S+ can send that/);
-  await workerCli(chain, "owned", ["drain"]);
+  await other.end("SIGTERM");
 });
 
 describe("leaving", () => {
@@ -228,18 +231,15 @@ describe("leaving", () => {
       async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Proven,
     );
     await expect.poll(again.output, PATIENCE).toMatch(/is unbonding.* gets no new jobs.*unbond --cancel/);
-    await workerCli(chain, "w", ["drain"]);
+    await again.end("SIGTERM");
+    expect(await status("w")).toMatchObject({ active: false, unbonds_at: expect.stringMatching(/^20/) });
     expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
+    expect(await status("w")).toMatchObject({ active: true, unbonds_at: null });
   });
 
   it("takes an unbonding, its time, and a withdrawal; each can be understood from its message", async () => {
     expect((await workerCli(chain, "w", ["withdraw", "--yes"], secret)).output).toMatch(/bonded: start with .*unbond/);
     expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).output).toMatch(/done: unbond [\d,]+ SVC/);
-    expect(await status("w")).toMatchObject({ active: false, unbonds_at: expect.stringMatching(/^20/) });
-    expect((await workerCli(chain, "w", ["unbond", "--cancel", "--yes"], secret)).code).toBe(0);
-    expect(await status("w")).toMatchObject({ active: true, unbonds_at: null });
-
-    await workerCli(chain, "w", ["unbond", "--yes"], secret);
     expect((await workerCli(chain, "w", ["withdraw", "--yes"], secret)).output).toMatch(/free from/);
     await chain.rpc.increaseTime({ seconds: HOURS_48 + 60 });
     await chain.rpc.mine({ blocks: 1 });
