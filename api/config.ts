@@ -29,12 +29,20 @@ const networks = z.string().transform((text, context) => {
 /** Libraries read a '%' that starts no escape in different ways. The log could then not tell which password it has to hide. */
 const databaseUrl = z
   .string()
-  .min(1)
+  .regex(/^postgres(ql)?:\/\//, "must begin with postgres://")
   .refine(
     isDecodable,
     "a '%' in it (of the password?) starts no escape: write each '%' as %25, '@' as %40, '/' as %2F",
   );
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
+/** Wei or gas. */
+const whole = (fallback: bigint, least: bigint) =>
+  z
+    .string()
+    .regex(/^\d+$/, "must be a whole number")
+    .transform(BigInt)
+    .refine((value) => value >= least, `must be at least ${least}`)
+    .default(fallback);
 /** Of times on the chain, which counts in whole ones. */
 const wholeSeconds = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 
@@ -221,18 +229,14 @@ export const configSchema = z.object({
   SENDS_PER_SECOND: seconds(15).describe(
     "transactions a second [while the index is behind](incidents.md#the-index-is-behind)",
   ),
-  BATCH_GAS: z.coerce.bigint().default(12_000_000n).describe("gas of one batch: well below the block gas limit"),
+  BATCH_GAS: whole(12_000_000n, 1_100_000n).describe("gas of one batch: well below the block gas limit"),
   REPLACE_AFTER_SECONDS: seconds(15).describe(
     "a transaction not mined for so long gets a higher fee. At least one block time",
   ),
-  FEE_CAP_WEI: z.coerce
-    .bigint()
-    .default(500_000_000_000n)
-    .describe("highest fee ever offered, wei per gas. **Choose it for your chain**: below the market nothing is mined"),
-  PRIORITY_FEE_WEI: z.coerce
-    .bigint()
-    .default(1_000_000_000n)
-    .describe("lowest tip, wei per gas. **Choose it for your chain**"),
+  FEE_CAP_WEI: whole(500_000_000_000n, 1n).describe(
+    "highest fee ever offered, wei per gas. **Choose it for your chain**: below the market nothing is mined",
+  ),
+  PRIORITY_FEE_WEI: whole(1_000_000_000n, 0n).describe("lowest tip, wei per gas. **Choose it for your chain**"),
 });
 
 export type Config = Omit<z.infer<typeof configSchema>, "BASE_URL" | "APP_URL" | "DOCS_URL"> & {
@@ -252,6 +256,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
   const values = result.data;
+  if (values.PRIORITY_FEE_WEI > values.FEE_CAP_WEI) {
+    throw new Error(
+      "PRIORITY_FEE_WEI is above FEE_CAP_WEI, so no fee could be offered. Lower it, or raise FEE_CAP_WEI.",
+    );
+  }
   const deployment = parseDeployment(readFileSync(values.DEPLOYMENT_FILE, "utf8"), values.DEPLOYMENT_FILE);
   if (values.ALLOW_LOCAL_ENDPOINTS && deployment.chainId !== DEV_CHAIN_ID) {
     throw new Error(
