@@ -22,6 +22,8 @@ const COMPOSE = parse(read("deploy/compose.yaml"), { merge: true }) as {
 };
 const MANIFESTS = readdirSync(join(ROOT, "deploy/kubernetes")).map((file) => read(`deploy/kubernetes/${file}`));
 
+const settingsOf = (process: string): string[] => all(read(`deploy/env/${process}.env`), /^([A-Z_]+)=/gm);
+
 /** Lines of a stage, those of the stage it builds on first. */
 function stage(name: string): string[] {
   const part = CONTAINERFILE.split(/^FROM /m).find((text) => text.split("\n")[0]?.endsWith(` AS ${name}`));
@@ -71,6 +73,19 @@ describe("settings", () => {
   });
   it("the Kubernetes manifests name what a gateway needs", () => {
     for (const name of needed) expect(MANIFESTS.join("\n")).toContain(name);
+  });
+  it("the example files give each unit of systemd what it needs", () => {
+    const named = readdirSync(join(ROOT, "deploy/systemd")).flatMap((unit) =>
+      all(read(`deploy/systemd/${unit}`), /^EnvironmentFile=\/etc\/inference\/(.+)$/gm),
+    );
+    const files = named.flatMap((file) =>
+      file.startsWith("gateway-%i") ? ["gateway-a.env", "gateway-b.env"] : [file.replace("%i", "1")],
+    );
+    expect(readdirSync(join(ROOT, "deploy/env"))).toEqual(expect.arrayContaining(files));
+    for (const gateway of ["gateway-a", "gateway-b"])
+      expect([...settingsOf("gateway"), ...settingsOf(gateway)]).toEqual(expect.arrayContaining(needed));
+    const given = readdirSync(join(ROOT, "deploy/env")).flatMap((file) => settingsOf(file.replace(".env", "")));
+    expect(given.filter((name) => !known.includes(name))).toEqual([]);
   });
   it("nothing is set that no process knows", () => {
     const set = Object.values(COMPOSE.services)
