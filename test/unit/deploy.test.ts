@@ -17,7 +17,7 @@ const CONTAINERFILE = read("deploy/Containerfile");
 const COMPOSE = parse(read("deploy/compose.yaml"), { merge: true }) as {
   services: Record<
     string,
-    { environment?: Record<string, string>; extra_hosts?: string[]; networks?: { default: { ipv4_address: string } } }
+    { env_file?: string | string[]; extra_hosts?: string[]; networks?: { default: { ipv4_address: string } } }
   >;
 };
 const MANIFESTS = readdirSync(join(ROOT, "deploy/kubernetes")).map((file) => read(`deploy/kubernetes/${file}`));
@@ -67,14 +67,26 @@ describe("settings", () => {
     .map(([name]) => name)
     .filter((name) => name !== "DEPLOYMENT_FILE");
 
-  it("compose gives each gateway what it needs", () => {
-    for (const name of ["gateway-a", "gateway-b"])
-      expect(Object.keys(COMPOSE.services[name]?.environment ?? {})).toEqual(expect.arrayContaining(needed));
+  it("compose gives each gateway what it needs, and each process the settings of its own files", () => {
+    const files = Object.entries(COMPOSE.services).map(([name, { env_file = [] }]) => [
+      name,
+      [env_file].flat().map((file) => file.split("/").at(-1)),
+    ]);
+    expect(Object.fromEntries(files)).toEqual({
+      proxy: [],
+      "gateway-a": ["gateway.env", "gateway-a.env"],
+      "gateway-b": ["gateway.env", "gateway-b.env"],
+      indexer: ["indexer.env"],
+      worker: ["worker-1.env"],
+      postgres: ["postgres.env"],
+    });
+    for (const gateway of ["gateway-a", "gateway-b"])
+      expect([...settingsOf("gateway"), ...settingsOf(gateway)]).toEqual(expect.arrayContaining(needed));
   });
   it("the Kubernetes manifests name what a gateway needs", () => {
     for (const name of needed) expect(MANIFESTS.join("\n")).toContain(name);
   });
-  it("the example files give each unit of systemd what it needs", () => {
+  it("each settings file of the units has an example", () => {
     const named = readdirSync(join(ROOT, "deploy/systemd")).flatMap((unit) =>
       all(read(`deploy/systemd/${unit}`), /^EnvironmentFile=\/etc\/inference\/(.+)$/gm),
     );
@@ -82,21 +94,13 @@ describe("settings", () => {
       file.startsWith("gateway-%i") ? ["gateway-a.env", "gateway-b.env"] : [file.replace("%i", "1")],
     );
     expect(readdirSync(join(ROOT, "deploy/env"))).toEqual(expect.arrayContaining(files));
-    for (const gateway of ["gateway-a", "gateway-b"])
-      expect([...settingsOf("gateway"), ...settingsOf(gateway)]).toEqual(expect.arrayContaining(needed));
-    const given = readdirSync(join(ROOT, "deploy/env")).flatMap((file) => settingsOf(file.replace(".env", "")));
-    expect(given.filter((name) => !known.includes(name))).toEqual([]);
   });
   it("nothing is set that no process knows", () => {
-    const set = Object.values(COMPOSE.services)
-      .flatMap(({ environment = {} }) => Object.keys(environment))
+    const set = readdirSync(join(ROOT, "deploy/env"))
+      .flatMap((file) => settingsOf(file.replace(".env", "")))
       .filter((name) => !name.startsWith("POSTGRES_"));
     const inManifests = MANIFESTS.flatMap((text) => all(text, /(?:name: |- |key: )([A-Z][A-Z0-9_]+)[,= }]/g));
     expect([...set, ...inManifests].filter((name) => !known.includes(name))).toEqual([]);
-  });
-  it("every variable of compose is in example.env", () => {
-    const asked = all(read("deploy/compose.yaml"), /\$\{([A-Z_]+):\?/g);
-    expect(all(read("deploy/example.env"), /^([A-Z_]+)=/gm)).toEqual(expect.arrayContaining(asked));
   });
   it("the proxy of compose has a fixed address for every name that its nginx asks for", () => {
     const asked = ["inference.conf", "worker.conf"].flatMap((file) =>
