@@ -109,6 +109,10 @@ describe("settings", () => {
     const fixed = asked.map((name) => `${name}:${COMPOSE.services[name]?.networks?.default.ipv4_address}`);
     expect(COMPOSE.services["proxy"]?.extra_hosts?.sort()).toEqual(fixed.sort());
   });
+  it("`kubectl apply -l signer!=b` leaves gateway b alone: it has that label itself, not only its pods", () => {
+    for (const signer of ["a", "b"])
+      expect(parse(read(`deploy/kubernetes/gateway-${signer}.yaml`)).metadata.labels).toEqual({ signer });
+  });
   it("manifests are sound YAML", () => {
     for (const text of MANIFESTS)
       for (const { errors } of parseAllDocuments(text)) expect(errors.map(({ message }) => message)).toEqual([]);
