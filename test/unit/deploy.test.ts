@@ -113,6 +113,16 @@ describe("settings", () => {
     for (const signer of ["a", "b"])
       expect(parse(read(`deploy/kubernetes/gateway-${signer}.yaml`)).metadata.labels).toEqual({ signer });
   });
+  it("every target of Prometheus is a service of Kubernetes and of compose", () => {
+    const targets = all(read("deploy/prometheus/prometheus.yaml"), /"((?:gateway|indexer)[\w-]*:\d+)"/g);
+    const services = parseAllDocuments(read("deploy/kubernetes/gateways.yaml"))
+      .map((one) => one.toJS())
+      .filter(({ kind }) => kind === "Service")
+      .map(({ metadata, spec }) => `${metadata.name}:${spec.ports[0].port}`);
+    expect(targets).toHaveLength(3);
+    expect(services).toEqual(expect.arrayContaining(targets));
+    expect(Object.keys(COMPOSE.services)).toEqual(expect.arrayContaining(targets.map((one) => one.split(":")[0])));
+  });
   it("manifests are sound YAML", () => {
     for (const text of MANIFESTS)
       for (const { errors } of parseAllDocuments(text)) expect(errors.map(({ message }) => message)).toEqual([]);
