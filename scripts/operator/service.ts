@@ -92,6 +92,13 @@ export const OPERATORS: readonly Command[] = [
       return call(operator.escrow, "stopOperator", [number, true], `Stop operator ${number}`);
     },
   }),
+  command("operators hand-over <operator> <admin>", "admin: names another admin, at once", {
+    send: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      const what = `Hand operator ${number} to ${given.admin}`;
+      return call(operator.escrow, "setOperatorAdmin", [number, given.admin], what);
+    },
+  }),
   command("operators propose-start <operator>", "vote: gives the right to lock back", {
     propose: async (operator, given) => {
       const { number } = await readOperator(operator, given.operator);

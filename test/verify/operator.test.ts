@@ -224,6 +224,16 @@ describe("an operator", () => {
     expect(await newest()).toMatchObject({ reserve: 200, leaving: null });
     expect(await p.read({ ...token, functionName: "balanceOf", args: [gateway.address] })).toBe(3_000_000n);
   });
+
+  it("is handed over by its admin alone, who has no right afterwards", async () => {
+    const handOver = `operators hand-over ${number} ${people.stranger.address}`;
+    await expect(operator(`${handOver} --yes`, KEYS.guardian)).rejects.toThrow(/Operator_NotAdmin/);
+    expect(await json(handOver, adminKey)).toMatchObject({ sent: false, function: "setOperatorAdmin" });
+    expect(await newest()).toMatchObject({ admin: admin.address });
+    await operator(`${handOver} --yes`, adminKey);
+    expect(await newest()).toMatchObject({ admin: people.stranger.address });
+    await expect(operator(`${handOver} --yes`, adminKey)).rejects.toThrow(/Operator_NotAdmin/);
+  });
 });
 
 describe("disputes and the treasury", () => {
