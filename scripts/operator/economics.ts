@@ -102,7 +102,7 @@ function asText(all: Economics): string {
     head,
     "",
     `${"jobs a transaction".padEnd(55)}${columns(String)}`,
-    `${"settlement of a job, credits".padEnd(55)}${columns((jobs) => (all.settlement_credits[jobs] ?? 0).toFixed(2))}`,
+    `${"settlement of a job, credits".padEnd(55)}${columns((jobs) => (all.settlement_credits[jobs] ?? 0).toFixed(3))}`,
     `${"least charge that pays for it, credits".padEnd(55)}${columns((jobs) => String(all.least_charge[jobs]))}`,
     "",
     `${"model".padEnd(30)} ${"tier".padEnd(9)}${"price".padStart(7)}${"share".padStart(8)}   pays up to this gas price, gwei (! = not now)`,
