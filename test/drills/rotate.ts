@@ -5,7 +5,7 @@ import pg from "pg";
 import type { Hex } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { GATEWAY, OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
-import { call, openOperator, submit } from "../../scripts/operator/operator.ts";
+import { openOperator } from "../../scripts/operator/operator.ts";
 import { DEV_OWNER } from "../../scripts/register-workers.ts";
 import { eventually } from "../support/api-client.ts";
 import { Client } from "../support/client.ts";
@@ -19,7 +19,7 @@ const GOVERNANCE = { votingDelay: 2, votingPeriod: 8, timelockDelay: 2 };
 const DISPUTABLE_MS = 20_000;
 const WAIT_MS = 60_000;
 
-/** Every key in the table of docs/operations.md, in its order. */
+/** Every key in the table of docs/operations.md, in its order. Nothing changes a worker's owner; deployer and SVC holders are no roles. */
 export const rotate: Drill = {
   name: "rotate",
   does: "rotates every key of the table in docs/operations.md",
@@ -63,13 +63,8 @@ const operatorAs = ({ world: { stack } }: Practice, key: Hex) =>
 async function rotateAdmin(practice: Practice): Promise<void> {
   const key = generatePrivateKey();
   await practice.world.rpc("anvil_setBalance", [privateKeyToAddress(key), "0xde0b6b3a7640000"]);
-  for (const [from, to] of [
-    [OPERATOR_ADMIN.privateKey, privateKeyToAddress(key)],
-    [key, OPERATOR_ADMIN.address],
-  ] as const) {
-    const operator = operatorAs(practice, from);
-    await submit(operator, call(operator.escrow, "setOperatorAdmin", [OPERATOR, to], `Hand the operator to ${to}`));
-  }
+  await practice.operator(OPERATOR_ADMIN.privateKey, `operators hand-over ${OPERATOR} ${privateKeyToAddress(key)}`);
+  await practice.operator(key, `operators hand-over ${OPERATOR} ${OPERATOR_ADMIN.address}`);
 }
 
 async function rotatePeople(practice: Practice): Promise<void> {
@@ -152,7 +147,6 @@ async function rotateDatabasePassword(
 ): Promise<void> {
   const { stack } = practice.world;
   const url = new URL(stack.info.database_url);
-  const old = url.password;
   const database = new pg.Client({ connectionString: url.href });
   await database.connect();
   practice.ends.push(() => database.end());
@@ -166,10 +160,10 @@ async function rotateDatabasePassword(
     for (const gateway of gateways) await practice.exchange(gateway, { env });
     await stack.kill("indexer", "SIGINT");
     const indexer = await practice.indexer({ DATABASE_URL: url.href });
-    // Nobody may need the old one now. The verdict will: its own connections have it.
-    await database.query("ALTER ROLE postgres PASSWORD 'unknown'");
+    // Nobody may need the old role now. The verdict will: its own connections have it.
+    await database.query("ALTER ROLE postgres NOLOGIN");
     await sleep(5_000);
-    await database.query(`ALTER ROLE postgres PASSWORD '${decodeURIComponent(old)}'`);
+    await database.query("ALTER ROLE postgres LOGIN");
     await indexer.stop("SIGINT");
   });
   await stack.restart("indexer");
