@@ -23,7 +23,7 @@ describe("prices", () => {
     price = 8;
     reads = 0;
     play({
-      getChainId: async () => 1,
+      request: async () => "0x1",
       readContract: async ({ functionName }: { functionName: string }) => {
         if (functionName === "modelCount") reads += 1;
         if (functionName !== "modelAt") return 1;
