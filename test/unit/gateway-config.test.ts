@@ -92,7 +92,7 @@ describe("the gateway's settings", () => {
   it("refuses fees and gas with which nothing could be mined, and another database than PostgreSQL", () => {
     const wrong = { FEE_CAP_WEI: "", PRIORITY_FEE_WEI: "-1", BATCH_GAS: "0", DATABASE_URL: "mysql://localhost/x" };
     expect(() => readConfig(environment(1, wrong))).toThrow(
-      /DATABASE_URL: must begin with postgres[^]*BATCH_GAS: must be at least 1100000[^]*FEE_CAP_WEI: must be a whole number[^]*PRIORITY_FEE_WEI: must be a whole/,
+      /DATABASE_URL: must begin with postgres[\s\S]*BATCH_GAS: must be at least 1100000[\s\S]*FEE_CAP_WEI: must be a whole number[\s\S]*PRIORITY_FEE_WEI: must be a whole/,
     );
     const above = { FEE_CAP_WEI: "9", PRIORITY_FEE_WEI: "10" };
     expect(() => readConfig(environment(1, above))).toThrow(/PRIORITY_FEE_WEI is above FEE_CAP_WEI/);
