@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { type Report, readReports, writeReport } from "./report.ts";
+import { type Failure, type Report, readReports, writeReport } from "./report.ts";
 
 /** @property minutes Time after which it hangs: machines are shared, and can be several times as slow as a quiet one. */
 type Program = { name: string; command: string; args: string[]; minutes: number };
@@ -89,8 +89,9 @@ if (stop.signal.aborted) {
   process.exit(130);
 }
 console.log("");
-for (const { title, message } of failures) console.log(`failed: ${title}\n${message.replace(/^/gm, "    ")}\n`);
-for (const title of flaky) console.log(`flaky: ${title} (failed at first, passed when run once more)`);
+const shown = ({ title, message }: Failure): string => `${title}\n${message.replace(/^/gm, "    ")}\n`;
+for (const failure of failures) console.log(`failed: ${shown(failure)}`);
+for (const failure of flaky) console.log(`flaky, passed when run once more: ${shown(failure)}`);
 if (skipped > 0) console.log(`${skipped} tests are skipped.`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 export type Failure = { title: string; message: string };
 
-/** @property flaky Tests that failed at first and passed when vitest ran them once more. */
-export type Report = { passed: number; failed: number; skipped: number; failures: Failure[]; flaky: string[] };
+/** @property flaky Tests that failed at first, and how; they passed when vitest ran them once more. */
+export type Report = { passed: number; failed: number; skipped: number; failures: Failure[]; flaky: Failure[] };
 
 export function writeReport(name: string, report: Report): void {
   const folder = process.env["TEST_REPORTS"];

@@ -26,10 +26,11 @@ export default class SumReporter implements Reporter {
     const nameOf = (module: TestModule, name: string): string => `${module.relativeModuleId} > ${name}`;
     const withState = (state: string) => tests.filter(({ test }) => test.result().state === state);
 
-    const failures: Failure[] = withState("failed").map(({ module, test }) => ({
+    const described = ({ module, test }: (typeof tests)[number]): Failure => ({
       title: nameOf(module, test.fullName),
       message: messageOf(test.result().errors ?? []),
-    }));
+    });
+    const failures = withState("failed").map(described);
     // An error in a file's hooks or imports belongs to no test.
     for (const module of modules) {
       const suites = [module, ...module.children.allSuites()];
@@ -38,10 +39,8 @@ export default class SumReporter implements Reporter {
     }
     for (const error of uncaught) failures.push({ title: "an error that no test caught", message: messageOf([error]) });
 
-    const flaky = tests
-      .filter(({ test }) => test.diagnostic()?.flaky)
-      .map(({ module, test }) => nameOf(module, test.fullName));
-    for (const name of flaky) console.log(`flaky: ${name}`);
+    const flaky = tests.filter(({ test }) => test.diagnostic()?.flaky).map(described);
+    for (const { title } of flaky) console.log(`flaky: ${title}`);
     writeReport("vitest", {
       passed: withState("passed").length,
       failed: failures.length,

@@ -309,8 +309,12 @@ describe("a recorded dispute that its process never came to", () => {
     await scene.pool.query("UPDATE dispute_request SET outcome = NULL WHERE job_id = $1", [id]);
     await stack.restart("api");
     await becomes(id, "disputed");
-    const { rows } = await scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]);
-    expect(rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
+    // The index may say so before the gateway that sent it.
+    const recorded = await eventually(
+      () => scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]),
+      ({ rows: [row] }) => row.outcome !== null,
+    );
+    expect(recorded.rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
   });
 });
 

@@ -11,9 +11,18 @@ import { chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
 import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
-import { GUILTY_MODEL } from "./global-setup.ts";
-import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
+import { startTestStack } from "../support/stack.ts";
+import { MODEL } from "./global-setup.ts";
+import { it as base, describeInBrowser, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
+
+/** Its worker is found guilty and takes no job afterwards: no other file may use it. */
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
+const it = base.override("stack", async ({}, { onCleanup }) => {
+  const stack = await startTestStack({ workers: [{ models: [MODEL] }] });
+  onCleanup(() => stack.remove());
+  return stack;
+});
 
 /** 2 credits, of which the protocol has a tenth. */
 const FEE = 2_000n;
@@ -26,7 +35,7 @@ describeInBrowser("a worker that signed two answers", () => {
     const database = openStore(stack);
     const { api, account } = await Client.funded(stack, database, 100);
     await database.end();
-    const reply = await api.post("/v1/chat/completions", chat(GUILTY_MODEL, "Say hello."));
+    const reply = await api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
     if (reply.status !== 200) throw new Error(`no answer: ${JSON.stringify(reply.body)}`);
     jobId = reply.headers.get("x-service-job-id") as string;
     await eventually(
@@ -67,7 +76,7 @@ describeInBrowser("a worker that signed two answers", () => {
 
 /** Has the worker's key sign a second answer, and shows both to the contract. */
 async function punish(stack: WebStack, { completion, signature }: SignedStatement): Promise<void> {
-  const worker = privateKeyToAccount(stack.workers[1]?.privateKey as Hex);
+  const worker = privateKeyToAccount(stack.workers[0]?.privateKey as Hex);
   const escrow = stack.info.contracts["InferenceEscrow"] as Address;
   const second = { ...completion, proofHash: answerHash("another answer") };
   const other = await worker.signTypedData({
