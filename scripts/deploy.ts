@@ -14,7 +14,7 @@
  *
  * On chain id 31337 operator, guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set:
  * OWNER_ADDRESS         an account instead of the timelock.
- * DEPLOY_WINDOWS        JSON with some of `Durations` (contracts/ignition/settings.ts).
+ * DEPLOY_WINDOWS        JSON with some of `Durations` (scripts/deploy/protocol-settings.ts).
  * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay.
  *
  * The timelock owns everything afterwards, the deployer nothing: code, operators, signers, owners and roles are read back from the
@@ -24,7 +24,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from "node:path";
 import { type Address, createPublicClient, type Hex, numberToHex, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { nodeHost, nodeTransport } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
+import { nodeHost } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import { checkSettings, checkWiring, DeploymentMismatch, notAdmitted, wrongRights } from "./deploy/read-back.ts";

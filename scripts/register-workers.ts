@@ -23,7 +23,7 @@ import { z } from "zod";
 import type { Deployment } from "../protocol/deployment.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../protocol/messages.ts";
 import { receiptOf } from "../protocol/receipt.ts";
-import { nodeTransport } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError } from "../worker/console.ts";
 import { missingStake, readRegistration, registrationSteps, requireOwner, STAKE_UNIT } from "../worker/registration.ts";

@@ -43,7 +43,7 @@ ${gateway.join("\n")}
 
 ### Private networks
 
-\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there.** Name as little as possible, and nothing that answers strangers with secrets. The clouds' metadata addresses stay refused, and so does plain HTTP (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there.
+\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there.** Name as little as possible, and nothing that answers strangers with secrets. The clouds' metadata addresses stay refused, and so does plain HTTP (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there; \`localhost\`, \`.test\` and other names of a machine may not. Names are asked of the DNS: \`/etc/hosts\` is not read.
 
 ## Worker
 
@@ -80,7 +80,7 @@ Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON). These are
 
 ## Deployment and tools
 
-The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) names its variables; the durations and the first models are in [\`contracts/ignition/\`](../../contracts/ignition/settings.ts).
+The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) names its variables; the durations and the first models are in [\`scripts/deploy/\`](../../scripts/deploy/protocol-settings.ts).
 
 | variable | meaning |
 | --- | --- |

@@ -9,7 +9,7 @@ import type {
   SolidityBuildInfoOutput,
   SolidityBuildSystem,
 } from "hardhat/types/solidity";
-import { RELEASED, type ReleasedContract, type ReleasedName, type StorageLayout } from "../../contracts/release.ts";
+import { RELEASED, type ReleasedContract, type ReleasedName, type StorageLayout } from "../deploy/released.ts";
 
 /**
  * Hardhat compiles the released contracts in one job: all of them, with what they import, and nothing else. By itself it would add the test

@@ -2,6 +2,7 @@
 import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
+import { nodeUrlFault } from "../../shared/node-url.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
   DEFAULT_DURATIONS,
@@ -10,8 +11,7 @@ import {
   DEFAULT_MINIMUM_STAKE,
   DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
-} from "../../contracts/ignition/settings.ts";
-import { nodeUrlFault } from "../../shared/node-url.ts";
+} from "./protocol-settings.ts";
 
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31337;

@@ -9,12 +9,12 @@ import {
   zeroAddress,
   zeroHash,
 } from "viem";
-import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
-import { type ProtocolSettings, windowsOf } from "../../contracts/ignition/settings.ts";
-import { type ReleasedContract, released } from "../../contracts/release.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import { type Protocol, protocolAt, readEvents, readSigners } from "./contracts.ts";
+import { LAUNCH_MODELS } from "./launch-models.ts";
+import { type ProtocolSettings, windowsOf } from "./protocol-settings.ts";
+import { type ReleasedContract, released } from "./released.ts";
 
 /** The chain does not show what the deployment should have made. */
 export class DeploymentMismatch extends Error {

@@ -18,11 +18,11 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { protocolModule } from "../../contracts/ignition/protocol.ts";
-import { released } from "../../contracts/release.ts";
 import type { Contracts } from "../../protocol/deployment.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
+import { protocolModule } from "./protocol-module.ts";
+import { released } from "./released.ts";
 
 export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
 

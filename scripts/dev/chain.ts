@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createPublicClient } from "viem";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 import { codeOf, readText } from "../../shared/process.ts";
 import { wrongCode } from "../deploy/read-back.ts";
 import { messageOf, ROOT, StackError } from "./files.ts";

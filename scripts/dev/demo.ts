@@ -10,7 +10,7 @@ import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 import type { StackFile } from "../../shared/stack-file.ts";
 import { messageOf, readJson, writeJson } from "./files.ts";
 import { outsideFolder } from "./postgres.ts";

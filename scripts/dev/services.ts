@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
-import { LAUNCH_MODELS } from "../../contracts/ignition/launch-models.ts";
+import { LAUNCH_MODELS } from "../deploy/launch-models.ts";
 import { rpc } from "./chain.ts";
 import { AGAIN, answersOk, type PartSpec, type Parts, RANK, type TaskSpec } from "./parts.ts";
 import type { Ports } from "./ports.ts";

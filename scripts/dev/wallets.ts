@@ -15,7 +15,7 @@ import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/
 import { compactSignature } from "../../protocol/messages.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 import { signConsent } from "../operator/consent.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** The specification's numbers that tests elsewhere shorten. */
 import { describe, expect, it } from "vitest";
-import { DEFAULT_DURATIONS } from "../../contracts/ignition/settings.ts";
 import { MINIMUM_DEPOSIT_CREDITS, usdgValue } from "../../protocol/money.ts";
+import { DEFAULT_DURATIONS } from "../../scripts/deploy/protocol-settings.ts";
 
 describe("a deployment without settings of its own", () => {
   it("the deployed windows are those of the specification", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare } from "../support/fresh.ts";

@@ -5,7 +5,7 @@ import {
   DEFAULT_DURATIONS,
   type Windows,
   windowsOf,
-} from "../../../contracts/ignition/settings.ts";
+} from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare } from "../support/fresh.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { LAUNCH_MODELS } from "../../../contracts/ignition/launch-models.ts";
 import { decodeLockTerms } from "../../../protocol/words.ts";
+import { LAUNCH_MODELS } from "../../../scripts/deploy/launch-models.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { sendLock } from "../support/jobs.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE } from "../../../contracts/ignition/settings.ts";
 import { ConfigError, type Env, readConfig, readTarget } from "../../../scripts/deploy/config.ts";
+import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE } from "../../../scripts/deploy/protocol-settings.ts";
 import { someAddress } from "../support/actors.ts";
 
 const KEY = `0x${"11".repeat(32)}`;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { getAddress } from "viem";
-import { protocolModule } from "../../../contracts/ignition/protocol.ts";
+import { protocolModule } from "../../../scripts/deploy/protocol-module.ts";
 import { someAddress } from "../support/actors.ts";
 import { ethers, ignition } from "../support/chain.ts";
 import { freshBare } from "../support/fresh.ts";

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import hre from "hardhat";
-import { RELEASED } from "../../../contracts/release.ts";
 import { releaseFiles } from "../../../scripts/build/release.ts";
 import { inputHash, TEST_CONTRACTS } from "../../../scripts/build/test-contracts.ts";
+import { RELEASED } from "../../../scripts/deploy/released.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const HELP = "run `npm run compile`, read the diff and commit it";

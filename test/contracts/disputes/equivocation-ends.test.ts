@@ -1,6 +1,6 @@
 /** Equivocation from every state a job can have had a worker in: what the job becomes, and who has what of it. */
 import { expect } from "chai";
-import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { type Books, books, moved } from "../support/books.ts";
 import { freshly, nextBlockAt } from "../support/chain.ts";
 import {

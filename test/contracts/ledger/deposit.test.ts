@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { DEFAULT_DURATIONS, windowsOf } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";

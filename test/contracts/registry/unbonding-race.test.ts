@@ -1,6 +1,6 @@
 /** A worker that runs: no stake leaves before the last second in which a job of it can be punished. */
 import { expect } from "chai";
-import { DEFAULT_DURATIONS } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, freshly, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";

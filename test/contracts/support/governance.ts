@@ -1,6 +1,6 @@
 /** The protocol as it is deployed where money is real: the timelock owns it, and only a vote moves the timelock. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import { DEFAULT_GOVERNANCE } from "../../../contracts/ignition/settings.ts";
+import { DEFAULT_GOVERNANCE } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, freshly, mineAt, nextBlockAt, now } from "./chain.ts";
 import { type BareWorld, deployWorld } from "./world.ts";
 

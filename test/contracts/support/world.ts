@@ -2,15 +2,6 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { getAddress, type Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
-import { protocolModule } from "../../../contracts/ignition/protocol.ts";
-import {
-  DEFAULT_COMPENSATION_CAP,
-  DEFAULT_DURATIONS,
-  DEFAULT_GOVERNANCE,
-  DEFAULT_MINIMUM_STAKE,
-  DEFAULT_SLASH_AMOUNT,
-  type ProtocolSettings,
-} from "../../../contracts/ignition/settings.ts";
 import {
   compactSignature,
   enrollmentTypes,
@@ -19,6 +10,15 @@ import {
   signerConsentTypes,
 } from "../../../protocol/messages.ts";
 import { decodePayee } from "../../../protocol/words.ts";
+import { protocolModule } from "../../../scripts/deploy/protocol-module.ts";
+import {
+  DEFAULT_COMPENSATION_CAP,
+  DEFAULT_DURATIONS,
+  DEFAULT_GOVERNANCE,
+  DEFAULT_MINIMUM_STAKE,
+  DEFAULT_SLASH_AMOUNT,
+  type ProtocolSettings,
+} from "../../../scripts/deploy/protocol-settings.ts";
 import { signingKey, someAddress } from "./actors.ts";
 import { ethers, ignition } from "./chain.ts";
 

@@ -45,5 +45,7 @@ export type ReleasedContract = Pick<
 
 /** The released contract of this name; throws when there is none. */
 export function released(name: string): ReleasedContract {
-  return JSON.parse(readFileSync(new URL(`release/${name}.json`, import.meta.url), "utf8")) as ReleasedContract;
+  return JSON.parse(
+    readFileSync(new URL(`../../contracts/release/${name}.json`, import.meta.url), "utf8"),
+  ) as ReleasedContract;
 }

@@ -3,7 +3,7 @@ import { buildModule } from "@nomicfoundation/hardhat-ignition/modules";
 import type { ContractFuture, Future, IgnitionModuleBuilder } from "@nomicfoundation/ignition-core";
 import { keccak256, toBytes, zeroAddress, zeroHash } from "viem";
 import { LAUNCH_MODELS } from "./launch-models.ts";
-import { type ProtocolSettings, SERVICE_TOKEN_SUPPLY, windowsOf } from "./settings.ts";
+import { type ProtocolSettings, SERVICE_TOKEN_SUPPLY, windowsOf } from "./protocol-settings.ts";
 
 /** The module for `settings`. Its futures' ids are stable, so an interrupted deployment continues from its journal. */
 export function protocolModule(settings: ProtocolSettings) {
