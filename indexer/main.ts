@@ -32,6 +32,7 @@ import {
   lock,
   lostFinalBlock,
   openChain,
+  ponderVersion,
   shownSchemas,
   takeOver,
 } from "./launch/schemas.ts";
@@ -120,23 +121,23 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
   process.env.PORT = String(port); // it prefers this to its own option
   // Ponder queries one connection concurrently, which pg has deprecated: nothing that a reader of the log could do about.
   process.noDeprecation = true;
-  const root = fileURLToPath(new URL(".", import.meta.url));
-  const options = [
-    "--root",
-    root,
-    "--log-level",
-    logLevel,
-    "--schema",
-    schema,
-    "--views-schema",
-    INDEX_SCHEMA,
-    "--hostname",
-    host,
-  ];
-  process.argv = [process.execPath, "ponder", "start", ...options];
   log(`indexing into schema ${schema}`);
   changePonder();
-  await import(new URL("bin/ponder.js", import.meta.resolve("ponder")).href);
+  const ponder = import.meta.resolve("ponder");
+  const { start } = await import(new URL("bin/commands/start.js", ponder).href);
+  await start({
+    cliOptions: {
+      command: "start",
+      version: ponderVersion(),
+      root: fileURLToPath(new URL(".", import.meta.url)),
+      config: "ponder.config.ts",
+      logLevel,
+      logFormat: "pretty",
+      schema,
+      viewsSchema: INDEX_SCHEMA,
+      hostname: host,
+    },
+  });
 }
 
 async function tidyWhenReady(client: pg.Client, schema: string): Promise<void> {

@@ -14,6 +14,8 @@
  *   Here a repetition begins without them.
  * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
  * - Bloom filters. For each block Ponder hashes the names of all events. It also hashes all topics of each log, only to write a log line.
+ * - Vite. Ponder starts a development server to read the files of indexer/. Node reads them by itself.
+ * - Unused packages. Ponder loads GraphQL, PGlite, telemetry and every chain that viem knows: half of the time of a start.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -21,6 +23,8 @@ import { fileURLToPath } from "node:url";
 import { LaunchError } from "./environment.ts";
 
 type Edit = { from: string; to: string };
+
+const without = (from: string): Edit => ({ from, to: "" });
 
 const NAMED_BLOCK = "indexer.checkpoint";
 /** Of each table, from block to block. */
@@ -46,6 +50,54 @@ const each = (statement: (operation: string, rows: string) => string) =>
     .join("\n  ");
 
 const EDITS: Record<string, readonly Edit[]> = {
+  "index.js": [without("export { graphql } from './graphql/middleware.js';\n")],
+  "internal/telemetry.js": [
+    without('import Conf from "conf";\nimport { detect, getNpmVersion } from "detect-package-manager";\n'),
+  ],
+  "utils/chains.js": [{ from: 'import * as _chains from "viem/chains";', to: "const _chains = {};" }],
+  "utils/pglite.js": [without('import { PGlite } from "@electric-sql/pglite";\n')],
+  "database/index.js": [without('import { drizzle as drizzlePglite } from "drizzle-orm/pglite";\n')],
+  "database/queryBuilder.js": [
+    without('import { PGlite } from "@electric-sql/pglite";\n'),
+    { from: 'db.$client instanceof PGlite ? "pglite" : "postgres"', to: '"postgres"' },
+  ],
+  "build/index.js": [
+    without('import { drizzle as drizzlePglite } from "drizzle-orm/pglite";\n'),
+    {
+      from: `import { createServer } from "vite";
+import { ViteNodeRunner } from "vite-node/client";
+import { ViteNodeServer } from "vite-node/server";
+import { installSourcemapsSupport } from "vite-node/source-map";
+import { normalizeModuleId, toFilePath } from "vite-node/utils";
+import viteTsconfigPathsPlugin from "vite-tsconfig-paths";
+`,
+      to: 'import { pathToFileURL } from "node:url";\n',
+    },
+    without(`const viteDevServer = await createServer({
+        root: common.options.rootDir,
+        cacheDir: path.join(common.options.ponderDir, "vite"),
+        publicDir: false,
+        customLogger: viteLogger,
+        server: { hmr: false },
+        plugins: [viteTsconfigPathsPlugin(), vitePluginPonder(common.options)],
+    });
+    common.buildShutdown.add(() => viteDevServer.close());
+    // This is Vite boilerplate (initializes the Rollup container).
+    await viteDevServer.pluginContainer.buildStart({});
+    const viteNodeServer = new ViteNodeServer(viteDevServer);
+    installSourcemapsSupport({
+        getSourceMap: (source) => viteNodeServer.getSourceMap(source),
+    });
+    const viteNodeRunner = new ViteNodeRunner({
+        root: viteDevServer.config.root,
+        fetchModule: (id) => viteNodeServer.fetchModule(id, "ssr"),
+        resolveId: (id, importer) => viteNodeServer.resolveId(id, importer, "ssr"),
+        debug: (process.env.DEBUG ?? "").includes("vite-node"),
+    });
+`),
+    { from: "await viteNodeRunner.executeFile(file)", to: "await import(pathToFileURL(file).href)" },
+    { from: 'await viteNodeRunner.executeId("ponder:registry")', to: 'await import("ponder:registry")' },
+  ],
   "database/actions.js": [
     {
       from: `IF TG_OP = 'INSERT' THEN
@@ -178,11 +230,27 @@ const hashOf = (input) => {
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text of Ponder
 
+/** What a package's module imports from the package itself. */
+const OWN_MODULE = /^\.{1,2}\/.*\.js$/;
+
+/** What the files of indexer/src import from Ponder by these names. */
+const MODULES: Record<string, string | undefined> = {
+  "ponder:registry":
+    "data:text/javascript,export const ponder = { fns: [], on(name, fn) { this.fns.push({ name, fn }); } };",
+  "ponder:schema": new URL("../ponder.schema.ts", import.meta.url).href,
+};
+
 /** Makes this process load the changed Ponder. Throws a LaunchError if its sources are not those that the edits were made for. */
 export function changePonder(): void {
   const root = new URL("./", import.meta.resolve("ponder")).href;
   const changed = new Map(Object.entries(EDITS).map(([file, edits]) => [root + file, edit(root + file, edits)]));
   registerHooks({
+    resolve: (specifier, context, next) => {
+      // Node would parse the 170 KB of its package.json for each of its modules.
+      const isInDrizzle = OWN_MODULE.test(specifier) && context.parentURL?.includes("/node_modules/drizzle-orm/");
+      const url = isInDrizzle ? new URL(specifier, context.parentURL).href : MODULES[specifier];
+      return url === undefined ? next(specifier, context) : { url, format: "module", shortCircuit: true };
+    },
     load: (url, context, next) => {
       const source = changed.get(url);
       return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };

@@ -9,7 +9,7 @@ import pg from "pg";
 import { createPublicClient, type PublicClient } from "viem";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { INDEX_BUILD_PREFIX, INDEX_SCHEMA } from "../../protocol/index-schema.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -24,16 +24,17 @@ export function deploymentPrefix({ chainId, startBlockHash, contracts }: Deploym
   return `${INDEX_BUILD_PREFIX}${digest([String(chainId), startBlockHash, ...addresses])}_`;
 }
 
+export function ponderVersion(): string {
+  // Ponder's package.json is not among its exports.
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.resolve("ponder")), "utf8")).version;
+}
+
 /** Schema that this build of the indexer fills for a deployment. */
 export function buildSchema(deployment: Deployment): string {
-  // Ponder's package.json is not among its exports.
-  const ponder = JSON.parse(readFileSync(new URL("../../package.json", import.meta.resolve("ponder")), "utf8")) as {
-    version: string;
-  };
   const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
   return (
     deploymentPrefix(deployment) +
-    digest([ponder.version, ...files.flatMap((file) => [file, readFileSync(root + file, "utf8")])])
+    digest([ponderVersion(), ...files.flatMap((file) => [file, readFileSync(root + file, "utf8")])])
   );
 }
 

@@ -24,8 +24,8 @@ const settings = read("docs/operations/settings.md")
 /** `env["X"]`, `env.X`, `process.env.X`, `required(env, "X")`, and the like. */
 const READS = /\benv(?:\.|\["|\("|, ")([A-Z][A-Z0-9_]{3,})\b/g;
 const indexer = [...new Set([...files("indexer", ".ts")].flatMap((file) => found(read(file), READS)))];
-/** Set by the launcher for Ponder, which it runs in its own process. */
-const HANDED_ON = ["PORT", "PONDER_TELEMETRY_DISABLED", "INDEXER_SCHEMA", "INDEXER_HEADS_URL"];
+/** Set by the launcher for Ponder, which it runs in its own process; DEBUG stands in text of Ponder's that the launcher leaves out. */
+const HANDED_ON = ["PORT", "PONDER_TELEMETRY_DISABLED", "INDEXER_SCHEMA", "INDEXER_HEADS_URL", "DEBUG"];
 
 describe("docs/operations/settings.md", () => {
   it("is what the schemas give now (else run scripts/build/generate-docs.ts)", () => {
