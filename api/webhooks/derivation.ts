@@ -51,6 +51,14 @@ export class Deriver {
     const head = await getHead(pool);
     if (head === null || !head.ready) return "nothing";
     const to = head.blockNumber - this.#settings.confirmations;
+    // Without webhooks there is nothing to look for. The next pass sees one that is being created now.
+    const { rowCount: webhooks } = await pool.query({ name: "webhook-any", text: "SELECT FROM webhook LIMIT 1" });
+    if (webhooks === 0) {
+      const text = "UPDATE webhook_watermark SET block = $2 WHERE deployment = $1 AND block < $2";
+      await pool.query({ name: "webhook-none", text, values: [this.#settings.deployment, to] });
+      this.#parts.metrics.watermark.set(to);
+      return "nothing";
+    }
     let from: number | null = null;
     let made = 0;
     for (;;) {
@@ -74,10 +82,8 @@ export class Deriver {
 
     const start = from ?? Math.max(0, watermark - reorgDepth + 1) * POSITIONS_PER_BLOCK;
     const end = (to + 1) * POSITIONS_PER_BLOCK;
-    // Without webhooks there is nothing to look for. The next pass sees one that is being created now.
-    const { rowCount: webhooks } = await client.query("SELECT FROM webhook LIMIT 1");
     const values = [deployment, start, end, PAGE_SIZE];
-    const found = webhooks === 0 ? [] : await read<Candidate>(client, "webhook_candidates", CANDIDATES, values);
+    const found = await read<Candidate>(client, "webhook_candidates", CANDIDATES, values);
     const made = await insert(client, this.#withBodies(found));
     const last = found.at(-1);
     if (last !== undefined && found.length === PAGE_SIZE) {
