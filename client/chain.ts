@@ -3,7 +3,7 @@ import { type Address, createPublicClient, type Hex, numberToHex, type PublicCli
 import { type JobDigests, jobDigests } from "../protocol/digests.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { Prices } from "../protocol/pricing.ts";
-import { nodeTransport } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
 import { chainIdOf, chainLog, noEscrow } from "../verify/chain.ts";
 import {
   type AnyEvent,

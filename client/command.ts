@@ -15,7 +15,8 @@ import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "vi
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { receiptOf } from "../protocol/receipt.ts";
 import { ACCOUNT_FROZEN } from "../protocol/words.ts";
-import { nodeTransport, nodeUrlFault } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
+import { nodeUrlFault } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { chainIdOf, firstLine, noEscrow } from "../verify/chain.ts";
 import { type Finding, findingLine } from "./findings.ts";

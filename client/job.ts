@@ -30,7 +30,8 @@ export type JobContext = {
 
 /** How long a lock may take to be seen after the reply, milliseconds: it was mined before. */
 const LOCK_SEEN = 15_000;
-const isOver = ({ settled, returned, proven }: JobStory): boolean =>
+/** Nothing more happens to the job unless somebody disputes it: it is paid for, will be, or came back. */
+export const isOver = ({ settled, returned, proven }: JobStory): boolean =>
   settled !== null || returned !== null || proven !== null;
 
 /** Checks the job and acts on what is wrong. Never rejects: what cannot be looked at is a finding. */

@@ -37,6 +37,16 @@ function demandOnly(value: Json, where: string, ...fields: string[]): void {
 /** Fields of the service's completion objects. A reader that matches names in any case finds no second one. */
 const FIELDS = ["id", "object", "created", "model", "choices", "usage", "service"];
 
+const STATEMENT = ["worker_address", "completion", "signature"];
+const COMPLETION = ["jobId", "proofHash", "promptTokens", "completionTokens", "completedAt"];
+const USAGE = ["prompt_tokens", "completion_tokens", "total_tokens"];
+
+/** Throws for a choice that is not the one answer: some readers look at its number. */
+function demandChoice(choice: Json, where: string, text: "message" | "delta"): void {
+  demandOnly(choice, where, "index", text, "finish_reason");
+  if (choice["index"] !== 0) throw new ReplyFormError(`${where} has another number than 0`);
+}
+
 /**
  * JSON as every reader reads it alike: no name twice, and no character that some readers take for the end of a line.
  */
@@ -63,10 +73,14 @@ export class Reply {
   #hash: Hex | null = null;
   /** What the program has already and this connection has not sent yet: it is compared, and not passed on again. */
   #had = { content: "", reasoning_content: "" };
+  /** What is said once on each connection, and the same on all, as JSON; what this connection has said of it. */
+  readonly #said = new Map<string, string>();
+  #saidNow = new Set<string>();
 
   /** The reply is sent again, from its start. */
   repeat(): void {
     this.#had = { content: this.text, reasoning_content: this.reasoning };
+    this.#saidNow = new Set();
   }
 
   /** SHA-256 of the text; asked for when there is no more of it. */
@@ -82,7 +96,7 @@ export class Reply {
     const { choices } = value;
     const [choice] = Array.isArray(choices) ? (choices as unknown[]) : [];
     if (!isObject(choice) || (choices as unknown[]).length !== 1) throw new ReplyFormError("it has not one choice");
-    demandOnly(choice, "its choice", "index", "message", "finish_reason");
+    demandChoice(choice, "its choice", "message");
     if (!isObject(choice["message"])) throw new ReplyFormError("its choice has no message");
     this.#names(value);
     this.#piece(choice["message"], "its message");
@@ -114,7 +128,7 @@ export class Reply {
     const choice: unknown = choices[0];
     if (choice === undefined) return true;
     if (!isObject(choice) || !isObject(choice["delta"])) throw new ReplyFormError("a choice has no delta");
-    demandOnly(choice, "a choice", "index", "delta", "finish_reason");
+    demandChoice(choice, "a choice", "delta");
     const { delta, finish_reason } = choice;
     const repeats = this.#takeOut(delta);
     if (this.finished && delta["content"]) throw new ReplyFormError("text follows its last event");
@@ -151,18 +165,40 @@ export class Reply {
     demandOnly(delta, where, "role", "content", "reasoning_content");
     const content = delta["content"] ?? "";
     const reasoning = delta["reasoning_content"] ?? "";
-    if (typeof content !== "string" || typeof reasoning !== "string")
+    // Half of a character in each of two pieces is text in JavaScript only.
+    if (![content, reasoning].every((text) => typeof text === "string" && text.isWellFormed()))
       throw new ReplyFormError(`the content of ${where} is no text`);
+    if ((delta["role"] ?? "assistant") !== "assistant")
+      throw new ReplyFormError(`the role of ${where} is not the assistant's`);
     this.text += content;
     this.reasoning += reasoning;
     if (Math.max(this.text.length, this.reasoning.length) > MOST_TEXT)
       throw new ReplyFormError("it is longer than any answer");
   }
 
-  #end({ service, usage }: Json): void {
-    // The first statement counts: a second one would be a second answer.
-    if (isObject(service) && isObject(service["completion"])) this.statement ??= service as unknown as Statement;
-    if (isObject(usage)) this.usage = usage as unknown as Usage;
+  #end(value: Json): void {
+    const service = this.#once(value, "service", STATEMENT);
+    const completion = service?.["completion"];
+    if (isObject(completion)) {
+      demandOnly(completion, "its completion", ...COMPLETION);
+      this.statement = service as unknown as Statement;
+    }
+    const usage = this.#once(value, "usage", USAGE);
+    if (usage !== null) this.usage = usage as unknown as Usage;
+  }
+
+  /** A field that is checked as it was said: some readers take the first one, some the last one, some add them up. */
+  #once(value: Json, name: "service" | "usage", fields: readonly string[]): Json | null {
+    const found = value[name] ?? null;
+    if (found === null) return null;
+    if (!isObject(found)) throw new ReplyFormError(`its ${name} is no object`);
+    demandOnly(found, `its ${name}`, ...fields);
+    const json = JSON.stringify(found);
+    if (this.#saidNow.has(name) || (this.#said.get(name) ?? json) !== json)
+      throw new ReplyFormError(`it has more than one ${name}`);
+    this.#saidNow.add(name);
+    this.#said.set(name, json);
+    return found;
   }
 }
 

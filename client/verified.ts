@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
-import { ChainView } from "./chain.ts";
+import { ChainView, type Deployment } from "./chain.ts";
 import { jobOf, type Received } from "./check.ts";
-import type { Ask } from "./dispute.ts";
+import { type Ask, LATE } from "./dispute.ts";
 import { type Finding, findingLine, type JobReport } from "./findings.ts";
-import { JobCheck, type JobContext } from "./job.ts";
+import { isOver, JobCheck, type JobContext } from "./job.ts";
 import { EventStream, Reply, ReplyFormError } from "./reply.ts";
 import { type Asked, jobNames, nameJob, readBody, type Signing } from "./request.ts";
 
@@ -46,6 +46,11 @@ const MOST_REMEMBERED = 1_000;
 const ROUND = 250;
 /** How long a connection may stay open after the last event of its reply, milliseconds. */
 const MOST_REST = 5_000;
+/** The part of a dispute's window after which the chain is asked whether the answer is paid for: a quarter, in milliseconds a second. */
+const LOOK = 250;
+/** How often it is looked, in that time, whether the program waits for a paid answer; and how often it may. */
+const TICKS = 8;
+const MOST_WAITED = 3;
 
 /**
  * A `fetch` for the OpenAI SDK and its like. Chat requests are checked, all others are passed on as they are.
@@ -59,7 +64,12 @@ export function verified(options: VerifiedOptions): VerifiedFetch {
 }
 
 /** A chat request on its way: what is sent, however often. */
-type Sending = { url: string; init: RequestInit & { headers: Headers; body: string }; asked: Asked };
+type Sending = {
+  url: string;
+  init: RequestInit & { headers: Headers; body: string };
+  asked: Asked;
+  patience: Patience;
+};
 
 /** A request that got no answer: what it asked for, of whom, and the headers that name its job. */
 type Unanswered = { key: string; names: [string, string][]; asked: Asked };
@@ -125,13 +135,18 @@ class VerifiedClient {
       if (signed instanceof Response) return signed;
       asked.authorization = signed;
     }
-    const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked };
+    const patience = new Patience(this.#context.chain, from, asked.authorization?.jobId ?? null);
+    const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked, patience };
     return asked.stream ? await this.#stream(sending) : await this.#plain(sending);
   };
 
+  #sendOnce({ url, init, patience }: Sending): Promise<Response> {
+    return this.#send(url, { ...init, signal: patience.connect(init.signal) });
+  }
+
   async #plain(sending: Sending): Promise<Response> {
     const { response, text } = await this.#sendOften(sending, async () => {
-      const response = await this.#send(sending.url, sending.init);
+      const response = await this.#sendOnce(sending);
       return { response, text: await response.text() };
     });
     const reply = new Reply();
@@ -150,7 +165,9 @@ class VerifiedClient {
   }
 
   async #stream(sending: Sending): Promise<Response> {
-    const first = await this.#sendOften(sending, () => this.#send(sending.url, sending.init));
+    const { patience } = sending;
+    const first = await this.#sendOften(sending, () => this.#sendOnce(sending));
+    patience.jobId ??= jobOf(first.headers);
     if (!first.ok || first.body === null || !isEventStream(first)) {
       const text = await first.text();
       this.#ended(sending, first, new Reply());
@@ -160,6 +177,7 @@ class VerifiedClient {
       this.#remember(sending);
       throw error;
     }
+    patience.isWaiting = false;
     let source = first.body.getReader();
     const reply = new Reply();
     let events = new EventStream(reply);
@@ -182,10 +200,10 @@ class VerifiedClient {
         } catch (error) {
           if (error instanceof ReplyFormError) throw error;
           if (reply.complete || reply.failed) return null;
-          if (sending.init.signal?.aborted || repeats === REPEATS) throw error;
+          if (sending.init.signal?.aborted || repeats === REPEATS || patience.isOver) throw error;
           await sleep(PAUSE << repeats);
           repeats += 1;
-          const again = await this.#send(sending.url, sending.init).catch(() => null);
+          const again = await this.#sendOnce(sending).catch(() => null);
           if (again === null) continue;
           if (!again.ok || again.body === null || jobOf(again.headers) !== jobOf(first.headers)) throw error;
           source = again.body.getReader();
@@ -197,7 +215,9 @@ class VerifiedClient {
       {
         pull: async (controller) => {
           try {
+            patience.isWaiting = true;
             const bytes = await next();
+            patience.isWaiting = false;
             if (bytes !== null) controller.enqueue(bytes);
             if (bytes === null || reply.complete || reply.failed) {
               end(false);
@@ -228,12 +248,12 @@ class VerifiedClient {
 
   /** Sends until there is an answer: each time under the same name, so that the job is paid for once. */
   async #sendOften<T>(sending: Sending, send: () => Promise<T>): Promise<T> {
-    const { init } = sending;
+    const { init, patience } = sending;
     for (let repeats = 0; ; repeats += 1) {
       try {
         return await send();
       } catch (error) {
-        if (init.signal?.aborted || repeats === REPEATS) {
+        if (init.signal?.aborted || repeats === REPEATS || patience.isOver) {
           this.#remember(sending);
           // A signed job can be charged although nobody has heard of it.
           this.#ended(sending, new Response(null, { status: 503 }), new Reply());
@@ -268,7 +288,8 @@ class VerifiedClient {
   }
 
   /** The program has what it gets of a reply: now it is checked. */
-  #ended({ url, init, asked }: Sending, { headers, ok }: Response, reply: Reply, left = false): void {
+  #ended({ url, init, asked, patience }: Sending, { headers, ok }: Response, reply: Reply, left = false): void {
+    patience.end();
     const named = jobOf(headers, reply);
     const signed = asked.authorization?.jobId ?? null;
     const wrong = (says: string) => {
@@ -319,6 +340,83 @@ class VerifiedClient {
       const response = await this.#send(`${base}${path}`, init);
       return { status: response.status, body: await response.json().catch(() => null) };
     };
+  }
+}
+
+/**
+ * Gives a connection up when its answer is paid for and does not come: a charge can be disputed for a short time only. The request is sent once
+ * more, and then no more.
+ */
+class Patience {
+  /** The job, once it is known. */
+  jobId: Hex | null;
+  /** The program waits for more of the answer. */
+  isWaiting = true;
+  readonly #chain: ChainView;
+  readonly #from: Promise<bigint>;
+  #connection = new AbortController();
+  #givenUp = 0;
+  #waited = 0;
+  /** Between two looks at the chain, milliseconds; and when the chain lets nobody be paid any more. */
+  #pause = 0;
+  #until = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(chain: ChainView, from: Promise<bigint>, jobId: Hex | null) {
+    this.#chain = chain;
+    this.#from = from;
+    this.jobId = jobId;
+    const begin = ({ windows }: Deployment) => {
+      this.#pause = windows.dispute * LOOK;
+      this.#until = Date.now() + (windows.completion + windows.inclusion) * 1000 + LATE;
+      this.#again();
+    };
+    // Whoever checks the job says that the chain cannot be read.
+    chain.deployment().then(begin, () => {});
+  }
+
+  /** The signal of a new connection. */
+  connect(signal: AbortSignal | null | undefined): AbortSignal {
+    this.#connection = new AbortController();
+    this.#waited = 0;
+    const own = this.#connection.signal;
+    return signal == null ? own : AbortSignal.any([signal, own]);
+  }
+
+  get isOver(): boolean {
+    return this.#givenUp > 1;
+  }
+
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  #again(): void {
+    if (this.#ended || Date.now() > this.#until) return;
+    this.#timer = setTimeout(() => void this.#look(), this.#pause).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { jobId } = this;
+    const once = { isOver: () => true, end: 0, background: true };
+    const story =
+      jobId === null
+        ? null
+        : await this.#from.then((from) => this.#chain.watch({ jobId, from, ...once })).catch(() => null);
+    if (story === null || !isOver(story)) this.#again();
+    else if (story.returned === null && !this.#ended)
+      this.#timer = setInterval(() => this.#wait(), this.#pause / TICKS).unref();
+  }
+
+  #wait(): void {
+    if (!this.isWaiting) return;
+    this.#waited += 1;
+    if (this.#waited < MOST_WAITED) return;
+    this.#waited = 0;
+    this.#givenUp += 1;
+    this.#connection.abort(new TypeError("the answer is paid for, and it does not come"));
   }
 }
 

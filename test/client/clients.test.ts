@@ -166,6 +166,26 @@ describe("a broken connection", () => {
     expect(findings).toMatchObject([{ kind: "wrong", id: "reply.job" }]);
   });
 
+  it("is none when the program itself is slow to read an answer that is paid for", async () => {
+    const connections: string[] = [];
+    const counting: typeof globalThis.fetch = (input, init) => {
+      if (init?.method === "POST") connections.push(String(input));
+      return fetch(input, init);
+    };
+    const checking = open(trusting, { fetch: counting });
+    const body = { ...asked(MODEL, "Tell me. [[tokens:200]]"), stream: true as const };
+    const stream = await openai(trusting, checking).chat.completions.create(body);
+    let text = "";
+    for await (const chunk of stream) {
+      // Longer than an answer may be withheld.
+      if (text === "") await new Promise((resolve) => setTimeout(resolve, 12_000));
+      text += chunk.choices[0]?.delta.content ?? "";
+    }
+    await checking.checked();
+    expect(findings).toEqual([]);
+    expect(connections).toHaveLength(1);
+  });
+
   it("by the program itself: the rest of the answer is checked all the same", async () => {
     const fetch = open(signed);
     const stop = new AbortController();

@@ -17,6 +17,9 @@ const streamOf = (...texts: string[]) =>
     "data: [DONE]\n\n",
   ].join("");
 
+const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+const service = { completion: { jobId: 1 } };
+
 /** Passes bytes through in pieces of these sizes. */
 function pass(events: EventStream, bytes: Uint8Array, sizes: readonly number[] = []): string {
   const decoder = new TextDecoder();
@@ -74,6 +77,15 @@ describe("a stream", () => {
     expect(pass(new EventStream(new Reply()), bytes(hidden))).toBe(":\n\n");
   });
 
+  it("may say again, on another connection, what it has said, and nothing else", () => {
+    const said = event({ choices: [], service, usage });
+    const reply = new Reply();
+    pass(new EventStream(reply), bytes(said));
+    pass(new EventStream(reply), bytes(said));
+    const other = event({ choices: [], usage: { ...usage, completion_tokens: 3 } });
+    expect(() => pass(new EventStream(reply), bytes(other))).toThrow(ReplyFormError);
+  });
+
   it.each<[string, string]>([
     ["choices in other letters", event({ ...chunk({ content: "x" }), Choices: [] })],
     ["a field of its own", event({ ...chunk({ content: "x" }), output_text: "y" })],
@@ -88,6 +100,16 @@ describe("a stream", () => {
     ],
     ["a tool call", event(chunk({ tool_calls: [] }))],
     ["a refusal", event(chunk({ refusal: "no" }))],
+    ["a choice of another number", event(chunk({ content: "x" }, { index: 1 }))],
+    ["another role", event(chunk({ role: "tool", content: "x" }))],
+    ["a character in two halves", event(chunk({ content: "\ud83d" })) + event(chunk({ content: "\ude00" }))],
+    ["half a character in its reasoning", event(chunk({ reasoning_content: "\ud83d" }))],
+    ["two counts of tokens", event({ choices: [], usage }) + event({ choices: [], usage })],
+    ["a count of something else", event({ choices: [], usage: { ...usage, cost: 1 } })],
+    ["a count that is no count", event({ choices: [], usage: "9" })],
+    ["two statements", event({ choices: [], service }) + event({ choices: [], service: { completion: { jobId: 2 } } })],
+    ["something beside its statement", event({ choices: [], service: { ...service, credits_charged: 1 } })],
+    ["something in its statement", event({ choices: [], service: { completion: { jobId: 1, credits: 1 } } })],
     ["a message in a chunk", event(chunk({}, { message: { content: "x" } }))],
     ["content that is no text", event(chunk({ content: ["x"] }))],
     ["text after its end", event(chunk({}, { finish_reason: "stop" })) + event(chunk({ content: "x" }))],
@@ -130,6 +152,8 @@ describe("a plain reply", () => {
   it.each([
     ["no choice", '{"choices":[]}'],
     ["a tool call", plain({ content: "x", tool_calls: [] })],
+    ["another role", plain({ role: "system", content: "x" })],
+    ["a choice of another number", plain({ content: "x" }, { index: 1 })],
     ["a text beside its message", plain({ content: "x" }, { text: "y" })],
     ["choices in other letters", '{"choices":[{"index":0,"message":{"content":"x"}}],"Choices":[]}'],
     ["no JSON", "<html>"],

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
@@ -16,7 +17,7 @@ afterEach(() => void server?.close());
 
 let queries = 0;
 
-async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]): Promise<Response> {
+async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"], others = {}): Promise<Response> {
   const gateway = {
     config: { BURST_PER_SECOND: 5 },
     directory: { models: () => [{ number: 1 }, { number: 2 }] },
@@ -27,6 +28,7 @@ async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]
     signerLock: { held: true },
     pipeline: { congested: false },
     phase: { takenUp, accepting: true, stopping: false },
+    ...others,
   };
   server = express()
     .use(healthRoutes(gateway as unknown as Gateway))
@@ -44,6 +46,15 @@ it("it is alive, and not ready", async () => {
   expect(await reply.json()).toMatchObject({ status: "not ready", checks: { recovery: false, settlement: true } });
   server?.close();
   expect((await health("/readyz", true)).status).toBe(200);
+});
+
+it("says at once that it stops, however slow the database is", async () => {
+  const stopping = {
+    phase: { takenUp: true, accepting: false, stopping: false },
+    pool: { query: () => new Promise(() => {}) },
+  };
+  const reply = await Promise.race([health("/readyz", true, [], stopping), sleep(1_000)]);
+  expect(await reply?.json()).toMatchObject({ status: "not ready", checks: { accepting: false } });
 });
 
 it("says how many workers are alive, and is ready without any", async () => {

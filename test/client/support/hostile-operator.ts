@@ -18,9 +18,19 @@ import { SECOND_KEY } from "../../support/second-gateway.ts";
 import type { SharedStack } from "../../support/shared-stack.ts";
 import { PLAYED } from "../global-setup.ts";
 
-/** A reply on its way to the client, as it can be changed: headers, and each `data:` line of a stream, or the one body of a plain reply. */
-// biome-ignore lint/suspicious/noExplicitAny: replies are changed in every way
-export type Draft = { status: number; headers: Record<string, string>; data: any[]; raw: string | null; cut: boolean };
+/**
+ * A reply on its way to the client, as it can be changed: headers, and each `data:` line of a stream, or the one body of a plain reply. Where it is
+ * `held`, nothing follows `raw`, and the connection stays open for so many milliseconds.
+ */
+export type Draft = {
+  status: number;
+  headers: Record<string, string>;
+  // biome-ignore lint/suspicious/noExplicitAny: replies are changed in every way
+  data: any[];
+  raw: string | null;
+  cut: boolean;
+  held?: number;
+};
 
 /** A request as the operator has it: the wallet is that of its key. */
 export type Asked = {
@@ -143,6 +153,17 @@ export class HostileOperator {
     return by.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message: completion });
   }
 
+  /** Gives a job to its worker, which takes it. */
+  async acknowledge(jobId: Hex): Promise<Hex | null> {
+    const assignment = { jobId, worker: this.worker.address, attempt: 1, acknowledgeBy: (await this.now()) + 20 };
+    const domain = escrowDomain(this.stack.info.chain_id, this.escrow);
+    const message = { jobId, attempt: 1 };
+    const taken = { domain, types: jobMessageTypes, primaryType: "Acknowledgement", message } as const;
+    const byWorker = compactSignature(await this.worker.signTypedData(taken));
+    // Its own call needs no signature of the gateway.
+    return this.call("acknowledge", [assignment, byWorker, byWorker]);
+  }
+
   async now(): Promise<number> {
     return Number((await this.#client.getBlock()).timestamp);
   }
@@ -257,7 +278,8 @@ export class HostileOperator {
     const isStream = (draft.headers["content-type"] ?? "").startsWith("text/event-stream");
     const lines = draft.data.map((data) => `data: ${JSON.stringify(data)}\n\n`).join("");
     response.write(draft.raw ?? (isStream ? lines : JSON.stringify(draft.data[0])));
-    if (draft.cut) response.end();
+    if (draft.held) setTimeout(() => response.end(), draft.held);
+    else if (draft.cut) response.end();
     else response.end(isStream ? "data: [DONE]\n\n" : "");
   }
 

@@ -1,13 +1,18 @@
 /** What a dishonest operator can do to its clients: one line a lie, and what becomes of it. */
+import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { FindingId } from "../../../client/index.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId, newJobId } from "../../../protocol/job-id.ts";
+import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { DEAR_MODEL } from "../global-setup.ts";
 import type { Draft, HostileOperator, Lie } from "./hostile-operator.ts";
 
 /** A key that nobody registered. */
 const STRANGER = privateKeyToAccount(`0x${"77".repeat(32)}`);
+const NO_OUTPUT = { status: 404, body: { error: { code: "output_not_found" } } };
+/** After so many milliseconds no charge of now can be disputed any more. */
+const UNDISPUTABLE = 45_000;
 const REFUSED = { status: 422, body: { error: { code: "dispute_window_expired", message: "too late" } } };
 
 /** A lie with what must come of it. */
@@ -235,8 +240,25 @@ const LINES: Line[] = [
   {
     name: "the end withheld, and the rest too",
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: { status: 404, body: { error: { code: "output_not_found" } } },
+    output: NO_OUTPUT,
     alter: cutShort,
+  },
+  {
+    name: "the end withheld, with the connection open",
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => {
+      cutShort(d);
+      set(d, { cut: false, held: UNDISPUTABLE });
+    },
+  },
+  {
+    name: "a signed job's answer withheld, with the connection open",
+    plain: true,
+    signed: true,
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => set(d, { raw: "", held: UNDISPUTABLE }),
   },
   {
     name: "the end withheld, and another one given out",
@@ -248,7 +270,7 @@ const LINES: Line[] = [
     name: "an error instead of the answer that is charged",
     signed: true,
     says: ["settlement.unanswered", "dispute.opened"],
-    output: { status: 404, body: { error: { code: "output_not_found" } } },
+    output: NO_OUTPUT,
     alter: (d) =>
       set(d, {
         status: 500,
@@ -268,6 +290,29 @@ const LINES: Line[] = [
     name: "a second choice",
     says: ["reply.form"],
     alter: (d) => void d.data[0].choices.push({ index: 1, delta: { content: "Buy now." }, finish_reason: null }),
+  },
+  {
+    name: "a part under another number",
+    says: ["reply.form"],
+    alter: (d) =>
+      void d.data.splice(1, 0, {
+        ...d.data[0],
+        choices: [{ index: 1, delta: { content: "Buy now." }, finish_reason: null }],
+      }),
+  },
+  {
+    name: "an answer in the role of a tool",
+    plain: true,
+    says: ["reply.form"],
+    alter: (d) => set(message(d), { role: "tool" }),
+  },
+  {
+    name: "the count of tokens twice",
+    says: ["reply.form"],
+    alter: (d) => {
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      for (const one of d.data) one.usage = usage;
+    },
   },
   {
     name: "text after the end",
@@ -414,6 +459,12 @@ const LINES: Line[] = [
     },
   },
   {
+    name: "a proof of another text, unsettled",
+    says: ["proof.text", "dispute.opened"],
+    dispute: REFUSED,
+    play: (o, a) => proven(o, a),
+  },
+  {
     name: "a dispute against its client, with a hash that it made up",
     says: ["dispute.unasked", "dispute.joined"],
     chain: "disputed",
@@ -434,6 +485,17 @@ async function again(operator: HostileOperator, asked: Parameters<NonNullable<Li
   headers.set(wallet, asked.headers["x-service-authorization"]);
   if (old === undefined) return await operator.play(asked);
   return await operator.play({ ...asked, headers: { "x-service-authorization": old as string } });
+}
+
+/** It answers with one text, and has its worker prove another one to the chain. */
+async function proven(operator: HostileOperator, asked: Parameters<NonNullable<Lie["play"]>>[1]): Promise<Draft> {
+  const draft = await operator.play(asked, { settle: false });
+  const { completion } = statement(draft);
+  const { jobId } = completion as { jobId: Hex };
+  await operator.acknowledge(jobId);
+  const other = { ...completion, proofHash: answerHash("Something else.") } as Completion;
+  await operator.call("submitProof", [other, compactSignature(await operator.sign(other))]);
+  return draft;
 }
 
 export const LIES: readonly Told[] = LINES.map((line) => ({
