@@ -22,7 +22,7 @@ export function createApp(gateway: Gateway): Express {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", config.TRUST_PROXY);
-  app.use(requestId, logRequests(gateway));
+  app.use(requestId, endConnections(gateway), logRequests(gateway));
   app.use(healthRoutes(gateway));
 
   const v1 = express.Router();
@@ -55,6 +55,17 @@ const requestId: RequestHandler = (request, response, next) => {
   response.setHeader("x-request-id", request.requestId);
   next();
 };
+
+/** A stopping gateway ends each connection with its answer: a proxy would send its next request into it. */
+function endConnections({ phase }: Gateway): RequestHandler {
+  return (request, response, next) => {
+    if (!phase.accepting) response.setHeader("connection", "close");
+    response.once("finish", () => {
+      if (!phase.accepting) request.socket.destroySoon();
+    });
+    next();
+  };
+}
 
 /** Answers belong to one key and change: no cache may keep them. */
 const noStore: RequestHandler = (_request, response, next) => {

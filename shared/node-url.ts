@@ -1,5 +1,3 @@
-import { type HttpTransport, type HttpTransportConfig, http } from "viem";
-
 /** How a node is asked: its address without user and password, and the headers that say them. */
 export type NodeAddress = { url: string; headers: Record<string, string> };
 
@@ -40,12 +38,6 @@ export const nodeHost = (given: string): string => new URL(given).host;
 /** What an operator is told of a URL that {@link isNodeUrl} refuses. */
 export const NODE_URL_HELP =
   "a '%' in its user or password starts no escape: write each '%' as %25, '@' as %40, '/' as %2F";
-
-/** viem's transport to a node, with the user and password of its URL. */
-export function nodeTransport(given: string, options: HttpTransportConfig = {}): HttpTransport {
-  const { url, headers } = nodeAddress(given);
-  return http(url, { ...options, fetchOptions: { headers } });
-}
 
 function decoded(part: string, setting: string): string {
   try {

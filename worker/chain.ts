@@ -21,7 +21,7 @@ import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import { decodePayee } from "../protocol/words.ts";
 import { JsonRpc, twice } from "../shared/json-rpc.ts";
-import { nodeTransport } from "../shared/node-url.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
 import { ReadLane } from "../shared/read-lane.ts";
 import type { Logger } from "./console.ts";
 

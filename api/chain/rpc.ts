@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { createPublicClient, type Hex, type PublicClient, type RpcTransactionReceipt } from "viem";
 import { type Call, JsonRpc } from "../../shared/json-rpc.ts";
-import { nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
 
 export { RpcError, RpcTooLong, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
 

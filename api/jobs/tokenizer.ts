@@ -13,10 +13,14 @@ const LONGEST_WORD = 16_384;
 /** A merge in the heap is one number: its rank times this, and where it is. The least rank comes first, and of equal ones the leftmost. */
 const PLACES = 2 ** 15;
 
+/** These are their own bytes. */
+const ASCII = /^\p{ASCII}*$/u;
+
 /** Rank of each token, by its bytes as Latin-1. Merging two parts is allowed when both together are a token. */
 const RANKS = new Map<string, number>();
 vocabulary.forEach((token: string | readonly number[], rank: number) => {
-  RANKS.set(Buffer.from(token as string).toString("latin1"), rank);
+  const isAscii = typeof token === "string" && ASCII.test(token);
+  RANKS.set(isAscii ? token : Buffer.from(token as string).toString("latin1"), rank);
 });
 
 /** Tokens of a text. Stops when they are more than `limit`, and says so many. */

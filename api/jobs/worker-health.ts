@@ -41,6 +41,8 @@ export class WorkerHealth {
   #misconducts = 0;
   #restUntil = 0;
   #fullUntil = 0;
+  /** It said that it was full, and has finished no job since. */
+  #saidFull = false;
   readonly #unhosted = new Map<number, number>();
   readonly #jobs = new Set<Outstanding>();
   /** Output tokens a second, by model number. */
@@ -125,11 +127,16 @@ export class WorkerHealth {
   succeeded(): void {
     this.failures = 0;
     this.doubts = 0;
+    this.#saidFull = false;
   }
 
   /** Rests, longer each time in a row; must answer a probe again. False if it rests already: what fails together is one incident. */
   failed(now: number): boolean {
     this.healthy = false;
+    return this.#rest(now);
+  }
+
+  #rest(now: number): boolean {
     if (now < this.#restUntil) return false;
     this.failures += 1;
     this.#restUntil = now + Math.min(LONGEST_REST_MS, 500 * 2 ** this.failures);
@@ -144,8 +151,12 @@ export class WorkerHealth {
     this.#restUntil = Math.max(this.#restUntil, now + rest);
   }
 
+  /** Asked last for a second. If it says so again before it has finished a job, it rests: a job that nobody takes costs a lock. */
   full(now: number): void {
+    if (now < this.#fullUntil) return;
     this.#fullUntil = now + FULL_MS;
+    if (this.#saidFull) this.#rest(now);
+    this.#saidFull = true;
   }
 
   doesNotHost(model: number, now: number): void {

@@ -65,11 +65,14 @@ export class WorkerPool {
     this.#settings = settings;
   }
 
-  /** Asks every worker once, then keeps asking. */
+  /** Asks every worker, twice if it does not answer: a process that has just started may be the late one. Then keeps asking. */
   async start(): Promise<void> {
     const workers = [...this.#parts.directory.workers()];
     const next = async (): Promise<void> => {
-      for (let worker = workers.pop(); worker !== undefined; worker = workers.pop()) await this.#probe(worker);
+      for (let worker = workers.pop(); worker !== undefined; worker = workers.pop()) {
+        await this.#probe(worker);
+        if (!this.#of(worker.signer).healthy) await this.#probe(worker);
+      }
     };
     await Promise.all(Array.from({ length: PROBES }, next));
     this.#timer = setInterval(() => this.#probeDue(), TICK_MS);
@@ -309,7 +312,7 @@ export class WorkerPool {
     // A starved machine is late with one probe now and then, a starved gateway with those of all its workers: two in a row count.
     const overlooked = late && health.healthy && health.missed === 0;
     const healthy = reason === "" || overlooked;
-    if (healthy !== health.healthy) {
+    if (healthy !== health.healthy || (!healthy && health.checkedAt === 0)) {
       const { endpoint, signer } = worker;
       this.#parts.logger.info({ worker: signer, endpoint, healthy, reason }, "worker health changed");
     }

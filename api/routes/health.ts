@@ -13,8 +13,10 @@ export function healthRoutes(gateway: Gateway): Router {
 
   const database = shared(() => answers(gateway.pool.query("SELECT 1")));
   const ready: RequestHandler = async (_request, response) => {
+    // A stopping gateway says so at once: while a slow database is asked, the load balancer would send more requests.
+    const asked = gateway.phase.accepting ? { database: await database() } : {};
     const checks = {
-      database: await database(),
+      ...asked,
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,

@@ -105,6 +105,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       tier: row?.tier ?? stored?.tier ?? null,
       status: row?.status ?? null,
       proof_hash: row?.proofHash ?? null,
+      credits_charged: row?.creditsCharged ?? 0,
+      disputed: row?.disputedAt != null,
       transactions: transactions
         .filter((shown) => shown !== null)
         .toSorted((a, b) => (a.block_number ?? Infinity) - (b.block_number ?? Infinity)),

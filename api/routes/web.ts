@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
-import { PATHS } from "../../shared/web-paths.ts";
+import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
 import { WebError } from "../errors.ts";
@@ -34,7 +34,7 @@ export function webApp(gateway: Gateway): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
   const page = showPage(JSON.stringify(shown));
   return Router()
-    .get(PATHS.front, browsersOnly, securityHeaders, page(200, FIRST.front), webErrorHandler)
+    .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
     .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
 }
 
@@ -260,38 +260,13 @@ function staticFiles(page: ReturnType<typeof showPage>): Router {
   };
   const router = Router().use("/assets", precompressed(files), assets, missing);
   for (const [name, path] of Object.entries(PATHS)) {
-    if (path.startsWith("/app"))
-      router.get(path.slice("/app".length) || "/", page(200, FIRST[name as keyof typeof PATHS]));
+    if (path.startsWith("/app")) router.get(path.slice("/app".length) || "/", page(200, firstOf(name)));
   }
   return router.get("/{*path}", page(404));
 }
 
-/** The code of each page that is needed first: on a wallet's own pages what signs it in. */
-const OWN_PAGES = "src/wallet/own-pages.tsx";
-const FIRST: Record<keyof typeof PATHS, string> = {
-  front: "src/pages/front.tsx",
-  overview: OWN_PAGES,
-  fund: OWN_PAGES,
-  jobs: OWN_PAGES,
-  job: "src/pages/job.tsx",
-  webhooks: OWN_PAGES,
-  webhook: OWN_PAGES,
-  settings: OWN_PAGES,
-  models: "src/pages/models.tsx",
-  model: "src/pages/model.tsx",
-  workers: "src/pages/workers.tsx",
-  worker: "src/pages/worker.tsx",
-  desk: OWN_PAGES,
-  deskWorker: OWN_PAGES,
-  operator: "src/pages/operator.tsx",
-  disputes: "src/pages/disputes.tsx",
-  dispute: "src/pages/dispute.tsx",
-  governance: "src/pages/governance.tsx",
-  explorer: "src/pages/explorer.tsx",
-  transaction: "src/pages/transaction.tsx",
-  block: "src/pages/block.tsx",
-  address: "src/pages/address.tsx",
-};
+/** The code that a page needs first: what signs in on a wallet's own pages, elsewhere the file with the page's name. */
+const firstOf = (name: string): string => (name in OWN_PATHS ? "src/wallet/own-pages.tsx" : `src/pages/${name}.tsx`);
 
 const ENCODINGS = [
   ["br", ".br"],

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
 import { authorizeRequests } from "../../indexer/launch/environment.ts";
 import { JsonRpc } from "../../shared/json-rpc.ts";
-import { nodeAddress, nodeTransport } from "../../shared/node-url.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
+import { nodeAddress } from "../../shared/node-url.ts";
 import { type GuardedNode, startGuardedNode } from "../support/guarded-node.ts";
 
 let node: GuardedNode;

@@ -16,6 +16,7 @@ type Answer = "ok" | "late" | "refused";
 let pool: WorkerPool;
 let answers: Answer[];
 let abilities: Record<string, string[]>;
+let logged: Record<string, unknown>[];
 
 async function probe() {
   switch (answers.shift() ?? "ok") {
@@ -28,9 +29,10 @@ async function probe() {
   }
 }
 
-beforeEach(async () => {
-  vi.useFakeTimers();
-  [answers, abilities] = [[], { m: ["json_object"], "not-listed": ["reasoning"] }];
+async function start(list: Answer[] = []): Promise<void> {
+  logged = [];
+  const logger = pino({ level: "info" }, { write: (line) => logged.push(JSON.parse(line)) });
+  [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
   const listed = { id: "m", number: MODEL };
   const directory = {
     workers: () => [worker],
@@ -39,9 +41,14 @@ beforeEach(async () => {
     models: () => [listed],
   };
   const parts = { directory, client: { probe } };
-  const rest = { incidents: {}, metrics: {}, cover: { room: () => 1 }, logger: pino({ level: "silent" }) };
+  const rest = { incidents: {}, metrics: {}, cover: { room: () => 1 }, logger };
   pool = new WorkerPool({ ...parts, ...rest } as never, { jobsPerWorker: 4, misconductRestMs: 1_000 });
   await pool.start();
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  await start();
 });
 afterEach(() => {
   pool.stop();
@@ -79,6 +86,22 @@ it("loses a worker that is late two times in a row, until it answers again", asy
 it("loses a worker whose host refuses the connection at once", async () => {
   await probed(["refused"]);
   expect(isOffered()).toBe(false);
+});
+
+it("starts with a worker that was late once, as a process is that has just started, and without one that stays away", async () => {
+  pool.stop();
+  await start(["late", "ok"]);
+  expect(isOffered()).toBe(true);
+  pool.stop();
+  await start(["late", "late"]);
+  expect(isOffered()).toBe(false);
+});
+
+it("says why it has no worker, once", async () => {
+  pool.stop();
+  await start(["refused", "refused"]);
+  await probed(["refused"]);
+  expect(logged).toEqual([expect.objectContaining({ healthy: false, reason: "connect ECONNREFUSED" })]);
 });
 
 it("puts a worker last that failed a job for which the client may be to blame, until it answers one", () => {

@@ -113,4 +113,28 @@ describe("a worker that says no", () => {
     job.end();
     expect([health.isFull(NOW + 1_000), health.outstanding]).toEqual([false, 0]);
   });
+
+  it("because it is full, time after time with no job finished, rests like one that fails: each no costs a lock", () => {
+    const health = healthy();
+    const rests: number[] = [];
+    let now = NOW;
+    for (let time = 0; time < 9; time++) {
+      // What is refused together is one no.
+      for (let n = 0; n < 5; n++) health.full(now);
+      const begun = now;
+      now += 1_000;
+      while (!health.isOffered(MODEL, now)) now += 500;
+      rests.push((now - begun) / 1_000);
+    }
+    expect(rests).toEqual([1, 1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+
+  it("because it is full, and finishes jobs in between, never rests", () => {
+    const health = healthy();
+    for (let now = NOW; now < NOW + 60_000; now += 2_000) {
+      health.full(now);
+      expect(health.isOffered(MODEL, now)).toBe(true);
+      health.succeeded();
+    }
+  });
 });
