@@ -29,3 +29,6 @@ export function toApiJobId(id: Hex): string {
 export function fromApiJobId(id: string): ChainJobId | null {
   return API_ID.test(id) ? `0x${id.slice(4)}` : null;
 }
+
+/** The zero job id: a payout for a whole batch, a change of a reserve without a dispute. */
+export const isNoJob = (jobId: Hex): boolean => /^0x0+$/.test(jobId);

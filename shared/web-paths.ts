@@ -1,20 +1,25 @@
+/** Pages of the signed-in wallet. */
+export const OWN_PATHS = {
+  overview: "/app",
+  fund: "/app/fund",
+  jobs: "/app/jobs",
+  webhooks: "/app/webhooks",
+  webhook: "/app/webhooks/:id",
+  settings: "/app/settings",
+  desk: "/app/my-workers",
+  deskWorker: "/app/my-workers/:id",
+} as const;
+
 /** Every page of the web application. The server answers any other path below /app with 404. */
 export const PATHS = {
   /** What the service is, for whoever comes; API clients find nothing here. */
   front: "/",
-  overview: "/app",
-  fund: "/app/fund",
-  jobs: "/app/jobs",
+  ...OWN_PATHS,
   job: "/app/jobs/:id",
-  webhooks: "/app/webhooks",
-  webhook: "/app/webhooks/:id",
-  settings: "/app/settings",
   models: "/app/models",
   model: "/app/models/:id",
   workers: "/app/workers",
   worker: "/app/workers/:id",
-  desk: "/app/my-workers",
-  deskWorker: "/app/my-workers/:id",
   operator: "/app/operators/:id",
   disputes: "/app/disputes",
   dispute: "/app/disputes/:id",

@@ -4,7 +4,7 @@
  * A range is looked at in pieces, each as large as memory allows: what a piece leaves to the next one is plain data (`RangeProgress`).
  */
 import type { Address, Hex } from "viem";
-import { toApiJobId } from "../protocol/job-id.ts";
+import { isNoJob, toApiJobId } from "../protocol/job-id.ts";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
 import type { AccountWord } from "../protocol/words.ts";
@@ -20,7 +20,7 @@ import {
 import { beyondCap } from "./check-compensation.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
 import { Checks, MissingEvent, wrongFields } from "./checks.ts";
-import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, isNoJob, jobOfEvent, sameAddress } from "./events.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, jobOfEvent, sameAddress } from "./events.ts";
 import type { BlocksEvidence, Ledger } from "./evidence.ts";
 import { feesByTransaction } from "./payouts.ts";
 import { isOpen, type JobStory, jobStory } from "./story.ts";

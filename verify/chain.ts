@@ -1,14 +1,8 @@
 /** One node and one escrow: all that a verifier trusts. */
 import {
-  type Abi,
   type Address,
   type Client,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  type ContractFunctionReturnType,
   createClient,
-  decodeFunctionResult,
-  encodeFunctionData,
   erc20Abi,
   getAddress,
   type Hex,
@@ -17,10 +11,12 @@ import {
   type RpcLog,
   zeroAddress,
 } from "viem";
-import { getBlock, getBlockNumber, getChainId, getCode, getTransaction, getTransactionReceipt } from "viem/actions";
+import { getBlock, getChainId, getCode, getTransaction, getTransactionReceipt } from "viem/actions";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
-import { nodeHost, nodeTransport } from "../shared/node-url.ts";
+import { readerOf } from "../shared/contract-reader.ts";
+import { nodeTransport } from "../shared/node-transport.ts";
+import { nodeHost } from "../shared/node-url.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AuditAddresses, ChainLog } from "./events.ts";
 import type { Ledger } from "./evidence.ts";
@@ -49,35 +45,17 @@ export const chainLog = ({ address, topics, data, blockNumber, logIndex, transac
   transactionHash: transactionHash as Hex,
 });
 
-type View = "pure" | "view";
-
-/**
- * The view functions of a contract: `read("jobOf", [jobId], block)`, without a block as of now. viem's own reader brings a page 40 kB for
- * batches, redirected calls and state that is put in the place of the chain's.
- */
-export function readerOf<const abi extends Abi>(client: Client, { address, abi }: { address: Address; abi: abi }) {
-  return async <name extends ContractFunctionName<abi, View>>(
-    functionName: name,
-    args: ContractFunctionArgs<abi, View, name>,
-    block?: bigint,
-  ): Promise<ContractFunctionReturnType<abi, View, name>> => {
-    const call = { abi: abi as Abi, functionName: functionName as string, args: args as readonly unknown[] };
-    const data = await client.request({
-      method: "eth_call",
-      params: [{ to: address, data: encodeFunctionData(call) }, block === undefined ? "latest" : numberToHex(block)],
-    });
-    return decodeFunctionResult({ ...call, data }) as ContractFunctionReturnType<abi, View, name>;
-  };
-}
-
 /** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
 export class LogReader {
   readonly #client: Client;
   #span: bigint;
+  readonly #onTime: (block: bigint, time: number) => void;
 
-  constructor(client: Client, span: bigint) {
+  /** `onTime` learns when the block of a log was, from nodes that say so. */
+  constructor(client: Client, span: bigint, onTime: (block: bigint, time: number) => void = () => undefined) {
     this.#client = client;
     this.#span = span;
+    this.#onTime = onTime;
   }
 
   /** Logs of blocks `from` to `to`, both inclusive, in order. */
@@ -114,6 +92,9 @@ export class LogReader {
         method: "eth_getLogs",
         params: [{ address: address as Address[], ...range, ...(topics && { topics: topics as Hex[] }) }],
       });
+      for (const { blockNumber, blockTimestamp } of raw) {
+        if (blockNumber && Number(blockTimestamp ?? 0) > 0) this.#onTime(BigInt(blockNumber), Number(blockTimestamp));
+      }
       return raw.map(chainLog);
     } catch (error) {
       if (from === to) throw new VerifyError(`the node gave no logs of block ${from}: ${firstLine(error)}`);
@@ -157,32 +138,39 @@ const PROBES = 8n;
 async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
   const client = createClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
   const host = nodeHost(rpcUrl);
-  const chainId = await chainIdOf(client, rpcUrl);
-  if (expected !== null && expected !== chainId) {
-    throw new VerifyError(
-      `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
-    );
-  }
-  const [head, contracts] = await Promise.all([
-    getBlockNumber(client),
+  const named = chainIdOf(client, rpcUrl);
+  const asked = Promise.all([
+    getBlock(client),
     readContracts(client, escrow).catch(async (error: unknown) => {
       // The code is 48 kB: it is asked for only where the contract did not answer.
       const code = await getCode(client, { address: escrow });
       if (code !== undefined && code !== "0x") throw error;
       throw new VerifyError(
-        `there is no contract at ${escrow} on chain ${chainId} (${host}): wrong chain, or wrong --escrow`,
+        `there is no contract at ${escrow} on chain ${await named} (${host}): wrong chain, or wrong --escrow`,
       );
     }),
   ]);
+  // All questions go out at once; a wrong chain is told before what follows from it.
+  asked.catch(() => undefined);
+  const chainId = await named;
+  if (expected !== null && expected !== chainId) {
+    throw new VerifyError(
+      `wrong chain: the node at ${host} is chain ${chainId}, but the stack file's escrow is on chain ${expected}. Give --rpc a node of that chain, or --escrow for this one.`,
+    );
+  }
+  const [newest, contracts] = await asked;
+  const { number: head } = newest;
   const { read, balanceOf, addresses, windows, disputeBond, signerOf } = contracts;
-  const { readTimes, timeOf } = blockTimes(client);
+  const { note, readTimes, timeOf } = blockTimes(client);
+  note(head, Number(newest.timestamp));
 
   /** The first block whose time is at least `time`; the head's successor if there is none. */
   const firstBlockAt = async (time: number): Promise<bigint> => {
+    if (timeOf(head) < time) return head + 1n;
     let low = 0n;
-    let high = head + 1n;
+    let high = head;
     while (low < high) {
-      // A node answers several questions as fast as one. The newest block comes first: much of what is looked for is yet to come.
+      // A node answers several questions as fast as one.
       const step = (high - low) / PROBES + 1n;
       const probes: bigint[] = [];
       for (let probe = high - 1n; probe >= low; probe -= step) probes.push(probe);
@@ -244,7 +232,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
   const accountAt = (wallet: Address, blockNumber: bigint): Promise<AccountWord> =>
     read("accountOf", [wallet], blockNumber);
 
-  const logs = new LogReader(client, span);
+  const logs = new LogReader(client, span, note);
   const facts = { chainId, addresses, windows, disputeBond, head, startBlock };
   const reads = { readTimes, timeOf, firstBlockAt, transaction, storedJob, storedProof, ledgerAt, accountAt, hashOf };
   return { logs, ...facts, ...reads };
@@ -275,18 +263,19 @@ async function readContracts(client: Client, escrow: Address) {
   }
 }
 
-/** Block times, read once each: `timeOf` is for blocks that `readTimes` has read. */
+/** Block times, read once each: `timeOf` is for blocks that `note` was told of or `readTimes` has read. */
 function blockTimes(client: Client) {
   const times = new Map<bigint, number>();
+  const note = (block: bigint, time: number): void => void times.set(block, time);
   const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
     const missing = [...new Set(blocks)].filter((block) => !times.has(block));
     const found = await Promise.all(missing.map((blockNumber) => getBlock(client, { blockNumber })));
-    for (const { number, timestamp } of found) times.set(number, Number(timestamp));
+    for (const { number, timestamp } of found) note(number, Number(timestamp));
   };
   const timeOf = (block: bigint): number => {
     const time = times.get(block);
     if (time === undefined) throw new Error(`the time of block ${block} was not read`);
     return time;
   };
-  return { readTimes, timeOf };
+  return { note, readTimes, timeOf };
 }

@@ -19,6 +19,7 @@ import {
   protocolTreasuryAbi,
   workerRegistryAbi,
 } from "../protocol/generated/abi.ts";
+import { isNoJob } from "../protocol/job-id.ts";
 
 export const EVENT_ABIS = {
   escrow: inferenceEscrowAbi,
@@ -131,9 +132,6 @@ export function eventsOf<C extends ContractName, N extends ContractEventName<Abi
 export function isBefore(a: Place, b: Place): boolean {
   return a.block < b.block || (a.block === b.block && a.logIndex < b.logIndex);
 }
-
-/** The zero job id: a payout for a whole batch, a change of a reserve without a dispute. */
-export const isNoJob = (jobId: Hex): boolean => /^0x0+$/.test(jobId);
 
 /** Job id of an event that concerns one, lower case; null otherwise. */
 export function jobOfEvent({ args }: AnyEvent): Hex | null {

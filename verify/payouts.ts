@@ -1,6 +1,7 @@
 /** Tokens that left the escrow because of an event: the token's own transfers, or the payouts it refused. Pure. */
 import type { Address, Hex } from "viem";
-import { type AnyEvent, type EscrowEvent, isBefore, isEvent, isNoJob, sameAddress } from "./events.ts";
+import { isNoJob } from "../protocol/job-id.ts";
+import { type AnyEvent, type EscrowEvent, isBefore, isEvent, sameAddress } from "./events.ts";
 
 /** One payout, in token units. */
 export type Payout = { payee: Address; units: bigint; deferred: boolean; logIndex: number };

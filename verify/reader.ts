@@ -42,6 +42,14 @@ const CONFIGURATION = [
   ...CONFIGURATION_EVENTS.panel.map((name) => eventTopic("panel", name)),
 ];
 
+/** `stored`: the answer of {@link Chain}'s `storedJob`. `near`: the block of the lock, from anybody: where it is wrong, the lock is looked for. */
+export type KnownOfJob = { stored?: Awaited<ReturnType<Chain["storedJob"]>>; near?: bigint };
+
+const noLock = (jobId: Hex, where: string): VerifyError =>
+  new VerifyError(
+    `the node's ${where} have no JobLocked with the jobId of ${toApiJobId(jobId)}, which the escrow has stored: one is missing or wrong`,
+  );
+
 export class EvidenceReader {
   readonly chain: Chain;
   readonly addresses: AuditAddresses;
@@ -82,27 +90,26 @@ export class EvidenceReader {
     return [...new Set(events.flatMap((event) => jobOfEvent(event) ?? []))];
   }
 
-  /** Everything about one job. */
-  async job(jobId: Hex, text: Uint8Array | null): Promise<JobEvidence> {
+  /** Everything about one job. `known`: what spares questions, in {@link KnownOfJob}. */
+  async job(jobId: Hex, text: Uint8Array | null, known: KnownOfJob = {}): Promise<JobEvidence> {
     const { chain } = this;
-    const stored = await chain.storedJob(jobId);
+    const stored = known.stored === undefined ? await chain.storedJob(jobId) : known.stored;
     if (stored === null) {
       throw new VerifyError(
         `the escrow ${chain.addresses.escrow} on chain ${chain.chainId} has no job ${toApiJobId(jobId)}: wrong chain or escrow, or its lock is not mined yet`,
       );
     }
-    const own = await this.#jobEvents(jobId, stored.lockedAt);
-    const found = await Promise.all([...new Set(own.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)));
-    const events = inChainOrder(found.flatMap((one) => one.events));
+    const own = await this.#jobEvents(jobId, stored.lockedAt, known.near);
     const first = own[0]?.block ?? 0n;
     const last = own.at(-1)?.block ?? first;
-    const wallet = eventsOf(own, "escrow", "JobLocked")[0]?.args.wallet;
-    if (wallet === undefined) {
-      throw new VerifyError(
-        `the node has no JobLocked event of ${toApiJobId(jobId)}, which the escrow has stored: its logs are incomplete`,
-      );
-    }
-    const walletHistory = await this.#walletHistory(wallet, first, last);
+    const wallet = jobStory(jobId, own)?.locked.args.wallet;
+    if (wallet === undefined) throw noLock(jobId, "logs");
+    const [walletHistory, ...found] = await Promise.all([
+      this.#walletHistory(wallet, first, last),
+      ...[...new Set(own.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)),
+    ]);
+    const events = inChainOrder(found.flatMap((one) => one.events));
+    if (jobStory(jobId, events) === null) throw noLock(jobId, "receipts");
     const related = await this.#related(events, walletHistory, last);
     await chain.readTimes([...events, ...walletHistory, ...related].map(({ block }) => block));
     return {
@@ -220,14 +227,13 @@ export class EvidenceReader {
   }
 
   /** The job's events: from its lock until nothing more can happen to it. */
-  async #jobEvents(jobId: Hex, lockedAt: number): Promise<AnyEvent[]> {
+  async #jobEvents(jobId: Hex, lockedAt: number, near?: bigint): Promise<AnyEvent[]> {
     const { chain } = this;
     const { escrow, registry, panel } = this.addresses;
     const { completion, inclusion, finalization, dispute, arbitration, equivocation } = chain.windows;
     // A worker that signed two answers brings its client another window to dispute.
     const disputed = Math.max(completion + inclusion + Math.max(finalization, dispute + inclusion), 2 * equivocation);
     const longest = disputed + arbitration;
-    const from = await chain.firstBlockAt(lockedAt);
     const end = (await chain.firstBlockAt(lockedAt + longest + 1)) - 1n;
     const topic = jobTopic(jobId);
     // WorkerSlashed has the job as its third topic.
@@ -239,7 +245,11 @@ export class EvidenceReader {
       ]);
       return found.flat();
     };
-    const events = inChainOrder(await read(from, end));
+    let events = near === undefined ? [] : inChainOrder(await read(near, end));
+    // Nothing happens to a job before its lock: with it, all from there on is found.
+    if (!events.some(({ name }) => name === "JobLocked")) {
+      events = inChainOrder(await read(await chain.firstBlockAt(lockedAt), end));
+    }
     // Dispute, finalization and expiry can be later than their windows, and debts are collected at any time.
     const mayFollow = end < chain.head && !isFinished(jobId, events);
     return mayFollow ? inChainOrder([...events, ...(await read(end + 1n, chain.head))]) : events;

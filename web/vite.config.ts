@@ -65,6 +65,7 @@ export default defineConfig({
               priority: 2,
             },
             { name: "hash", test: /protocol\/answer-hash\.ts/, priority: 2 },
+            { name: "ids", test: /protocol\/job-id\.ts|utils\/(?:address\/getAddress|hash\/sha256)\.js/, priority: 2 },
             { name: "decode", test: /web\/src\/explorer\/decode\.ts/, priority: 1 },
           ],
         },

@@ -1,10 +1,10 @@
 /** `verify/` as a stranger gets it: its command, its types, and its page opened from disk. */
 import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ANSWER, type Protocol, people, startProtocol } from "../verify/support/protocol.ts";
-import { CHROMIUM, describeInBrowser } from "../web/support/browser.ts";
+import { describeInBrowser, launchBrowser } from "../web/support/browser.ts";
 import { type Installed, install } from "./support/install.ts";
 
 let verify: Installed;
@@ -62,10 +62,7 @@ describeInBrowser("its page, opened from disk", () => {
   const asked = new Set<string>();
   let close: () => Promise<void>;
   beforeAll(async () => {
-    const browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-dev-shm-usage"],
-    });
+    const browser = await launchBrowser();
     close = () => browser.close();
     page = await browser.newPage();
     page.on("request", (request) => asked.add(new URL(request.url()).origin));

@@ -2,9 +2,8 @@
 import { type Address, createPublicClient, type Hex, http } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
+import { isNoJob, toApiJobId } from "../../protocol/job-id.ts";
 import { Chain } from "../../verify/chain.ts";
-import { isNoJob } from "../../verify/events.ts";
 import { verifyRange } from "../../verify/range.ts";
 import { EvidenceReader } from "../../verify/reader.ts";
 import type { KnownStack } from "./api-client.ts";

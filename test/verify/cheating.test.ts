@@ -1,7 +1,11 @@
 /** Escrows that cheat, and questions that cannot be answered: the verifier names exactly what is wrong. */
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { type Abi, type Address, type Hex, zeroHash } from "viem";
+import { text } from "node:stream/consumers";
+import { type Abi, type Address, encodeEventTopics, type Hex, zeroHash } from "viem";
 import { anvil } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -116,6 +120,30 @@ describe("an escrow that cheats", () => {
   });
 });
 
+type Log = { topics: Hex[]; data: Hex };
+
+/** A node that answers as another one does, with other logs. */
+async function startLyingNode(rpcUrl: string, change: (method: string, log: Log) => Log) {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const headers = { "content-type": "application/json" };
+    const answer = JSON.parse(await (await fetch(rpcUrl, { method: "POST", headers, body })).text());
+    const { method } = JSON.parse(body);
+    const { result } = answer;
+    const changed = (logs: Log[]) => logs.map((log) => change(method, log));
+    if (method === "eth_getLogs") answer.result = changed(result);
+    if (method === "eth_getTransactionReceipt") result.logs = changed(result.logs);
+    response.writeHead(200, headers).end(JSON.stringify(answer));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stop = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url, stop };
+}
+
 describe("what cannot be looked at ends with status 2 and says what to do", () => {
   const script = "verify/main.ts";
   const job = toApiJobId(newJobId());
@@ -124,6 +152,27 @@ describe("what cannot be looked at ends with status 2 and says what to do", () =
 
   it("a job that the chain does not have", async () => {
     await rejects([job, ...escrow()]).toThrow(/has no job job_.*wrong chain or escrow, or its lock is not mined yet/);
+  });
+
+  it.each([
+    ["eth_getLogs", "logs"],
+    ["eth_getTransactionReceipt", "receipts"],
+  ])("a lock whose job id is wrong in the answers of %s", async (method, where) => {
+    const { report } = await cheatedJob("None");
+    const id = report.jobs[0].job_id as string;
+    const topic = `0x${id.slice(4)}${"0".repeat(32)}`;
+    const [selector] = encodeEventTopics({ abi: inferenceEscrowAbi, eventName: "JobLocked" });
+    const node = await startLyingNode(p.chain.rpcUrl, (asked, log) => {
+      const isLock = asked === method && log.topics[0] === selector && log.topics[1] === topic;
+      return isLock ? { ...log, topics: [selector, zeroHash, ...log.topics.slice(2)] } : log;
+    });
+    try {
+      await rejects([id, "--rpc", node.url, "--escrow", fake.address]).toThrow(
+        `the node's ${where} have no JobLocked with the jobId of ${id}`,
+      );
+    } finally {
+      await node.stop();
+    }
   });
 
   it("a transaction that the chain does not have, and one that holds no job", async () => {

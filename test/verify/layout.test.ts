@@ -1,8 +1,8 @@
 /** Readers of raw state: the compiler's slots and our decoders of packed words, against real slots. */
 import { encodeAbiParameters, type Hex, keccak256, pad } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { released, type StorageLayout } from "../../contracts/release.ts";
 import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
+import { released, type StorageLayout } from "../../scripts/deploy/released.ts";
 import { type Protocol, people, startProtocol } from "./support/protocol.ts";
 
 describe("real slots", () => {

@@ -67,6 +67,17 @@ describe("an honest chain", () => {
     expect(failing(checks)).toEqual([]);
   });
 
+  it("is read the same with the block of a job's lock told beforehand, and with a wrong one", async () => {
+    const { escrow } = log.addresses;
+    const reader = await EvidenceReader.begin(await Node.open({ rpcUrl: chain.url, escrow }));
+    const looked = await reader.job(story.authorized, null);
+    const { block } = looked.events.find(({ name }) => name === "JobLocked") as AnyEvent;
+    for (const near of [block, reader.chain.head, reader.chain.head + 9n, 0n]) {
+      const { events } = await reader.job(looked.jobId, null, { near });
+      expect(events, `near ${near}`).toEqual(looked.events);
+    }
+  });
+
   it("holds as a whole", () => {
     const { checks, jobs } = auditWhole(log.all);
     expect(failing(checks)).toEqual([]);

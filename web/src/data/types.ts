@@ -240,6 +240,8 @@ export type ChainJob = {
   tier: Tier | null;
   status: JobState | null;
   proof_hash: Hex | null;
+  credits_charged: number;
+  disputed: boolean;
   transactions: ChainTransaction[];
 };
 

@@ -1,24 +1,34 @@
+/** Runs beside the page, in a Web Worker: audits a job from what a node says and nothing else. */
 import type { Address, Hex } from "viem";
 import { fromApiJobId } from "../../../protocol/job-id.ts";
 import { auditJob } from "../../../verify/audit-job.ts";
-import { Chain } from "../../../verify/chain.ts";
+import { Chain, firstLine } from "../../../verify/chain.ts";
 import { EvidenceReader } from "../../../verify/reader.ts";
-import { app } from "../data/app.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
-/** Most blocks asked for in one question; the reader halves it where a node refuses. */
-const SPAN = 10_000n;
+/** What the page asks. `near`: the block of the job's lock as the service tells it, which spares a search and decides nothing. */
+export type AuditQuestion = {
+  jobId: string;
+  rpcUrl: string;
+  escrow: Address;
+  chainId: number;
+  startBlock: number;
+  near: number | null;
+};
+export type AuditAnswer = { verdict: Verdict } | { error: string };
 
-/** Audits a job in the browser, from what the node at `rpcUrl` says and nothing else. */
-export async function judge(jobId: string, rpcUrl: string): Promise<Verdict> {
-  const chain = await Chain.open({
-    rpcUrl,
-    escrow: app.contracts["InferenceEscrow"] as Address,
-    chainId: app.chain_id,
-    startBlock: BigInt(app.start_block),
-    span: SPAN,
-  });
-  const reader = await EvidenceReader.begin(chain);
-  const evidence = await reader.job(fromApiJobId(jobId) as Hex, null);
+addEventListener("message", async ({ data, ports: [page] }: MessageEvent<AuditQuestion>) => {
+  const answer: AuditAnswer = await judge(data).then(
+    (verdict) => ({ verdict }),
+    (error) => ({ error: firstLine(error) }),
+  );
+  page?.postMessage(answer);
+});
+
+async function judge({ jobId, rpcUrl, escrow, chainId, startBlock, near }: AuditQuestion): Promise<Verdict> {
+  const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: BigInt(startBlock) });
+  const id = fromApiJobId(jobId) as Hex;
+  const [reader, stored] = await Promise.all([EvidenceReader.begin(chain), chain.storedJob(id)]);
+  const evidence = await reader.job(id, null, { stored, ...(near !== null && { near: BigInt(near) }) });
   return verdictOf(evidence, await auditJob(evidence));
 }

@@ -25,8 +25,8 @@ import {
 } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { payouts } from "../../../protocol/pricing.ts";
-import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
-import { argumentUnit, describeEvent, type Field } from "../../../verify/describe.ts";
+import { decodeJobWord } from "../../../protocol/words.ts";
+import { argumentUnit, type Field } from "../../../verify/describe.ts";
 import {
   type AnyEvent,
   type AuditAddresses,
@@ -35,7 +35,8 @@ import {
   isEvent,
   jobOfEvent,
 } from "../../../verify/events.ts";
-import type { ChainLog, ChainTransaction } from "../data/types.ts";
+import type { ChainJob, ChainLog, ChainTransaction } from "../data/types.ts";
+import { fieldOf, inWords } from "./in-words.ts";
 import { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
 
 export { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
@@ -87,6 +88,16 @@ export function decodeTransactions(
   return decoded;
 }
 
+/** A job's transactions with its own events. */
+export const decodeJob = (
+  { id, transactions }: ChainJob,
+  contracts: Contracts,
+): ReturnType<typeof decodeTransactions> =>
+  decodeTransactions(transactions, contracts).map((one) => ({
+    ...one,
+    events: eventsOfJob(one.events, id, contracts),
+  }));
+
 function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: Contracts): ShownEvent[] {
   const addresses = auditAddresses(contracts);
   const names = namesOf(contracts);
@@ -105,12 +116,6 @@ function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: C
       jobId: jobId && toApiJobId(jobId),
     };
   });
-}
-
-/** An event's title, and its arguments with packed words taken apart. */
-export function inWords(event: AnyEvent): { title: string; fields: Field[] } {
-  const { title, fields } = describeEvent(event);
-  return { title, fields: fields.flatMap(unpacked) };
 }
 
 /**
@@ -133,26 +138,6 @@ export function eventsOfJob(events: readonly ShownEvent[], jobId: string, contra
   });
 }
 
-/** What the escrow's packed words tell beyond the event's other fields. */
-const WORDS: Record<string, (word: bigint) => Record<string, number>> = {
-  job: (word) => {
-    const { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt } = decodeJobWord(word);
-    return { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt };
-  },
-  account: (word) => {
-    const { free, escrowed } = decodeAccountWord(word);
-    return { free, escrowed };
-  },
-  usage: decodeUsageWord,
-};
-
-/** A packed word as the fields it holds; any other field as it is. */
-function unpacked(field: Field): Field[] {
-  const read = WORDS[field.name];
-  if (field.unit !== "packed word" || read === undefined) return [field];
-  return Object.entries(read(field.value as bigint)).map(([name, value]) => fieldOf(name, "uint40", value));
-}
-
 /** The charge as it was paid out, and what came back of the lock. */
 function splitOf(charged: number, lock: { credits: number; job: bigint }): Field[] {
   const { workerUnits, feeUnits } = payouts(charged, decodeJobWord(lock.job).feeBps);
@@ -161,11 +146,6 @@ function splitOf(charged: number, lock: { credits: number; job: bigint }): Field
     fieldOf("feeUnits", "uint256", feeUnits),
     fieldOf("returned", "uint32", lock.credits - charged),
   ];
-}
-
-function fieldOf(name: string, type: string, value: number | bigint): Field {
-  const unit = argumentUnit("escrow", type, name) ?? "text";
-  return { name, value, unit, text: unit === "hundredths of a percent" ? `${Number(value) / 100} %` : String(value) };
 }
 
 /** Protocol fee of each job that is locked in these events, hundredths of a percent. */

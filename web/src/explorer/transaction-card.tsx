@@ -6,7 +6,6 @@ import type { ChainTransaction } from "../data/types.ts";
 import { coins, count, moment } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
-import { TxHash } from "../wallet/action-status.tsx";
 import { namesOf } from "./labels.ts";
 import { AddressValue } from "./value.tsx";
 
@@ -46,9 +45,6 @@ export function TransactionFacts({ transaction, method }: { transaction: ChainTr
         </Fact>
         <Fact label="To">{to === null ? "a new contract" : <AddressValue address={to} names={names} />}</Fact>
       </dl>
-      <p className="row-start">
-        Transaction <TxHash hash={transaction.hash} full />
-      </p>
     </Card>
   );
 }

@@ -1,14 +1,12 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { type Address, getAddress, type Hex } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
-import { toApiJobId } from "../../../protocol/job-id.ts";
+import { isNoJob, toApiJobId } from "../../../protocol/job-id.ts";
 import type { Field } from "../../../verify/describe.ts";
-import { isNoJob } from "../../../verify/events.ts";
 import { app } from "../data/app.ts";
-import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, moment, units } from "../ui/format.ts";
+import { ModelNumber } from "../ui/links.tsx";
 import type { Names } from "./labels.ts";
 
 /** One argument of an event with its unit, as a person reads it. */
@@ -32,7 +30,7 @@ export function Value({ field, names }: { field: Field; names: Names }) {
       return <Addresses value={value} names={names} />;
     case "number":
       if (name === "operator") return <Operator id={Number(value)} />;
-      return name === "model" ? <ModelName number={Number(value)} /> : text;
+      return name === "model" ? <ModelNumber number={Number(value)} /> : text;
     default:
       return text.startsWith("0x") && text.length > 20 ? <Hash value={text} what={name} /> : text;
   }
@@ -43,14 +41,6 @@ function Addresses({ value, names }: { value: unknown; names: Names }) {
   return all.length === 0
     ? "none"
     : all.map((address) => <AddressValue key={address} address={address} names={names} />);
-}
-
-/** The catalog knows a model's name by its number. */
-function ModelName({ number }: { number: number }) {
-  const { data } = useQuery(modelsQuery);
-  const name = data?.data.find((model) => model.number === number)?.id;
-  if (name === undefined) return <>{`number ${number}`}</>;
-  return <Link to={`/app/models/${encodeURIComponent(name)}`}>{`${name} (${number})`}</Link>;
 }
 
 function Operator({ id }: { id: number }) {

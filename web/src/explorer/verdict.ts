@@ -9,6 +9,7 @@ import type { JobEvidence } from "../../../verify/evidence.ts";
 import { payoutsAfter } from "../../../verify/payouts.ts";
 import { jobStory } from "../../../verify/story.ts";
 import { capital, count, credits } from "../ui/format.ts";
+import { inWords } from "./in-words.ts";
 
 /** One line of the verdict: a part of the audit's checks, and the events that they look at. */
 export type VerdictLine = {
@@ -16,8 +17,11 @@ export type VerdictLine = {
   says: string;
   holds: boolean;
   checks: readonly Check[];
-  events: readonly AnyEvent[];
+  events: readonly EventBehind[];
 };
+
+/** An event that a line rests on, in words. */
+export type EventBehind = Pick<AnyEvent, "name" | "block" | "logIndex" | "tx"> & ReturnType<typeof inWords>;
 
 /** Something that happened, or the next thing that ends; Unix seconds. `tx`: null for what a signature dates, and for what is to come. */
 export type Moment = { title: string; at: number; tx: Hex | null };
@@ -131,7 +135,9 @@ function linesOf(facts: Facts): VerdictLine[] {
       says: capital(failed.length === 0 ? says(facts) : failed.map((check) => check.says).join("; ")),
       holds: failed.length === 0,
       checks,
-      events: own.filter(({ name }) => (events.length === 0 ? name.startsWith("Job") : events.includes(name))),
+      events: own
+        .filter(({ name }) => (events.length === 0 ? name.startsWith("Job") : events.includes(name)))
+        .map((event) => ({ ...event, ...inWords(event) })),
     };
   });
   return lines.toSorted((a, b) => Number(a.holds) - Number(b.holds));

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
-import { app } from "../data/app.ts";
 import { blockQuery, latestQuery } from "../data/queries.ts";
 import { JsonLink, ListedTransactions } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
@@ -40,13 +39,13 @@ export function BlockPage() {
                 <Fact label="Time">{moment(new Date(data.timestamp * 1000).toISOString())}</Fact>
                 <Fact label="Confirmations">{head < data.number ? "–" : count(head - data.number + 1)}</Fact>
                 <Fact label="Transactions">
-                  {count(data.transaction_count)}, {count(data.transactions.length)} of the protocol
+                  {count(data.transaction_count)} ({count(data.transactions.length)} of the protocol)
                 </Fact>
                 <Fact label="Gas used">
                   {count(data.gas_used)} ({percent(data.gas_used / data.gas_limit)})
                 </Fact>
                 <Fact label="Base fee">
-                  {data.base_fee_wei === null ? "–" : `${units(BigInt(data.base_fee_wei), 18, 0)} ${app.currency}`}
+                  {data.base_fee_wei === null ? "–" : `${units(BigInt(data.base_fee_wei), 9, 0)} gwei`}
                 </Fact>
                 <Fact label="Producer">
                   <AddressLink address={data.producer} what="producer" />

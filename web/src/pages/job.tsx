@@ -1,16 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Link, useParams } from "react-router";
 import { getAddress } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
-import { eventsOf } from "../../../verify/events.ts";
-import { app } from "../data/app.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
-import { decodeTransactions, eventsOfJob, namesOf, type ShownEvent } from "../explorer/decode.ts";
-import { Events } from "../explorer/events.tsx";
-import { arrowsOf } from "../explorer/flow.ts";
-import { MoneyFlow } from "../explorer/money-flow.tsx";
 import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
 import { capital, count, credits, short, usdg } from "../ui/format.ts";
@@ -25,6 +19,8 @@ import { useVerdict, VerdictCard } from "./job/verdict-card.tsx";
 
 /** Only a job's owner disputes it: the code for wallets is loaded then. */
 const DisputeCard = lazy(() => import("./job/dispute-card.tsx"));
+/** What decodes events is loaded when somebody opens them. */
+const RawEvents = lazy(() => import("./job/raw-events.tsx"));
 
 /** One job: for everyone what the chain shows of it, for its owner also what the service knows, and the dispute. */
 export function JobPage() {
@@ -32,26 +28,21 @@ export function JobPage() {
   const chain = useQuery(chainJobQuery(id));
   const session = useQuery(sessionQuery);
   const own = useQuery({ ...ownJobQuery(id), enabled: !!session.data?.session });
-  const judged = useVerdict(id, chain.data ? seenOf(chain.data) : null);
-  const verdict = judged.verdict.data ?? null;
-  const { contracts } = app;
-  const transactions = decodeTransactions(chain.data?.transactions ?? [], contracts).map((one) => ({
-    ...one,
-    events: eventsOfJob(one.events, id, contracts),
-  }));
-  const events = transactions.flatMap((one) => one.events);
+  const judged = useVerdict(id, chain.data);
+  const timed = useLater(judged.verdict.data ?? null);
+  const verdict = useLater(timed);
   const signed = verdict?.audit.proof_hash ?? chain.data?.proof_hash ?? null;
   const proof = signed === null ? null : toProofHash(signed);
   const unanswered = verdict !== null && !verdict.audit.open && signed === null;
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
-      {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data, events)} /> : null}
-      {events.some(({ name }) => name === "JobDisputed") ? <Disputed jobId={id} /> : null}
+      {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data)} /> : null}
+      {chain.data?.disputed ? <Disputed jobId={id} /> : null}
       {own.data ? <WhyUncharged job={own.data} /> : null}
       {chain.data ? (
         <>
           <div className="columns">
-            {verdict ? <TimeLine {...verdict} /> : <Waiting title="Time line" {...judged} />}
+            {timed ? <TimeLine {...timed} /> : <Waiting title="Time line" {...judged} />}
             {verdict ? <MoneyCard {...verdict} /> : <Waiting title="Money" {...judged} />}
           </div>
           <div className="columns">
@@ -61,14 +52,18 @@ export function JobPage() {
         </>
       ) : null}
       {own.data?.compensation ? <Compensation {...own.data.compensation} /> : null}
-      <Suspense>
-        {own.data ? <DisputeCard job={own.data} events={events.flatMap(({ audited }) => audited ?? [])} /> : null}
-      </Suspense>
+      <Suspense>{own.data && chain.data ? <DisputeCard job={own.data} chain={chain.data} /> : null}</Suspense>
       <Loaded query={chain} rows={3} height={120}>
         {(data) => (
           <>
             <Facts job={data} own={own.data} worker={own.data?.worker_address ?? verdict?.audit.worker ?? null} />
-            <RawEvents transactions={transactions} />
+            <Folded className="card raw" summary={<RawEventsHead job={data} />}>
+              {() => (
+                <Suspense fallback={<Skeleton rows={4} height={48} />}>
+                  <RawEvents job={data} />
+                </Suspense>
+              )}
+            </Folded>
           </>
         )}
       </Loaded>
@@ -76,16 +71,30 @@ export function JobPage() {
   );
 }
 
-/** `Settled, charged 40 credits.` */
-function toldOf({ status }: ChainJob, events: readonly ShownEvent[]): string {
-  const settled = eventsOf(
-    events.flatMap(({ audited }) => audited ?? []),
-    "escrow",
-    "JobSettled",
-  ).at(-1);
-  const state = capital(status ?? "sent to the chain");
-  return settled === undefined ? `${state}.` : `${state}, charged ${credits(settled.args.credits)}.`;
+/** A value, one frame later: cards that are drawn one after the other never hold a slow phone up for long. */
+function useLater<T>(value: T): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(value));
+    return () => clearTimeout(timer);
+  }, [value]);
+  return later;
 }
+
+/** `Settled, charged 40 credits.` */
+function toldOf({ status, credits_charged }: ChainJob): string {
+  const state = capital(status ?? "sent to the chain");
+  return credits_charged === 0 ? `${state}.` : `${state}, charged ${credits(credits_charged)}.`;
+}
+
+const RawEventsHead = ({ job: { transactions } }: { job: ChainJob }) => (
+  <>
+    Raw events{" "}
+    <span className="hint">
+      {transactions.length === 1 ? "of one transaction" : `of ${transactions.length} transactions`}
+    </span>
+  </>
+);
 
 /** In place of what the verdict tells, while there is none. */
 const Waiting = ({ title, node, verdict }: { title: string } & ReturnType<typeof useVerdict>) => (
@@ -103,10 +112,6 @@ function tabOf(id: string, chain: ChainJob | undefined, verdict: Verdict | null)
   const cost = verdict === null || verdict.audit.open ? null : credits(verdict.audit.credits_charged);
   return [short(id, 8, 6), chain?.status ?? "not indexed yet", cost].filter((part) => part !== null).join(", ");
 }
-
-/** Changes with the job's status and transactions. */
-const seenOf = ({ status, transactions }: ChainJob): string =>
-  [status, ...transactions.map(({ hash, block_number }) => `${hash} ${block_number}`)].join();
 
 const Disputed = ({ jobId }: { jobId: string }) => (
   <Notice
@@ -198,38 +203,5 @@ function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNul
       ) : null}
       {Number.isInteger(credits_paid) ? null : <p>The fraction of a credit waits as USDG: claim it under Fund.</p>}
     </Notice>
-  );
-}
-
-/** Every event and every transfer, as this service relays them. */
-function RawEvents({ transactions }: { transactions: ReturnType<typeof decodeTransactions> }) {
-  const all = transactions.flatMap(({ events }) => events);
-  const head = (
-    <>
-      Raw events <span className="hint">{`${all.length} in ${transactions.length} transactions`}</span>
-    </>
-  );
-  return (
-    <Folded className="card raw" summary={head}>
-      {() => {
-        const arrows = arrowsOf(all, app.contracts);
-        return (
-          <>
-            {arrows.length === 0 ? <Empty title="Nothing has moved yet" /> : <MoneyFlow arrows={arrows} />}
-            {transactions.map(({ transaction, events }) => (
-              <section key={transaction.hash}>
-                <h2 className="row">
-                  {transaction.block_number === null
-                    ? "Sent, not mined yet"
-                    : `Block ${count(transaction.block_number)}`}
-                  <TxHash hash={transaction.hash} />
-                </h2>
-                <Events events={events} names={namesOf(app.contracts)} />
-              </section>
-            ))}
-          </>
-        );
-      }}
-    </Folded>
   );
 }

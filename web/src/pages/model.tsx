@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { modelQuery, workersQuery } from "../data/queries.ts";
 import { History, JsonLink, success } from "../explorer/lists.tsx";
-import { modelHistory } from "../explorer/model-history.ts";
 import { count, credits, moment, svc } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
@@ -38,7 +37,7 @@ export function ModelPage() {
               <Hosts model={data.id} />
             </Card>
             <Card title="History">
-              <History events={data.history} said={modelHistory(data.history)} />
+              <History events={data.history} />
             </Card>
           </>
         )}

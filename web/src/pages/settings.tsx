@@ -3,6 +3,7 @@ import { useState } from "react";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
 import { accountQuery, keyQuery } from "../data/queries.ts";
+import { tellFailure } from "../data/told.ts";
 import type { KeyInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { CopyButton } from "../ui/copy.tsx";
@@ -12,7 +13,6 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Failure, Notice, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { ConnectNotice } from "../wallet/connect-notice.tsx";
-import { tell } from "../wallet/errors.ts";
 import { useWallet } from "../wallet/use-wallet.ts";
 import { AuthorizationCard } from "./settings/authorization-card.tsx";
 import { LimitsCard } from "./settings/limits-card.tsx";
@@ -101,7 +101,7 @@ function Key({ current }: { current: KeyInfo["key"] }) {
           </div>
         </div>
       )}
-      {error ? <Failure told={tell(error)} /> : null}
+      {error ? <Failure told={tellFailure(error)} /> : null}
       {asking === null ? null : (
         <Dialog
           title={asking === "replace" ? "Regenerate the key?" : "Revoke the key?"}

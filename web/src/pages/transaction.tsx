@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
+import type { Hex } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { isEvent } from "../../../verify/events.ts";
@@ -29,6 +30,7 @@ import { Hash } from "../ui/copy.tsx";
 import { short } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
+import { TxHash } from "../wallet/action-status.tsx";
 import { revertReason } from "../wallet/errors.ts";
 
 /** The explorer's page of one transaction, for everyone. */
@@ -41,7 +43,7 @@ export function TransactionPage() {
     <Page
       key={hash}
       title="Transaction"
-      about="Read from the chain; decoded in your browser."
+      about={<TxHash hash={hash as Hex} full />}
       actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
       tab={`Transaction ${short(hash)}`}
     >

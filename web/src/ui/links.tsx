@@ -1,5 +1,7 @@
 /** Where names lead. Apart from the lists, because the front page needs no more than these. */
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
+import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "./copy.tsx";
 import { age, moment, short } from "./format.ts";
 
@@ -18,6 +20,13 @@ export const ModelLink = ({ id }: { id: string }) => (
     {id}
   </Link>
 );
+
+/** A model by its number; the catalog knows its name. */
+export function ModelNumber({ number }: { number: number }) {
+  const { data } = useQuery(modelsQuery);
+  const name = data?.data.find((model) => model.number === number)?.id;
+  return name === undefined ? <>model {number}</> : <ModelLink id={name} />;
+}
 
 /** How long ago something was; the moment itself where one points at it. */
 export const When = ({ iso }: { iso: string }) => (

@@ -1,7 +1,7 @@
+import { lazy, Suspense } from "react";
 import { useConnect } from "wagmi";
 import { Button } from "../ui/controls.tsx";
 import { Failure, Notice } from "../ui/page.tsx";
-import { tell } from "./errors.ts";
 import { useWallets } from "./sign-in-panel.tsx";
 
 /** The session outlives the connection to the wallet; a transaction needs both. */
@@ -26,7 +26,19 @@ export function ConnectNotice() {
       >
         <p>You can look around; transactions need it.</p>
       </Notice>
-      {connecting.error ? <Failure told={tell(connecting.error)} /> : null}
+      {connecting.error ? <WalletFailure error={connecting.error} /> : null}
     </>
   );
 }
+
+const Told = lazy(async () => {
+  const { tell } = await import("./errors.ts");
+  return { default: ({ error }: { error: Error }) => <Failure told={tell(error)} /> };
+});
+
+/** What a wallet threw; the words are loaded when they are needed. */
+export const WalletFailure = ({ error }: { error: Error }) => (
+  <Suspense>
+    <Told error={error} />
+  </Suspense>
+);

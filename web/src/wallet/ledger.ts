@@ -1,11 +1,11 @@
 import { type Address, erc20Abi, type Hex, zeroAddress } from "viem";
-import { readContract } from "wagmi/actions";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { toUnits } from "../../../protocol/money.ts";
+import { readerOf } from "../../../shared/contract-reader.ts";
 import type { AppConfig } from "../data/types.ts";
 import type { WalletConfig } from "./config.ts";
-import { signPermit } from "./permit.ts";
-import { type Progress, readyWallet, transact } from "./transact.ts";
+import type { Progress } from "./send.ts";
+import { readyWallet, transact } from "./transact.ts";
 
 /** Who calls the contracts, and who hears how far it is. */
 export type ContractContext = {
@@ -30,6 +30,7 @@ export async function deposit(context: ContractContext, credits: number): Promis
   await readyWallet(wallet, account);
   const spender = escrowOf(app).address;
   const request = { token: tokenOf(app).address, owner: account, spender, value: toUnits(credits) };
+  const { signPermit } = await import("./permit.ts");
   const signed = await signPermit(wallet, request, () =>
     onProgress({ step: "wallet", what: "Sign the permit in your wallet (1 of 2)" }),
   );
@@ -123,8 +124,8 @@ export function mintTestTokens({ wallet, app, account, onProgress }: ContractCon
 
 /** Token units the wallet holds. */
 export const tokenBalance = (wallet: WalletConfig, app: AppConfig, account: Address): Promise<bigint> =>
-  readContract(wallet, { ...tokenOf(app), functionName: "balanceOf", args: [account] });
+  readerOf(wallet.getClient(), tokenOf(app))("balanceOf", [account]);
 
 /** Token units that the escrow may take from the wallet. */
 export const tokenAllowance = (wallet: WalletConfig, app: AppConfig, account: Address): Promise<bigint> =>
-  readContract(wallet, { ...tokenOf(app), functionName: "allowance", args: [account, escrowOf(app).address] });
+  readerOf(wallet.getClient(), tokenOf(app))("allowance", [account, escrowOf(app).address]);

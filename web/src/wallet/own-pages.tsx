@@ -9,9 +9,9 @@ import { sessionQuery } from "../data/queries.ts";
 import { Button } from "../ui/controls.tsx";
 import { short } from "../ui/format.ts";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
-import { Failure, Notice, Page } from "../ui/page.tsx";
+import { Notice, Page } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
-import { tell } from "./errors.ts";
+import { WalletFailure } from "./connect-notice.tsx";
 import { SignInPanel } from "./sign-in-panel.tsx";
 import { useWallet } from "./use-wallet.ts";
 
@@ -85,7 +85,7 @@ function WalletNotices() {
           </p>
         </Notice>
       ) : null}
-      {switching.error ? <Failure told={tell(switching.error)} /> : null}
+      {switching.error ? <WalletFailure error={switching.error} /> : null}
       {session && otherAccount && address ? (
         <Notice tone="warn" title="Another account is selected in your wallet">
           <p>

@@ -1,8 +1,7 @@
 /** The worker registry as the wallet sees and calls it: stake, unbonding, and how a worker is registered. */
 import { type Address, type ContractFunctionReturnType, erc20Abi, type Hex } from "viem";
-import { readContract } from "wagmi/actions";
 import { workerRegistryAbi } from "../../../protocol/generated/abi.ts";
-import { compactSignature, enrollmentTypes, registryDomain } from "../../../protocol/messages.ts";
+import { readerOf } from "../../../shared/contract-reader.ts";
 import type { AppConfig } from "../data/types.ts";
 import type { WalletConfig } from "./config.ts";
 import { approveFor, type ContractContext } from "./ledger.ts";
@@ -31,16 +30,17 @@ export type StakeTerms = {
 
 /** A worker by its number, as the chain has it now. */
 export const readWorker = (wallet: WalletConfig, app: AppConfig, number: number): Promise<Registered> =>
-  readContract(wallet, { ...registryOf(app), functionName: "workerAt", args: [number] });
+  readerOf(wallet.getClient(), registryOf(app))("workerAt", [number]);
 
 export async function readTerms(wallet: WalletConfig, app: AppConfig, account: Address): Promise<StakeTerms> {
-  const registry = registryOf(app);
+  const registry = readerOf(wallet.getClient(), registryOf(app));
+  const token = readerOf(wallet.getClient(), stakeTokenOf(app));
   const [minimum, slash, [nextMinimum, nextSlash, changeAt], unbondingSeconds, held] = await Promise.all([
-    readContract(wallet, { ...registry, functionName: "minimumStake" }),
-    readContract(wallet, { ...registry, functionName: "slashAmount" }),
-    readContract(wallet, { ...registry, functionName: "nextStakeTerms" }),
-    readContract(wallet, { ...registry, functionName: "unbondingPeriod" }),
-    readContract(wallet, { ...stakeTokenOf(app), functionName: "balanceOf", args: [account] }),
+    registry("minimumStake", []),
+    registry("slashAmount", []),
+    registry("nextStakeTerms", []),
+    registry("unbondingPeriod", []),
+    token("balanceOf", [account]),
   ]);
   const next = changeAt === 0 ? null : { minimum: nextMinimum, slash: nextSlash, changeAt };
   return { minimum, slash, next, unbondingSeconds, held: held / STAKE_UNIT };
@@ -75,30 +75,29 @@ export type NewWorker = { payout: Address; endpoint: string; models: readonly nu
 /** Registers a worker that the wallet owns. Its signing key consents to that owner. */
 export async function register(
   context: ContractContext,
-  signer: { address: Address; sign: (data: ReturnType<typeof enrollmentOf>) => Promise<Hex> },
+  signer: { address: Address; sign: (data: Awaited<ReturnType<typeof enrollmentOf>>) => Promise<Hex> },
   { payout, endpoint, models, stake }: NewWorker,
 ): Promise<Hex> {
   const { wallet, app, account, onProgress } = context;
-  const enrollment = compactSignature(await signer.sign(enrollmentOf(app, account)));
+  const { compactSignature } = await import("../../../protocol/messages.ts");
+  const enrollment = compactSignature(await signer.sign(await enrollmentOf(app, account)));
   const step = await allowStake(context, stake);
   const args = [signer.address, payout, endpoint, models, stake, enrollment];
   const call = { ...registryOf(app), functionName: "register", args };
   return await transact(wallet, account, call, onProgress, `Confirm the registration in your wallet${step}`);
 }
 
-const enrollmentOf = (app: AppConfig, owner: Address) =>
-  ({
-    domain: registryDomain(app.chain_id, registryOf(app).address),
-    types: enrollmentTypes,
-    primaryType: "Enrollment",
-    message: { owner },
-  }) as const;
+async function enrollmentOf(app: AppConfig, owner: Address) {
+  const { enrollmentTypes, registryDomain } = await import("../../../protocol/messages.ts");
+  const domain = registryDomain(app.chain_id, registryOf(app).address);
+  return { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
+}
 
 /** Has the registry allowed to take the stake. Returns which step comes next, if there was one before. */
 async function allowStake(context: ContractContext, stake: bigint): Promise<string> {
   const { wallet, app, account } = context;
   const [token, spender] = [stakeTokenOf(app), registryOf(app).address];
-  const allowed = await readContract(wallet, { ...token, functionName: "allowance", args: [account, spender] });
+  const allowed = await readerOf(wallet.getClient(), token)("allowance", [account, spender]);
   const value = stake * STAKE_UNIT;
   if (allowed >= value) return "";
   await approveFor(context, { token: token.address, spender, value });

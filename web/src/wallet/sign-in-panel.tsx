@@ -7,8 +7,8 @@ import type { Told } from "../data/told.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
-import { tell } from "./errors.ts";
 import { signIn } from "./sign-in.ts";
+import { inWords } from "./use-wallet.ts";
 
 /** Signing in with one of the wallets of this browser; says what is missing when there is none. */
 function useSignIn() {
@@ -23,7 +23,7 @@ function useSignIn() {
       cache.removeQueries({ queryKey: ["own"] });
       cache.setQueryData(sessionQuery.queryKey, state);
     } catch (error) {
-      setFailed(tell(error));
+      setFailed(await inWords(error));
     } finally {
       setBusy(false);
     }

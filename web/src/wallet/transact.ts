@@ -1,18 +1,7 @@
-import { type Abi, type Address, BaseError, encodeFunctionData, type Hex } from "viem";
-import { getConnection, simulateContract, switchChain, writeContract } from "wagmi/actions";
+import type { Abi, Address, Hex } from "viem";
+import { getConnection, switchChain } from "wagmi/actions";
 import type { WalletConfig } from "./config.ts";
-import { chainOf, mined } from "./mined.ts";
-
-/** A call of a contract, as viem takes it. */
-export type ContractCall = {
-  address: Address;
-  abi: Abi | readonly unknown[];
-  functionName: string;
-  args: readonly unknown[];
-};
-
-/** How far a transaction is; `hash` is known from `mining` on, and another one at the end where the wallet raised the fee. */
-export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash: Hex } | { step: "done"; hash: Hex };
+import type { ContractCall, Progress } from "./send.ts";
 
 /** The wallet's account is not the one that is signed in. */
 export class OtherAccount extends Error {
@@ -38,7 +27,7 @@ export async function readyWallet(wallet: WalletConfig, account: Address): Promi
 /**
  * Sends a call and waits until it is mined. It is tried out first, so that a call the contract would refuse costs nothing and says
  * why. Rejects with what was thrown, and with `Replaced` when the wallet's owner cancelled it; `tell` has the words. Returns the hash
- * under which it was mined.
+ * under which it was mined. What sends is loaded now, and not with the page.
  */
 export async function transact(
   wallet: WalletConfig,
@@ -48,18 +37,6 @@ export async function transact(
   what = "Confirm the transaction in your wallet",
 ): Promise<Hex> {
   await readyWallet(wallet, account);
-  const request = { ...call, abi: call.abi as Abi, account } as const;
-  await simulateContract(wallet, request);
-  onProgress({ step: "wallet", what });
-  const hash = await writeContract(wallet, request);
-  onProgress({ step: "mining", hash });
-  const sent = { hash, from: account, to: call.address, data: encodeFunctionData(request) };
-  const receipt = await mined(chainOf(wallet.getClient()), sent);
-  if (receipt.status === "reverted") {
-    // Between trying and mining something changed; the same call on the chain of now says what.
-    await simulateContract(wallet, request);
-    throw new BaseError("The transaction was reverted, and the chain does not say why.");
-  }
-  onProgress({ step: "done", hash: receipt.transactionHash });
-  return receipt.transactionHash;
+  const { send } = await import("./send.ts");
+  return await send(wallet, { ...call, abi: call.abi as Abi, account }, onProgress, what);
 }

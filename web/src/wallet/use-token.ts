@@ -4,7 +4,8 @@ import type { Address, Hex } from "viem";
 import { app } from "../data/app.ts";
 import { walletConfig } from "./config.ts";
 import { type ContractContext, tokenBalance } from "./ledger.ts";
-import { type ContractCall, type Progress, transact } from "./transact.ts";
+import type { ContractCall, Progress } from "./send.ts";
+import { transact } from "./transact.ts";
 import { useAction, useWallet } from "./use-wallet.ts";
 
 /** Token units in the signed-in wallet, read through the browser's wallet; undefined while it is not connected to the right chain. */

@@ -4,9 +4,8 @@ import type { Hex } from "viem";
 import { useConnection } from "wagmi";
 import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
-import type { Told } from "../data/told.ts";
-import { tell } from "./errors.ts";
-import type { Progress } from "./transact.ts";
+import { type Told, tellFailure } from "../data/told.ts";
+import type { Progress } from "./send.ts";
 
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
 export function useWallet() {
@@ -28,6 +27,13 @@ export type ActionState =
   | Progress
   | { step: "failed"; told: Told; hash: Hex | null };
 
+/** What a wallet, the chain or the service threw; the words are loaded when they are needed. */
+export const inWords = (error: unknown): Promise<Told> =>
+  import("./errors.ts").then(
+    ({ tell }) => tell(error),
+    () => tellFailure(error),
+  );
+
 /** Runs one wallet action at a time and says how far it is. */
 export function useAction() {
   const [state, setState] = useState<ActionState>({ step: "idle" });
@@ -44,7 +50,7 @@ export function useAction() {
       });
       return true;
     } catch (error) {
-      setState({ step: "failed", told: tell(error), hash });
+      setState({ step: "failed", told: await inWords(error), hash });
       return false;
     }
   };

@@ -16,7 +16,7 @@ import { ActionStatus } from "../../wallet/action-status.tsx";
 import { ConnectNotice } from "../../wallet/connect-notice.tsx";
 import { escrowOf } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
-import type { ContractCall } from "../../wallet/transact.ts";
+import type { ContractCall } from "../../wallet/send.ts";
 import { useCall, useConnectedWallet } from "../../wallet/use-token.ts";
 import { Join } from "../job/dispute-card.tsx";
 import type { Evidence } from "./evidence.ts";

@@ -23,8 +23,9 @@ import {
   protocolTreasuryAbi,
   serviceTokenAbi,
 } from "../../../../protocol/generated/abi.ts";
-import { nodeTransport } from "../../../../shared/node-url.ts";
-import { chainIdOf, LogReader, readerOf } from "../../../../verify/chain.ts";
+import { readerOf } from "../../../../shared/contract-reader.ts";
+import { nodeTransport } from "../../../../shared/node-transport.ts";
+import { chainIdOf, LogReader } from "../../../../verify/chain.ts";
 import { app } from "../../data/app.ts";
 
 /** Most blocks asked for in one question, and questions of one look. */

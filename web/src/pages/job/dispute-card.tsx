@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
-import type { AnyEvent } from "../../../../verify/events.ts";
 import { app } from "../../data/app.ts";
 import { ApiFailure, call } from "../../data/client.ts";
-import type { Job } from "../../data/types.ts";
+import type { ChainJob, Job } from "../../data/types.ts";
+import { decodeJob } from "../../explorer/decode.ts";
 import { type DisputeFacts, disputeFacts, type OpenDispute } from "../../explorer/dispute-facts.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
 import { useNow } from "../../ui/clock.ts";
@@ -46,11 +46,12 @@ function dueOf(job: Job, { signed, freeBefore }: DisputeFacts): { service: numbe
 
 const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
-/** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. `events`: the job's. */
-export default function DisputeCard({ job, events }: { job: Job; events: readonly AnyEvent[] }) {
+/** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. */
+export default function DisputeCard({ job, chain }: { job: Job; chain: ChainJob }) {
+  const events = useMemo(() => decodeJob(chain, app.contracts).flatMap((one) => one.events), [chain]);
   return (
     <WithWallet>
-      <Dispute job={job} facts={disputeFacts(events)} />
+      <Dispute job={job} facts={disputeFacts(events.flatMap(({ audited }) => audited ?? []))} />
     </WithWallet>
   );
 }

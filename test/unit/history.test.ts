@@ -1,7 +1,7 @@
-/** A model's history in the words of whoever pays for it. */
+/** Histories in words. */
 import { expect, it } from "vitest";
 import type { HistoryEvent } from "../../web/src/data/types.ts";
-import { modelHistory } from "../../web/src/explorer/model-history.ts";
+import { inWords } from "../../web/src/explorer/history.ts";
 
 const DAY = 86_400;
 const event = (kind: string, day: number, data: object): HistoryEvent => ({
@@ -24,8 +24,15 @@ const listed = event("listed", 1, {
 /** Newest first, as the service tells them. */
 const told = (...events: HistoryEvent[]) => {
   const newest = events.toReversed();
-  const said = modelHistory(newest);
-  return newest.map((one) => said.get(one)?.text.replace(/ from .*/, "")).toReversed();
+  const said = inWords(newest);
+  return newest
+    .map((one) =>
+      said
+        .get(one)
+        ?.says.join("")
+        .replace(/ from .*/, ""),
+    )
+    .toReversed();
 };
 
 it("says what a model cost, what changed and since when", () => {
@@ -49,4 +56,31 @@ it("compares with the price in force, not with an announcement that another one 
 
 it("names no earlier price where the history begins later", () => {
   expect(told(prices(10, 50, 25))).toEqual(["25 credits per 1,000 output tokens; least charge 50 credits; in force"]);
+});
+
+it("says what wallets, workers and operators did, with links to whom and what it names", () => {
+  const address = `0x${"ab".repeat(20)}`;
+  const one = (kind: string, data: object) => [
+    ...inWords([{ ...event("", 1, { sequence: 1, ...data }), kind }]).values(),
+  ];
+  expect(one("account.withdrawn", { credits: 1_000, free: 50, receiver: address })).toEqual([
+    { title: "withdrawn", says: ["1,000 credits paid out to ", { address }, "; 50 free afterwards"] },
+  ]);
+  expect(one("account.operator_chosen", { operator: 2 })[0]?.says).toEqual([{ operator: 2 }, " may lock its credits"]);
+  expect(one("account.limits_set", { daily_limit: null, frozen: true })[0]?.says.join("")).toBe(
+    "no limit a day; frozen: nothing is locked",
+  );
+  expect(one("worker.hosting_set", { hosted: false, models: [3, 5] })[0]?.says).toEqual([
+    "hosts no more ",
+    { model: 3 },
+    ", ",
+    { model: 5 },
+  ]);
+  expect(one("worker.stake_added", { added: "500000", stake: "2000500000" })[0]?.says).toEqual([
+    "0.5 SVC more; the stake is 2,000.5 SVC",
+  ]);
+  expect(one("operator.reserve_leaving", { credits: 0, leaves_at: 0 })[0]?.says).toEqual([
+    "the announced withdrawal is called off",
+  ]);
+  expect(one("operator.renamed", {})).toEqual([{ title: "renamed", says: [] }]);
 });

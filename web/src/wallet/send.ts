@@ -1,0 +1,38 @@
+/** What sends a transaction: loaded when somebody acts. */
+import { type Abi, type Address, BaseError, encodeFunctionData, type Hex } from "viem";
+import { simulateContract, writeContract } from "wagmi/actions";
+import type { WalletConfig } from "./config.ts";
+import { chainOf, mined } from "./mined.ts";
+
+/** A call of a contract, as viem takes it. */
+export type ContractCall = {
+  address: Address;
+  abi: Abi | readonly unknown[];
+  functionName: string;
+  args: readonly unknown[];
+};
+
+/** How far a transaction is; `hash` is known from `mining` on, and another one at the end where the wallet raised the fee. */
+export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash: Hex } | { step: "done"; hash: Hex };
+
+/** Does what `transact` says. */
+export async function send(
+  wallet: WalletConfig,
+  request: ContractCall & { abi: Abi; account: Address },
+  onProgress: (progress: Progress) => void,
+  what: string,
+): Promise<Hex> {
+  await simulateContract(wallet, request);
+  onProgress({ step: "wallet", what });
+  const hash = await writeContract(wallet, request);
+  onProgress({ step: "mining", hash });
+  const sent = { hash, from: request.account, to: request.address, data: encodeFunctionData(request) };
+  const receipt = await mined(chainOf(wallet.getClient()), sent);
+  if (receipt.status === "reverted") {
+    // Between trying and mining something changed; the same call on the chain of now says what.
+    await simulateContract(wallet, request);
+    throw new BaseError("The transaction was reverted, and the chain does not say why.");
+  }
+  onProgress({ step: "done", hash: receipt.transactionHash });
+  return receipt.transactionHash;
+}
