@@ -11,6 +11,7 @@ import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-wo
 import { Load } from "../faults/load.ts";
 import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
 import { GATEWAY_ENV, MODEL, openWorld, type World } from "../faults/world.ts";
+import type { Asked } from "../support/asked.ts";
 import { Balancer } from "../support/balancer.ts";
 import { Patience } from "../support/patience.ts";
 import { Part, ROOT } from "../support/processes.ts";
@@ -40,6 +41,7 @@ export type DrillOptions = {
   note: (line: string) => void;
 };
 
+/** `failures`: the first twenty failed requests. */
 export type DrillResult = Verdict & { steps: Step[]; failures: string[] };
 type Step = { what: string; seconds: number; requests: number; failed: number };
 
@@ -55,8 +57,8 @@ export class Practice {
   readonly world: World;
   readonly load: Load;
   readonly balancer: Balancer;
-  /** The gateway of the stack's own signer, and the one of the second. */
-  readonly gateways: readonly [SecondGateway, SecondGateway];
+  /** The gateway of the stack's own signer, the one of the second, and those that came later. */
+  readonly gateways: [SecondGateway, SecondGateway, ...SecondGateway[]];
   readonly options: DrillOptions;
   readonly steps: Step[] = [];
   readonly problems: string[] = [];
@@ -75,11 +77,16 @@ export class Practice {
     this.load = new Load(world, new Random(1), pace);
   }
 
-  get failures(): string[] {
-    const failed = this.load.requests.filter(({ outcome }) => outcome !== "answered");
-    return failed.map(({ at, outcome, status, code, jobId }) =>
-      [new Date(at).toISOString().slice(11, 23), outcome, status, code, jobId].join(" "),
-    );
+  get failures(): Asked[] {
+    return this.load.requests.filter(({ outcome }) => outcome !== "answered");
+  }
+
+  /** A failed request: what its client was told, and what the gateways' logs say of it. */
+  told({ at, outcome, status, code, message, jobId, requestId }: Asked): string {
+    const ids = [jobId, requestId].filter((id) => id !== null);
+    const lines = this.gateways.flatMap(({ url, output }) => output.split("\n").map((line) => `\n  ${url} ${line}`));
+    const logged = lines.filter((line) => ids.some((id) => line.includes(id)));
+    return [new Date(at).toISOString().slice(11, 23), outcome, status, code, ...ids, message, ...logged].join(" ");
   }
 
   /** Does one step, and notes how long it took and what clients saw meanwhile. */
@@ -113,6 +120,7 @@ export class Practice {
       `a gateway ended with ${gateway.exitCode} after SIGTERM: ${gateway.output.slice(-2_000)}`,
     );
     await startGateway(gateway, changes);
+    await this.balancer.letsIn(gateway.url);
   }
 
   /** One more gateway of the operator behind the load balancer, with this signer. */
@@ -120,7 +128,9 @@ export class Practice {
     const gateway = new SecondGateway(this.world.stack, { ...GATEWAY_ENV, GATEWAY_PRIVATE_KEY: key });
     this.ends.push(() => gateway.kill());
     await startGateway(gateway);
+    this.gateways.push(gateway);
     await this.balancer.add(gateway.url);
+    await this.balancer.letsIn(gateway.url);
     return gateway;
   }
 
@@ -191,7 +201,7 @@ export async function run(drill: Drill, options: DrillOptions): Promise<DrillRes
     const { failures, steps, problems } = practice;
     if (drill.mayFail !== true && failures.length > 0) problems.push(`${failures.length} requests failed`);
     verdict.problems.unshift(...problems);
-    return { ...verdict, steps, failures };
+    return { ...verdict, steps, failures: failures.slice(0, 20).map((failure) => practice.told(failure)) };
   };
   try {
     return await Promise.race([work(), interrupted.promise]);

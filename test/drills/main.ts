@@ -39,7 +39,7 @@ console.log(`\n| step | seconds | requests | failed |\n| --- | ---: | ---: | ---
 for (const { what, seconds, requests, failed } of steps)
   console.log(`| ${what} | ${seconds.toFixed(1)} | ${requests} | ${failed} |`);
 console.log(`\n${JSON.stringify(result, null, 2)}`);
-for (const failure of failures.slice(0, 20)) console.log(`failed: ${failure}`);
+for (const failure of failures) console.log(`failed: ${failure}`);
 const { problems } = result;
 console.log(problems.length === 0 ? `verdict: ${drill.name} holds` : `verdict: ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);

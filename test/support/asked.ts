@@ -12,6 +12,9 @@ export type Asked = {
   /** The error's code and type, where one came: as the reply, or as the last event of a stream. */
   code: string | null;
   type: string | null;
+  message: string | null;
+  /** What the gateway's log calls it. */
+  requestId: string | null;
   text: string;
   idempotencyKey: string | null;
   /** The client's patience was over before anything ended the request. */
@@ -41,6 +44,8 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
     status: 0,
     code: null,
     type: null,
+    message: null,
+    requestId: null,
     text: "",
     idempotencyKey: idempotencyKey ?? null,
     hung: false,
@@ -60,6 +65,7 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
     seen.status = response.status;
     seen.jobId = response.headers.get("x-service-job-id");
     seen.worker = response.headers.get("x-service-worker");
+    seen.requestId = response.headers.get("x-request-id");
     if (response.status !== 200) refused(seen, await response.json());
     else if (body.stream) await readEvents(response, seen);
     else {
@@ -68,9 +74,10 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
       seen.text = reply.choices[0].message.content;
       seen.outcome = "answered";
     }
-  } catch {
+  } catch (error) {
     // A broken connection is an outcome too; the verdict says whether its money is right.
     seen.hung = patience.aborted;
+    seen.message = String(error);
   }
   seen.at = Date.now();
   return seen;
@@ -80,6 +87,7 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
 function refused(seen: Asked, { error }: any): void {
   seen.code = error.code;
   seen.type = error.type;
+  seen.message = error.message;
   seen.jobId ??= error.details?.job_id ?? null;
   seen.outcome = "refused";
 }

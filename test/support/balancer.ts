@@ -1,17 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const CHECK_MS = 100;
-/** An upstream that does not answer its check by then gets no requests. */
+/** An upstream that does not answer two checks in a row gets no requests: a busy host is late with one now and then. */
 const CHECK_TIMEOUT_MS = 2_000;
+const READY = "ready";
+const LATE = "late";
 
 /** A load balancer: asks `/readyz` of each gateway, and sends every request to the next one that is ready. */
 export class Balancer {
-  /** Where each gateway listens, and whether it was ready at the last check. */
-  readonly #ready = new Map<string, boolean>();
+  /** What each gateway said at its last check, by where it listens: `ready`, `late` for the first time, or why it gets no requests. */
+  readonly #checked = new Map<string, string>();
   readonly #server: Server;
-  readonly #timers: NodeJS.Timeout[] = [];
+  #closed = false;
   #turn = 0;
 
   private constructor() {
@@ -25,10 +28,13 @@ export class Balancer {
     return balancer;
   }
 
-  /** Lets a gateway in; resolves after its first check. */
+  /** Asks one more gateway from now on; resolves after its first check. */
   async add(url: string): Promise<void> {
-    this.#timers.push(setInterval(() => void this.#check(url), CHECK_MS));
     await this.#check(url);
+    const keepAsking = async (): Promise<void> => {
+      for (; !this.#closed; await sleep(CHECK_MS)) await this.#check(url);
+    };
+    void keepAsking();
   }
 
   get url(): string {
@@ -36,26 +42,40 @@ export class Balancer {
   }
 
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#closed = true;
     this.#server.close();
     this.#server.closeAllConnections();
   }
 
+  /** Resolves when the gateway gets requests. It was ready a moment before: another one may stop only now. */
+  async letsIn(url: string): Promise<void> {
+    while (this.#checked.get(url) !== READY) await sleep(CHECK_MS);
+  }
+
   async #check(url: string): Promise<void> {
-    const reply = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).catch(() => null);
-    await reply?.body?.cancel();
-    this.#ready.set(url, reply?.ok ?? false);
+    const asked = new Date();
+    const before = this.#checked.get(url);
+    const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    const said = await fetch(`${url}/readyz`, { signal }).then(
+      async (reply) => {
+        const body = await reply.text();
+        return reply.ok ? READY : body;
+      },
+      (error) => (before === READY && error.name === "TimeoutError" ? LATE : String(error.cause ?? error)),
+    );
+    const isIn = said === READY || said === LATE;
+    this.#checked.set(url, isIn ? said : `${said} (asked at ${asked.toISOString().slice(11, 23)})`);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const ready = [...this.#ready].filter(([, isReady]) => isReady).map(([url]) => url);
+    const ready = [...this.#checked].filter(([, said]) => said === READY || said === LATE).map(([url]) => url);
     const first = this.#turn++ % Math.max(1, ready.length);
     for (const url of [...ready.slice(first), ...ready.slice(0, first)]) {
       if (await pass(url, request, Buffer.concat(chunks), response)) return;
     }
-    const message = "No gateway is ready. Retry in 2 seconds.";
+    const message = `No gateway is ready: ${[...this.#checked].map((one) => one.join(": ")).join("; ")}`;
     const error = { code: "service_unavailable", type: "capacity_error", message };
     response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify({ error }));
   }
