@@ -34,8 +34,8 @@ class SuiteSequencer extends BaseSequencer {
 /** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
 const RETRIED = ["e2e", "faults", "web"];
 
-/** Suites of many files: those that run one after another share a process, and load each module once. */
-const TOGETHER = ["unit", "api", "worker", "verify"];
+/** Suites of many files: those that run one after another share a process, load each module once, and have one browser. */
+const TOGETHER = ["unit", "api", "worker", "verify", "web"];
 
 function project(name: string) {
   const setup = `test/${name}/global-setup.ts`;

@@ -20,22 +20,25 @@ const VARYING: Record<string, string> = {
   status: "CASE WHEN n % 50 = 0 THEN 'refunded' ELSE 'settled' END",
 };
 
-/** Latency of `GET /v1/jobs` with a full index: rows are copies of a real job, with lower ids. */
+type Times = { p50: number; p99: number };
+
+/** Clients of the load: at 0.25 s blocks they settle about 50 jobs a second. */
+const LOAD_CLIENTS = 13;
+const LOAD_SECONDS = 90;
+
+/** Latency of `GET /v1/jobs` with a full index, alone and while jobs settle: rows are copies of a real job, with lower ids. */
 export async function lists(system: System, jobs: number): Promise<Section> {
-  const rows: string[][] = [];
-  const json: object[] = [];
-  const measure = async (name: string, query: string): Promise<void> => {
+  const measure = async (query: string): Promise<Times> => {
     const times: number[] = [];
     for (let n = 0; n < REQUESTS; n++) {
       const startedAt = performance.now();
       await page(system, query);
       times.push(performance.now() - startedAt);
     }
-    rows.push([name, shown(p50(times)), shown(p99(times))]);
-    json.push({ query: name, p50: p50(times), p99: p99(times) });
+    return { p50: p50(times), p99: p99(times) };
   };
   await load(system.target, { concurrency: 1, stream: false, requests: 3 });
-  await measure("first page, 3 jobs in the index", "limit=20");
+  const few = await measure("limit=20");
   // A customer of today: the gateway has rows of its own that the index has as well.
   await load(system.target, { concurrency: 8, stream: false, requests: OWN_JOBS });
   await indexCaughtUp(system.stack);
@@ -51,12 +54,30 @@ export async function lists(system: System, jobs: number): Promise<Section> {
     ["by status and model", `limit=20&status=settled&model=${MODEL}`],
     ["by a status nothing has", "limit=20&status=disputed"],
   ];
-  for (const [name, query] of queries) await measure(name, query);
+  const measureAll = async (): Promise<Times[]> => {
+    const times: Times[] = [];
+    for (const [, query] of queries) times.push(await measure(query));
+    return times;
+  };
+  const alone = await measureAll();
+  progress(`the same while ${LOAD_CLIENTS} clients send jobs`);
+  let isOver = false;
+  const loading = load(system.target, { concurrency: LOAD_CLIENTS, stream: true, seconds: LOAD_SECONDS });
+  void loading.finally(() => {
+    isOver = true;
+  });
+  const loaded = await measureAll();
+  if (isOver) throw new Error(`the load was over after ${LOAD_SECONDS} s, before the last query was measured`);
+  const answered = (await loading).filter(({ status }) => status === 200).length;
+  const cells = (times: Times | undefined): string[] => (times ? [shown(times.p50), shown(times.p99)] : ["", ""]);
   return {
-    title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP`,
-    columns: ["query", "p50", "p99"],
-    rows,
-    json,
+    title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP, alone and beside ${shown(answered / LOAD_SECONDS, 0)} new jobs a second`,
+    columns: ["query", "alone p50", "p99", "beside jobs p50", "p99"],
+    rows: [
+      ["first page, 3 jobs in the index", ...cells(few), ...cells(undefined)],
+      ...queries.map(([name], index) => [name, ...cells(alone[index]), ...cells(loaded[index])]),
+    ],
+    json: queries.map(([query], index) => ({ query, alone: alone[index], loaded: loaded[index] })),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --sections cost,client,overhead,single,throughput,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ * `npm run bench [-- --sections cost,client,overhead,single,gateways,throughput,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
@@ -8,6 +8,7 @@
  */
 import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { generatePrivateKey } from "viem/accounts";
 import { z } from "zod";
 import { clientCost } from "./client.ts";
 import { cost, type NamedSystem } from "./cost.ts";
@@ -24,6 +25,7 @@ import {
   startSystem,
   startSystemOf,
   startUpstream,
+  withGateway,
 } from "./system.ts";
 import { indexCaughtUp, memory, throughput } from "./throughput.ts";
 import { webhooks } from "./webhooks.ts";
@@ -36,6 +38,7 @@ const schema = z.object({
     "client",
     "overhead",
     "single",
+    "gateways",
     "throughput",
     "lists",
     "page",
@@ -115,6 +118,23 @@ async function compared(blocks: string, system: System): Promise<void> {
   }
 }
 
+/** What a job costs with two gateways, each with a signer of its own, beside one. */
+async function withSecondGateway(): Promise<void> {
+  const key = generatePrivateKey();
+  const one = await startSystem({ ...optionsFor("0.25", clients), gatewayKeys: [key] });
+  const two = await withGateway(one, key);
+  try {
+    const systems = [
+      { name: "two gateways", system: two },
+      { name: "one", system: one },
+    ];
+    const { requests, rounds } = values;
+    done(await cost(systems, null, { concurrency: clients, requests: requests * 4, rounds, blocks: named("0.25") }));
+  } finally {
+    await two.stop();
+  }
+}
+
 const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
 
 const peer: Target | null = portkey && {
@@ -150,12 +170,13 @@ try {
     const { requests, rounds } = values;
     await withSystem("instant", async (system) => done(await clientCost(system, { requests, rounds })), 2);
   }
+  if (wanted.has("gateways")) await withSecondGateway();
   // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
   if (wanted.has("single")) {
     await withSystem("instant", async (system) => done(await single(system.target)));
   }
   // One account, so that its jobs are a known share of all.
-  if (wanted.has("lists")) await withSystem("instant", async (system) => done(await lists(system, values.jobs)), 1);
+  if (wanted.has("lists")) await withSystem("0.25", async (system) => done(await lists(system, values.jobs)), 1);
   if (wanted.has("page")) await withSystem("instant", async (system) => done(await page(system, values.visits)), 1);
   if (wanted.has("webhooks")) {
     for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);

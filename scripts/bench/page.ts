@@ -14,10 +14,16 @@ const MOST_REQUESTS = 2;
 type View = { painted: number; interactive: number; bytes: number };
 type Task = { end: number };
 
-/** Time to the first contentful paint and time to interactive (Lighthouse's rule) of the front page and of a job's, each visit with an empty cache. */
+/** Time to the first contentful paint and time to interactive (Lighthouse's rule) of four pages, each visit with an empty cache. */
 export async function page({ stack, target }: System, visits: number): Promise<Section> {
   const base = stack.info.base_url as string;
-  const pages = { "front page": `${base}/`, job: `${base}/app/jobs/${await oneJob(target)}` };
+  const { id, tx } = await oneJob(target);
+  const pages = {
+    "front page": `${base}/`,
+    job: `${base}/app/jobs/${id}`,
+    transaction: `${base}/app/tx/${tx}`,
+    governance: `${base}/app/governance`,
+  };
   const browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
@@ -57,8 +63,8 @@ export async function page({ stack, target }: System, visits: number): Promise<S
   };
 }
 
-/** The id of a job that is settled when somebody looks at it. */
-async function oneJob({ url, headers, model }: System["target"]): Promise<string> {
+/** A job that is settled when somebody looks at it, and the transaction of its lock. */
+async function oneJob({ url, headers, model }: System["target"]): Promise<{ id: string | null; tx: string | null }> {
   const messages = [{ role: "user", content: "Say hello." }];
   const reply = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
@@ -66,7 +72,7 @@ async function oneJob({ url, headers, model }: System["target"]): Promise<string
     body: JSON.stringify({ model, messages }),
   });
   await reply.text();
-  return reply.headers.get("x-service-job-id") as string;
+  return { id: reply.headers.get("x-service-job-id"), tx: reply.headers.get("x-service-tx-hash") };
 }
 
 async function visit(shownPage: Page, session: CDPSession, url: string): Promise<View> {

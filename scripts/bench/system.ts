@@ -1,5 +1,6 @@
 /** What is measured: the whole system in a throw-away folder, the model server before it, and a peer gateway beside it. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -7,10 +8,18 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { pino } from "pino";
-import { createNonceManager, generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { type Hex, parseEther, toHex } from "viem";
+import {
+  createNonceManager,
+  generatePrivateKey,
+  type PrivateKeyAccount,
+  privateKeyToAccount,
+  privateKeyToAddress,
+} from "viem/accounts";
 import { jsonRpc } from "viem/nonce";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
+import { rpc } from "../dev/chain.ts";
 import { freePorts } from "../dev/ports.ts";
 import { removeDataDir } from "../dev/postgres.ts";
 import { PARTS, type Stack, startStack } from "../dev/stack.ts";
@@ -69,7 +78,7 @@ type StackOptions = Parameters<typeof startStack>[0];
 
 /** Starts parts of the local stack in a throw-away folder, which goes with them. */
 export async function startParts(
-  options: Pick<StackOptions, "parts" | "workers" | "env" | "blockTime">,
+  options: Pick<StackOptions, "parts" | "workers" | "env" | "blockTime" | "gatewayKeys">,
 ): Promise<{ stack: Stack; stop: () => Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
   // The database runs as another user when this runs as root.
@@ -103,7 +112,11 @@ export type SystemOptions = {
   accounts: number;
   credits: number;
   profile?: string | undefined;
+  /** Keys of more gateways, for `withGateway`. */
+  gatewayKeys?: readonly Hex[];
 };
+
+const GATEWAY_SETTINGS = { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", MASTER_KEY: "5a".repeat(32) };
 
 /** Starts the whole system, its workers in front of the benchmark's upstream. */
 export async function startSystem(options: SystemOptions): Promise<System> {
@@ -114,6 +127,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     parts: PARTS,
     workers: [{ models: [MODEL] }, { models: [MODEL] }],
     ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
+    ...(options.gatewayKeys === undefined ? {} : { gatewayKeys: options.gatewayKeys }),
     env: {
       workers: {
         WORKER_BACKEND: `${options.upstream}/v1`,
@@ -123,7 +137,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
         ...profile,
       },
       indexer: profile,
-      api: { BURST_PER_SECOND: "1000000", LOG_LEVEL: "warn", ...profile },
+      api: { ...GATEWAY_SETTINGS, ...profile },
     },
   });
   let accounts: Account[];
@@ -152,6 +166,48 @@ export async function startSystemOf(folder: string, options: SystemOptions): Pro
   const program = pathToFileURL(resolve(folder, "scripts/bench/system.ts")).href;
   const other = (await import(program)) as { startSystem: typeof startSystem };
   return other.startSystem(options);
+}
+
+/** The same system with a gateway more, whose requests the two take in turns. It ends with the system. `key`: of `gatewayKeys`. */
+export async function withGateway({ stack, stop, ...system }: System, key: Hex): Promise<System> {
+  const { api: port } = await freePorts(0);
+  await rpc(stack.info.rpc_url, "anvil_setBalance", [privateKeyToAddress(key), toHex(parseEther("100"))]);
+  const child = spawn(process.execPath, ["api/main.ts"], {
+    stdio: "inherit",
+    env: {
+      ...process.env,
+      API_PORT: String(port),
+      DATABASE_URL: stack.info.database_url as string,
+      RPC_URL: stack.info.rpc_url,
+      DEPLOYMENT_FILE: stack.deploymentFile,
+      GATEWAY_PRIVATE_KEY: key,
+      ALLOW_LOCAL_ENDPOINTS: "true",
+      WEBHOOK_CONFIRMATIONS: "0",
+      // It does not know the workers as its operator's own: their stakes must not bound them.
+      CREDITS_PER_SVC: "1000000",
+      ...GATEWAY_SETTINGS,
+    },
+  });
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await fetch(`${url}/readyz`).catch(() => null))?.ok) {
+    if (child.exitCode !== null) throw new Error(`The second gateway ended with code ${child.exitCode}.`);
+    await sleep(100);
+  }
+  const urls = [system.target.url, url];
+  let turn = 0;
+  const target = {
+    ...system.target,
+    get url() {
+      return urls[turn++ % urls.length] as string;
+    },
+  };
+  const processes = () => [...stack.processes(), { name: "api", pid: child.pid as number, running: true }];
+  const stopAll = async (): Promise<void> => {
+    child.kill();
+    await once(child, "exit");
+    await stop();
+  };
+  return { ...system, target, stack: { ...stack, processes }, stop: stopAll };
 }
 
 /** A funded account of the benchmark. */
