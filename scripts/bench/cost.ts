@@ -7,8 +7,8 @@ import { progress, type Section, shown } from "./report.ts";
 import { type Peer, processorMilliseconds, type System } from "./system.ts";
 import { indexCaughtUp } from "./throughput.ts";
 
-/** A checkout's running system, under the name that the tables have. */
-export type NamedSystem = { name: string; system: System };
+/** A running system, under the name that the tables have. `clients`: its own number, instead of the section's. */
+export type NamedSystem = { name: string; system: System; clients?: number };
 
 type CostOptions = { concurrency: number; requests: number; rounds: number; blocks: string };
 type PeerTarget = { target: Target; process: Peer };
@@ -42,7 +42,7 @@ export async function cost(
   for (const { system } of systems) await both(system.target, { concurrency, requests: WARM_UP / 2 });
   if (peer) await both(peer.target, { concurrency, requests: WARM_UP / 2 });
   for (let round = 1; round <= rounds; round++) {
-    for (const { name, system } of systems) {
+    for (const { name, system, clients } of systems) {
       progress(`processor time, round ${round} of ${rounds}: ${name}`);
       const database = new pg.Client({ connectionString: system.stack.info.database_url as string });
       await database.connect();
@@ -51,7 +51,7 @@ export async function cost(
         name,
         () => usageOf(system, database),
         async () => {
-          const answered = await both(system.target, plan);
+          const answered = await both(system.target, { ...plan, concurrency: clients ?? concurrency });
           await settled(system, database);
           return answered;
         },

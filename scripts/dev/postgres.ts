@@ -78,7 +78,8 @@ export async function connectGiven(url: string): Promise<readonly [says: string,
 
 /** First value of the first row, over a connection of its own. */
 export async function query(connectionString: string, sql: string): Promise<string> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5_000 });
+  // A server on a busy host has been seen to take more than five seconds.
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 30_000 });
   await client.connect();
   try {
     const { rows } = await client.query<Record<string, unknown>>(sql);

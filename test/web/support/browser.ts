@@ -27,7 +27,8 @@ export const describeInBrowser = describe.skipIf(!hasBrowser);
  * What lies in the address bar of each window are pages of Chromium's own, which take a second of processor time. Chromium knows one list of
  * features: this one replaces Playwright's.
  */
-const WITHOUT = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding";
+const WITHOUT =
+  "WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,SpareRendererForSitePerProcess";
 
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
