@@ -4,9 +4,9 @@ import { NodeChoice, useNode } from "../explorer/node.tsx";
 import { Button } from "../ui/controls.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Page } from "../ui/page.tsx";
+import { readGovernance } from "./governance/chain.ts";
+import { Sections } from "./governance/sections.tsx";
 
-/** What decodes is loaded after the page's head, with what reads the chain. */
-const Sections = lazy(async () => ({ default: (await import("./governance/sections.tsx")).Sections }));
 /** Only who wants to act needs the code for wallets. */
 const Desk = lazy(() => import("./governance/desk.tsx"));
 
@@ -17,7 +17,7 @@ export function GovernancePage() {
   const [isActing, setActing] = useState(false);
   const governance = useQuery({
     queryKey: ["governance", node, looks],
-    queryFn: async () => (await import("./governance/chain.ts")).readGovernance(node as string, looks),
+    queryFn: () => readGovernance(node as string, looks),
     enabled: node !== null,
     refetchInterval: 30_000,
     retry: false,

@@ -63,6 +63,9 @@ export type Operation = { id: Hex; actions: readonly Action[]; readyAt: number; 
 /** `receiver`: null for a compensation, which goes to the escrow for `jobId`. */
 export type Payment = { token: Address; units: bigint; receiver: Address | null; jobId: Hex | null; tx: Hex };
 
+/** The newest block. */
+type Head = { number: bigint; timestamp: bigint };
+
 export type Governance = Awaited<ReturnType<typeof readGovernance>>;
 
 const at = (name: string): Address => app.contracts[name] as Address;
@@ -75,18 +78,32 @@ const TOPICS = EVENTS.filter((item): item is AbiEvent => item.type === "event")
   .filter(({ name }) => (NAMES as readonly string[]).includes(name))
   .map((item) => toEventSelector(item));
 
-/** The client of a node; rejects if that is of another chain. */
-async function openNode(node: string): Promise<Client> {
-  const client = createClient({ transport: nodeTransport(node, { retryCount: 2, timeout: 20_000 }) });
+/** What a node answers to `ask`; rejects if that is of another chain. What is asked at once is one request. */
+async function askNode<T>(node: string, ask: (client: Client) => Promise<T>): Promise<T> {
+  const client = createClient({ transport: nodeTransport(node, { batch: true, retryCount: 2, timeout: 20_000 }) });
+  const told = ask(client);
+  // A wrong chain is said before what follows from it.
+  told.catch(() => undefined);
   const chainId = await chainIdOf(client, node);
   if (chainId !== app.chain_id) throw new Error(`The node is of chain ${chainId}, and not of chain ${app.chain_id}.`);
-  return client;
+  return await told;
 }
 
 /** All of it; `looks`: how many times further back than at first. */
-export async function readGovernance(node: string, looks: number) {
-  const client = await openNode(node);
-  const head = await getBlock(client);
+export const readGovernance = (node: string, looks: number) =>
+  askNode(node, async (client) => {
+    const head = getBlock(client);
+    const [decisions, rules, treasury] = await Promise.all([
+      readDecisions(client, head, looks),
+      readRules(client, head),
+      readTreasury(client),
+    ]);
+    return { ...decisions, rules, treasury };
+  });
+
+/** What was proposed, what waits and what was paid; `from`: the first block looked at, null for all of them. */
+async function readDecisions(client: Client, newest: Promise<Head>, looks: number) {
+  const head = await newest;
   const back = head.number - SPAN * LOOK * BigInt(looks);
   const start = BigInt(app.start_block);
   const from = back > start ? back : start;
@@ -97,14 +114,8 @@ export async function readGovernance(node: string, looks: number) {
   );
   const logs = found as unknown as Log[];
   const now = Number(head.timestamp);
-  const [proposals, operations, rules, treasury] = await Promise.all([
-    readProposals(client, logs, now),
-    readOperations(client, logs),
-    readRules(client, head.timestamp),
-    readTreasury(client),
-  ]);
-  const payments = paymentsIn(logs);
-  return { now, from: from === start ? null : from, proposals, operations, payments, rules, treasury };
+  const [proposals, operations] = await Promise.all([readProposals(client, logs, now), readOperations(client, logs)]);
+  return { now, from: from === start ? null : from, proposals, operations, payments: paymentsIn(logs) };
 }
 
 async function readProposals(client: Client, logs: Log[], now: number): Promise<Proposal[]> {
@@ -143,23 +154,26 @@ async function readOperations(client: Client, logs: Log[]): Promise<Operation[]>
 }
 
 /** What a decision needs, and what was decided. */
-async function readRules(client: Client, timestamp: bigint) {
+async function readRules(client: Client, newest: Promise<Head>) {
   const governor = readerOf(client, governorOf());
   const escrow = readerOf(client, { address: at("InferenceEscrow"), abi: inferenceEscrowAbi });
   const panel = readerOf(client, { address: at("ArbitrationPanel"), abi: arbitrationPanelAbi });
   const timelock = readerOf(client, { address: at("ProtocolTimelock"), abi: protocolTimelockAbi });
-  const [delay, period, threshold, quorum, wait, fee, guardian, set, paused] = await Promise.all([
+  const [head, delay, period, threshold, wait, fee, guardian, set, paused] = await Promise.all([
+    newest,
     governor("votingDelay", []),
     governor("votingPeriod", []),
     governor("proposalThreshold", []),
-    governor("quorum", [timestamp - 1n]),
     timelock("getMinDelay", []),
     escrow("feeBps", []),
     escrow("guardian", []),
     panel("currentSet", []),
     escrow("paused", []),
   ]);
-  const [arbiters, arbiterQuorum] = await panel("arbitersOf", [set]);
+  const [quorum, [arbiters, arbiterQuorum]] = await Promise.all([
+    governor("quorum", [head.timestamp - 1n]),
+    panel("arbitersOf", [set]),
+  ]);
   const times = { delay: Number(delay), period: Number(period), wait: Number(wait) };
   return { ...times, threshold, quorum, fee, guardian, arbiters, arbiterQuorum, paused: paused.some(Boolean) };
 }
@@ -188,39 +202,37 @@ function paymentsIn(logs: Log[]): Payment[] {
 }
 
 /** What a wallet can vote with, base units of SVC. */
-export async function readVoter(node: string, wallet: Address) {
-  const client = await openNode(node);
-  const read = readerOf(client, serviceTokenOf());
-  const [balance, votes, delegate] = await Promise.all([
-    read("balanceOf", [wallet]),
-    read("getVotes", [wallet]),
-    read("delegates", [wallet]),
-  ]);
-  return { balance, votes, delegate };
-}
+export const readVoter = (node: string, wallet: Address) =>
+  askNode(node, async (client) => {
+    const read = readerOf(client, serviceTokenOf());
+    const [balance, votes, delegate] = await Promise.all([
+      read("balanceOf", [wallet]),
+      read("getVotes", [wallet]),
+      read("delegates", [wallet]),
+    ]);
+    return { balance, votes, delegate };
+  });
 
 /** The votes that a wallet has in a proposal, and whether it used them. */
-export async function readBallot(node: string, { id, snapshot }: Proposal, wallet: Address) {
-  const client = await openNode(node);
-  const read = readerOf(client, governorOf());
-  const [votes, voted] = await Promise.all([
-    read("getVotes", [wallet, BigInt(snapshot)]),
-    read("hasVoted", [id, wallet]),
-  ]);
-  return { votes, voted };
-}
+export const readBallot = (node: string, { id, snapshot }: Proposal, wallet: Address) =>
+  askNode(node, async (client) => {
+    const read = readerOf(client, governorOf());
+    const [votes, voted] = await Promise.all([
+      read("getVotes", [wallet, BigInt(snapshot)]),
+      read("hasVoted", [id, wallet]),
+    ]);
+    return { votes, voted };
+  });
 
 /** What the contracts say now to a call that the timelock would make: null if they allow it. */
-export async function tryAction(node: string, { target, value, data }: Action): Promise<unknown | null> {
-  const client = await openNode(node);
-  try {
+export const tryAction = (node: string, { target, value, data }: Action): Promise<unknown | null> =>
+  askNode(node, async (client) => {
     const call = { from: at("ProtocolTimelock"), to: target, value: numberToHex(value), data };
-    await client.request({ method: "eth_call", params: [call, "latest"] });
-    return null;
-  } catch (error) {
-    return error;
-  }
-}
+    return await client.request({ method: "eth_call", params: [call, "latest"] }).then(
+      () => null,
+      (error: unknown) => error,
+    );
+  });
 
 /** The arguments of `queue` and `execute`: the proposal itself, which its id stands for. */
 export function proposalArguments({ actions, description }: Pick<Proposal, "actions" | "description">) {
