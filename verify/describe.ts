@@ -99,7 +99,7 @@ const UNITS: Record<
   "SVC millionths": "stake added amount minimumStake slashAmount",
   "hundredths of a percent": "feeBps",
   "Unix seconds":
-    "lockedAt completedAt finalizeFrom ruleFrom ruleBefore disputeBefore effectiveAt retiresAt unbondsAt leavesAt",
+    "lockedAt completedAt finalizeFrom ruleFrom ruleBefore disputeBefore effectiveAt retiresAt unbondsAt leavesAt voteStart voteEnd",
   "output tokens": "completionTokens billedTokens",
   "prompt tokens": "promptTokens",
   number: "account sequence model operator attempt worker arbiterSet set quorum votes index",

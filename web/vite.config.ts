@@ -61,12 +61,16 @@ export default defineConfig({
           groups: [
             {
               name: "base",
-              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/explorer\/labels\.ts|web\/src\/wallet\/action-status\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|price-table)|protocol\/(?:pricing|job-status|tiers|money)\.ts/,
-              priority: 2,
+              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/explorer\/(?:labels|find)\.ts|rolldown\/runtime|web\/src\/wallet\/action-status\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|price-table)|protocol\/(?:answer-hash|pricing|job-status|tiers|money)\.ts/,
+              priority: 3,
             },
-            { name: "hash", test: /protocol\/answer-hash\.ts/, priority: 2 },
-            { name: "ids", test: /protocol\/job-id\.ts|utils\/(?:address\/getAddress|hash\/sha256)\.js/, priority: 2 },
-            { name: "decode", test: /web\/src\/explorer\/decode\.ts/, priority: 1 },
+            {
+              name: "ids",
+              test: /protocol\/job-id\.ts|utils\/(?:address\/getAddress|hash\/sha256|stringify)\.js/,
+              priority: 3,
+            },
+            { name: "decode", test: /web\/src\/explorer\/(?:decode|money-flow)\.tsx?/, priority: 2 },
+            { name: "explorer", test: /web\/src\/explorer\/(?:events|hash-box|transaction-card)\.tsx/, priority: 1 },
           ],
         },
       },

@@ -37,7 +37,7 @@ import {
 } from "../../../verify/events.ts";
 import type { ChainJob, ChainLog, ChainTransaction } from "../data/types.ts";
 import { fieldOf, inWords } from "./in-words.ts";
-import { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
+import { type Contracts, labelOf, type Names, namesOf, textOf } from "./labels.ts";
 
 export { type Contracts, labelOf, type Names, namesOf } from "./labels.ts";
 
@@ -188,15 +188,16 @@ const CALLS: Abi = [...inferenceEscrowAbi, ...workerRegistryAbi, ...arbitrationP
 export type Call = { name: string; fields: Field[]; jobId: string | null; items: (Call | null)[] };
 
 /** A call of the contract with this name; null when it has no such method. */
-export const decodeCallOf = (contract: string, input: Hex): Call | null => decodeCall(input, ABIS[contract] ?? []);
+export const decodeCallOf = (contract: string, input: Hex): Call | null =>
+  decodeCall(input, ABIS[contract] ?? [], contract);
 
 /** A call's method and arguments; null when it is none of our contracts'. */
-export function decodeCall(input: Hex, abi: Abi = CALLS): Call | null {
+export function decodeCall(input: Hex, abi: Abi = CALLS, contract = "InferenceEscrow"): Call | null {
   try {
     const { functionName, args = [] } = decodeFunctionData({ abi, data: input });
     const { inputs } = getAbiItem({ abi, name: input.slice(0, 10) as Hex }) as AbiFunction;
     const isBatch = input.startsWith(EXECUTE);
-    const fields = isBatch ? [] : inputs.flatMap((one, index) => fieldsOf(one, args[index]));
+    const fields = isBatch ? [] : inputs.flatMap((one, index) => fieldsOf(one, args[index], contract));
     const job = fields.find(({ unit }) => unit === "job");
     return {
       name: functionName,
@@ -215,17 +216,23 @@ const decodeItem = (item: Hex): Call | null => (item.startsWith(EXECUTE) ? null 
 const EXECUTE = toFunctionSelector("execute(bytes[])");
 
 /** An argument; a structure as the fields it holds. */
-function fieldsOf({ name: declared = "", type, ...rest }: AbiParameter, value: unknown): Field[] {
+function fieldsOf({ name: declared = "", type, ...rest }: AbiParameter, value: unknown, contract: string): Field[] {
   // Solidity tells an argument from the variable that it sets by an underscore.
   const name = declared.replace(/_$/, "");
   if (type === "tuple" && "components" in rest) {
     const parts = value as Record<string, unknown>;
-    return rest.components.flatMap((part) => fieldsOf(part, parts[part.name ?? ""]));
+    return rest.components.flatMap((part) => fieldsOf(part, parts[part.name ?? ""], contract));
   }
-  const unit = argumentUnit("escrow", type, name) ?? "text";
+  const unit = unitOf(contract, type, name) ?? "text";
   const isShare = unit === "hundredths of a percent";
   const text = isShare ? `${Number(value) / 100} %` : textOf(value);
   return [{ name, value, unit: unit === "packed word" ? "text" : unit, text }];
+}
+
+/** A `value` is of the token that is called; governor and timelock move the chain's currency. */
+function unitOf(contract: string, type: string, name: string) {
+  if (name === "value" && (contract === "ProtocolGovernor" || contract === "ProtocolTimelock")) return null;
+  return argumentUnit(contract === "ServiceToken" ? "serviceToken" : "escrow", type, name);
 }
 
 /** What a transaction did for one job; `jobId` is null for what concerns none, or all. */
@@ -267,8 +274,3 @@ export function groupsOf(call: Call | null, events: readonly ShownEvent[], contr
   }
   return [...groups.values()].toSorted((a, b) => Number(a.jobId === null) - Number(b.jobId === null));
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === "object"
-    ? JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner))
-    : String(value);

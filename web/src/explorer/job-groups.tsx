@@ -2,13 +2,17 @@ import { app } from "../data/app.ts";
 import { Hash } from "../ui/copy.tsx";
 import { credits, short } from "../ui/format.ts";
 import { Badge } from "../ui/status.tsx";
-import { revertReason } from "../wallet/errors.ts";
 import type { JobGroup } from "./decode.ts";
 import { Events } from "./events.tsx";
 import type { Names } from "./labels.ts";
+import { RevertReason } from "./revert-reason.tsx";
 
-/** A transaction's calls and events by job: one line a job, which opens. A lone job is open. */
+/** A transaction's calls and events by job: one line a job, which opens. A lone job is open; without jobs, the events stand alone. */
 export function JobGroups({ groups, names }: { groups: readonly JobGroup[]; names: Names }) {
+  const [only] = groups;
+  if (groups.length === 1 && only?.jobId === null && only.calls.length === 0) {
+    return <Events events={only.events} names={names} />;
+  }
   const open = groups.filter(({ jobId }) => jobId !== null).length <= 1;
   return (
     <div className="groups">
@@ -45,7 +49,7 @@ function Group({ group, names, open }: { group: JobGroup; names: Names; open: bo
       {failed.map(({ index, name, failed: reason }) => (
         <p key={index}>
           Item {index} of the batch, <code>{name}</code>, reverted alone:{" "}
-          {revertReason(reason ?? "0x", app.contracts["InferenceEscrow"])}
+          <RevertReason data={reason ?? "0x"} called={app.contracts["InferenceEscrow"]} />
         </p>
       ))}
       {events.length > 0 ? <Events events={events} names={names} /> : null}

@@ -40,3 +40,9 @@ const LABELS: Record<string, string> = {
 
 export const labelOf = (name: string): string =>
   LABELS[name] ?? name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** Any argument as text. */
+export const textOf = (value: unknown): string =>
+  typeof value === "object"
+    ? JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner))
+    : String(value);

@@ -5,9 +5,9 @@ import { isNoJob, toApiJobId } from "../../../protocol/job-id.ts";
 import type { Field } from "../../../verify/describe.ts";
 import { app } from "../data/app.ts";
 import { Hash } from "../ui/copy.tsx";
-import { credits, moment, units } from "../ui/format.ts";
+import { credits, moment, svc, units } from "../ui/format.ts";
 import { ModelNumber } from "../ui/links.tsx";
-import type { Names } from "./labels.ts";
+import { type Names, textOf } from "./labels.ts";
 
 /** One argument of an event with its unit, as a person reads it. */
 export function Value({ field, names }: { field: Field; names: Names }) {
@@ -17,6 +17,10 @@ export function Value({ field, names }: { field: Field; names: Names }) {
       return <>{credits(Number(value))}</>;
     case "stablecoin units":
       return <>{units(BigInt(value as bigint), 6)} USDG</>;
+    case "SVC base units":
+      return <>{units(BigInt(value as bigint), 18, 0)} SVC</>;
+    case "SVC millionths":
+      return <>{svc(BigInt(value as bigint))}</>;
     case "Unix seconds":
       return <Time seconds={Number(value)} />;
     case "job": {
@@ -32,8 +36,18 @@ export function Value({ field, names }: { field: Field; names: Names }) {
       if (name === "operator") return <Operator id={Number(value)} />;
       return name === "model" ? <ModelNumber number={Number(value)} /> : text;
     default:
-      return text.startsWith("0x") && text.length > 20 ? <Hash value={text} what={name} /> : text;
+      return <Texts name={name} all={Array.isArray(value) ? value.map(textOf) : [text]} />;
   }
+}
+
+/** Long bytes as a hash to copy, the rest as it is. */
+function Texts({ name, all }: { name: string; all: readonly string[] }) {
+  const said = all.filter((text) => text !== "");
+  if (said.length === 0) return "none";
+  const isBytes = (text: string) => text.startsWith("0x") && text.length > 20;
+  if (!said.some(isBytes)) return said.join(", ");
+  // biome-ignore lint/suspicious/noArrayIndexKey: the order of an argument's items is their identity
+  return said.map((text, index) => <Hash key={index} value={text} what={name} />);
 }
 
 function Addresses({ value, names }: { value: unknown; names: Names }) {

@@ -9,7 +9,7 @@ import { foundQuery, transactionQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
 import {
   type Call,
-  decodeCall,
+  decodeCallOf,
   decodeTransactions,
   groupsOf,
   type JobGroup,
@@ -24,6 +24,7 @@ import { HashBox, type Proof } from "../explorer/hash-box.tsx";
 import { JobGroups } from "../explorer/job-groups.tsx";
 import { JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
+import { RevertReason } from "../explorer/revert-reason.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
 import { Value } from "../explorer/value.tsx";
 import { Hash } from "../ui/copy.tsx";
@@ -31,7 +32,6 @@ import { short } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
-import { revertReason } from "../wallet/errors.ts";
 
 /** The explorer's page of one transaction, for everyone. */
 export function TransactionPage() {
@@ -72,7 +72,7 @@ const ARROWS_SHOWN = 6;
 function Contents({ transaction }: { transaction: ChainTransaction }) {
   const { contracts } = app;
   const names = namesOf(contracts);
-  const call = transaction.input === null ? null : decodeCall(transaction.input);
+  const call = callOf(transaction, names);
   const events = decodeTransactions([transaction], contracts).flatMap((one) => one.events);
   const groups = groupsOf(call, events, contracts);
   const arrows = arrowsOf(events, contracts);
@@ -120,6 +120,10 @@ function Contents({ transaction }: { transaction: ChainTransaction }) {
   );
 }
 
+/** What was called: by the ABI of the contract that it was sent to. */
+const callOf = ({ input, to }: ChainTransaction, names: Names): Call | null =>
+  input === null || to === null ? null : decodeCallOf(names.get(to.toLowerCase()) ?? "", input);
+
 function counted(items: number, groups: readonly JobGroup[], events: number): string {
   const jobs = groups.filter(({ jobId }) => jobId !== null).length;
   return [
@@ -135,11 +139,16 @@ function Reverted({ transaction, call, names }: { transaction: ChainTransaction;
   return (
     <Card title="Why it reverted">
       {reverted === null ? (
-        <p>The reason is not known: this service repeats only small calls of the escrow.</p>
+        <p>
+          The reason is not known. This service repeats only small calls of the escrow, and only while its node still
+          has the state of that time.
+        </p>
       ) : reverted.data === null ? (
         <p>What was mined before it in its block made it fail; on the state before that block the call works.</p>
       ) : (
-        <p>{revertReason(reverted.data, transaction.to ?? undefined)}</p>
+        <p>
+          <RevertReason data={reverted.data} called={transaction.to ?? undefined} />
+        </p>
       )}
       {call !== null ? (
         <Arguments call={call} names={names} />
