@@ -18,6 +18,7 @@ import type { ChainLog, ChainTransaction } from "../../web/src/data/types.ts";
 import {
   auditAddresses,
   decodeCall,
+  decodeCallOf,
   decodeTransactions,
   eventsOfJob,
   groupsOf,
@@ -159,6 +160,9 @@ describe("a batch's calls and events by job", () => {
 
   it("bytes that are no call of ours, and a batch in a batch, are not decoded", () => {
     expect(decodeCall("0xdeadbeef")).toBe(null);
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [WALLET, 10n ** 18n] });
+    const units = ["ServiceToken", "Stablecoin"].map((name) => decodeCallOf(name, data)?.fields[1]?.unit);
+    expect(units).toEqual(["SVC base units", "stablecoin units"]);
     expect(decodeCall(batch(["0xdeadbeef", batch([item(jobs[0])]), "0x"]))?.items).toEqual([null, null, null]);
   });
 });
@@ -302,6 +306,24 @@ describe("the verdict on a job", () => {
 
   it("calls no charge correct on which arbiters still rule", () => {
     expect(verdict([locks, settlements], { status: "disputed" }).headline).toMatch(/^Charge in dispute: 12 credits/);
+  });
+
+  it("calls a charge given back that a dispute undid, and says how much came back", () => {
+    const account = { jobId: jobs[0], wallet: WALLET, free: 1, escrowed: 0 };
+    const charged = (index: number, payee: Address, amount: number) =>
+      log(index, ESCROW, inferenceEscrowAbi, "OperatorCharged", { ...account, payee, credits: amount });
+    const compensated = log(3, ESCROW, inferenceEscrowAbi, "Compensated", {
+      ...account,
+      payee: WALLET,
+      paid: 25_000n,
+      owed: 0n,
+    });
+    const logs = [charged(1, WALLET, 9), charged(2, WORKER, 4), compensated];
+    const refunded = { status: "refunded" } as const;
+    const ended = verdict([locks, settlements, { ...settlements, logs }], refunded);
+    expect(ended.givenBack).toBe(115_000n);
+    expect(ended.headline).toMatch(/^11\.5 credits came back: a dispute .* favour\. The charge was 12 credits, max/);
+    expect(verdict([locks, settlements], refunded).headline).toMatch(/^The charge is to come back: a dispute/);
   });
 
   it("says first which line does not hold, and why", () => {

@@ -1,5 +1,6 @@
 /** The verdict on a job, as its page shows it: what it cost and why, line by line with the events behind it, when, and whose the money is. Pure. */
-import { type Hex, isAddressEqual } from "viem";
+import { type Address, type Hex, isAddressEqual } from "viem";
+import { UNITS_PER_CREDIT } from "../../../protocol/money.ts";
 import { FLAT_TOKENS, payouts, quote } from "../../../protocol/pricing.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
 import type { JobAudit } from "../../../verify/audit-job.ts";
@@ -8,7 +9,7 @@ import { type AnyEvent, isEvent, jobOfEvent } from "../../../verify/events.ts";
 import type { JobEvidence } from "../../../verify/evidence.ts";
 import { payoutsAfter } from "../../../verify/payouts.ts";
 import { jobStory } from "../../../verify/story.ts";
-import { capital, count, credits } from "../ui/format.ts";
+import { capital, count, credits, creditsOf } from "../ui/format.ts";
 import { inWords } from "./in-words.ts";
 
 /** One line of the verdict: a part of the audit's checks, and the events that they look at. */
@@ -37,6 +38,8 @@ export type Verdict = {
   /** What ends next, by the contract's windows. */
   deadline: Moment | null;
   shares: readonly Share[];
+  /** Token units that came back to the client after the charge, from the operator's reserve and the treasury. */
+  givenBack: bigint;
 };
 
 type Facts = { audit: JobAudit; story: NonNullable<ReturnType<typeof jobStory>>; evidence: JobEvidence };
@@ -46,13 +49,15 @@ export function verdictOf(evidence: JobEvidence, audit: JobAudit): Verdict {
   if (story === null) throw new Error("an audit has the job's lock");
   const facts = { audit, story, evidence };
   const lines = linesOf(facts);
+  const givenBack = givenBackIn(facts);
   return {
     audit,
-    headline: headlineOf(audit, lines),
+    headline: headlineOf(audit, lines, givenBack),
     lines,
     moments: momentsOf(facts),
     deadline: deadlineOf(facts),
     shares: sharesOf(audit),
+    givenBack,
   };
 }
 
@@ -186,7 +191,7 @@ function priceOf(audit: JobAudit): string {
 }
 
 /** What the job cost and why, in one sentence; or what is wrong with it. */
-function headlineOf(audit: JobAudit, lines: readonly VerdictLine[]): string {
+function headlineOf(audit: JobAudit, lines: readonly VerdictLine[], givenBack: bigint): string {
   if (!audit.holds) {
     const wrong = lines.filter(({ holds }) => !holds).map(({ title }) => title.toLowerCase());
     return `What the chain says of this job does not fit together. Look at: ${wrong.join(", ")}.`;
@@ -197,8 +202,9 @@ function headlineOf(audit: JobAudit, lines: readonly VerdictLine[]): string {
     const charge = `${credits(audit.credits_charged)}, ${priceOf(audit)}; ${split}.`;
     // Whether the signed text is the one that arrived, no event tells.
     if (audit.status === "disputed") return `Charge in dispute: ${charge} It is what the worker signed for.`;
-    const ruled = audit.status === "refunded" ? " Then a dispute ended in the client's favour." : "";
-    return `Charge correct: ${charge}${ruled}`;
+    if (audit.status !== "refunded") return `Charge correct: ${charge}`;
+    const back = givenBack === 0n ? "The charge is to come back" : `${creditsOf(givenBack)} came back`;
+    return `${back}: a dispute ended in the client's favour. The charge was ${charge}`;
   }
   return audit.open ? `${credits(audit.credits_locked)} are locked; nothing is charged yet.` : "Nothing was charged.";
 }
@@ -246,6 +252,13 @@ function deadlineOf({ audit: { status }, story, evidence: { timeOf, windows } }:
   }
   if (dispute !== undefined) return null;
   return next("Dispute closes", timeOf(settled.block) + windows.dispute + windows.inclusion);
+}
+
+/** What a fault cost the operator and the treasury, as far as the client has it. */
+function givenBackIn({ story: { locked, charged, compensated } }: Facts): bigint {
+  const isClient = ({ args }: { args: { payee: Address } }) => isAddressEqual(args.payee, locked.args.wallet);
+  const reserve = charged.filter(isClient).reduce((sum, { args }) => sum + BigInt(args.credits), 0n);
+  return compensated.filter(isClient).reduce((sum, { args }) => sum + args.paid, reserve * UNITS_PER_CREDIT);
 }
 
 /** What became of the locked credits; all of them, in the order in which the bar shows them. */

@@ -37,7 +37,7 @@ export function JobPage() {
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data)} /> : null}
-      {chain.data?.disputed ? <Disputed jobId={id} /> : null}
+      {chain.data?.disputed ? <Disputed job={chain.data} /> : null}
       {own.data ? <WhyUncharged job={own.data} /> : null}
       {chain.data ? (
         <>
@@ -113,12 +113,12 @@ function tabOf(id: string, chain: ChainJob | undefined, verdict: Verdict | null)
   return [short(id, 8, 6), chain?.status ?? "not indexed yet", cost].filter((part) => part !== null).join(", ");
 }
 
-const Disputed = ({ jobId }: { jobId: string }) => (
+const Disputed = ({ job: { id, status } }: { job: ChainJob }) => (
   <Notice
     tone="info"
-    title="This charge was disputed"
+    title={status === "disputed" ? "This charge is in dispute" : "This charge was disputed"}
     actions={
-      <Link className="button plain" to={`/app/disputes/${jobId}`}>
+      <Link className="button plain" to={`/app/disputes/${id}`}>
         The dispute of this job
       </Link>
     }

@@ -20,6 +20,10 @@ export function units(value: bigint, decimals: number, least = 2): string {
   return `${negative ? "−" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** Units of the stablecoin as credits, 10,000 each; a share can have a fraction of one. */
+export const creditsOf = (value: bigint): string =>
+  value % 10_000n === 0n ? credits(Number(value / 10_000n)) : `${units(value, 4, 0)} credits`;
+
 /** Of the chain's currency, to 12 places. */
 export const coins = (wei: string): string => units(BigInt(wei) / 1_000_000n, 12, 0);
 

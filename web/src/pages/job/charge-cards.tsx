@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from "react";
 import { app } from "../../data/app.ts";
 import { AnswerInput } from "../../explorer/hash-box.tsx";
-import type { Moment, Share, Verdict } from "../../explorer/verdict.ts";
+import type { Moment, Verdict } from "../../explorer/verdict.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { CopyButton, Hash } from "../../ui/copy.tsx";
-import { clock, countdown, credits, day, moment, units } from "../../ui/format.ts";
+import { clock, countdown, creditsOf, day, moment, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
@@ -61,11 +61,11 @@ function Step({ title, at, first, done, children }: StepProps) {
   );
 }
 
-/** Whose the locked credits are now: one bar, and its numbers as text. */
-export function MoneyCard({ shares }: { shares: readonly Share[] }) {
+/** Whose the locked credits are now: one bar, its numbers as text, and what came back later. */
+export function MoneyCard({ shares, givenBack }: Pick<Verdict, "shares" | "givenBack">) {
   const all = shares.reduce((sum, share) => sum + share.units, 0n);
   return (
-    <Card title="Money" aside={<span className="hint">of {asCredits(all)} locked</span>}>
+    <Card title="Money" aside={<span className="hint">of {creditsOf(all)} locked</span>}>
       <div className="split" aria-hidden="true">
         {shares.map(({ to, units }) => (
           <span key={to} className={classOf(to)} style={{ flexGrow: Number(units) }} />
@@ -76,20 +76,22 @@ export function MoneyCard({ shares }: { shares: readonly Share[] }) {
           <div key={to}>
             <dt className={classOf(to)}>{to}</dt>
             <dd>
-              <strong>{asCredits(value)}</strong> <span className="hint">{units(value, 6)} USDG</span>
+              <strong>{creditsOf(value)}</strong> <span className="hint">{units(value, 6)} USDG</span>
             </dd>
           </div>
         ))}
       </dl>
+      {givenBack === 0n ? null : (
+        <p>
+          After the dispute, <strong>{creditsOf(givenBack)}</strong> came back to the client: from the operator's
+          reserve or the treasury.
+        </p>
+      )}
     </Card>
   );
 }
 
 const classOf = (to: string): string => `share ${to.split(" ")[0]?.toLowerCase()}`;
-
-/** A credit is 10,000 token units; a share can have a fraction of one. */
-const asCredits = (value: bigint): string =>
-  value % 10_000n === 0n ? credits(Number(value / 10_000n)) : `${units(value, 4, 0)} credits`;
 
 /** Whether a text is what this job's worker signed. `proof`: its hash, null while there is none. */
 export function AnswerCard({ proof }: { proof: string | null }) {
