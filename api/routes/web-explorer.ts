@@ -340,7 +340,9 @@ async function repeat(rpc: Rpc, sent: RawTransaction, minedIn: Hex): Promise<Sho
     return { data: null };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    return { data: typeof error.data === "string" ? (error.data as Hex) : null };
+    if (typeof error.data === "string") return { data: error.data as Hex };
+    // Anything else, a state that the node has forgotten for one, is no answer of the contract.
+    return /revert/i.test(error.message) ? { data: "0x" } : null;
   } finally {
     repeating -= 1;
   }

@@ -106,3 +106,20 @@ it.each([`tx/${SHORT}`, "explorer/blocks/7", `explorer/find/${SHORT}`])(
     expect(await reply.json()).toMatchObject({ error: { code: "node_refused" } });
   },
 );
+
+it.each([
+  ["the contract's words", { code: 3, message: "execution reverted", data: "0xc164765f" }, { data: "0xc164765f" }],
+  ["that it gave no reason", { code: -32000, message: "execution reverted" }, { data: "0x" }],
+  ["nothing, of a state that the node has forgotten", { code: -32000, message: "missing trie node" }, null],
+])("tells of a reverted call %s", async (_, error, reverted) => {
+  const escrow = `0x${"e5".repeat(20)}`;
+  const sent = { hash: SHORT, from: escrow, to: escrow, input: "0x4b91ed52", value: "0x0", gas: "0x5208" };
+  answer = (method, param) => {
+    if (method === "eth_call") return { error };
+    if (method === "eth_getTransactionByHash") return { result: sent };
+    const failed = { ...receipt(param), to: escrow, status: "0x0" };
+    return { result: method === "eth_getTransactionReceipt" ? failed : { timestamp: "0x1" } };
+  };
+  const reply = await fetch(`${url}/tx/${SHORT}`);
+  expect(await reply.json()).toMatchObject({ status: "reverted", reverted });
+});
