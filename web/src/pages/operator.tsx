@@ -35,7 +35,7 @@ export function OperatorPage() {
                 <Fact label="Charged in 24 hours">{credits(data.credits_24h)}</Fact>
                 <Fact label="Reserve">{credits(data.reserve)}</Fact>
                 <Fact label="Held for disputes">{credits(data.held)}</Fact>
-                <Fact label="Announced to leave">
+                <Fact label="Reserve to be withdrawn">
                   {data.leaving === null || data.leaves_at === null
                     ? "nothing"
                     : `${credits(data.leaving)} from ${moment(data.leaves_at)}`}

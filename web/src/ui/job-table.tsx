@@ -10,7 +10,7 @@ const COLUMNS = [
   { label: "Status" },
   { label: "Credits", end: true },
   { label: "Model" },
-  { label: "Tokens", end: true },
+  { label: "Output tokens", end: true },
   { label: "Lock to answer", end: true },
   { label: "Created", end: true },
 ];
@@ -31,7 +31,7 @@ export function JobTable({ jobs }: { jobs: readonly OwnJob[] }) {
           <td>
             {job.model} <TierBadge tier={job.tier} />
           </td>
-          <td className="end">{job.usage.total_tokens === null ? "–" : count(job.usage.total_tokens)}</td>
+          <td className="end">{job.usage.completion_tokens === null ? "–" : count(job.usage.completion_tokens)}</td>
           <td className="end">{job.answer_seconds === null ? "–" : seconds(job.answer_seconds)}</td>
           <td className="end">
             <time dateTime={job.created_at}>{shortMoment(job.created_at)}</time>
