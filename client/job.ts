@@ -62,6 +62,7 @@ export class JobCheck {
       this.#unreachable(error);
     }
     this.#report(story);
+    if (story === null) void this.#awaitLock();
   }
 
   /** The reply did nothing but refuse, so no job is expected. */
@@ -80,13 +81,37 @@ export class JobCheck {
       this.#tellNew();
     }
     const story = await this.#found(jobId);
-    if (story === null) return null;
+    return story === null ? null : await this.#followLocked(story);
+  }
+
+  /** What was signed can be locked until it expires, whatever was replied. The process need not stay for it. */
+  async #awaitLock(): Promise<void> {
+    const { chain } = this.#context;
+    const { authorization } = this.#asked;
+    if (authorization === null || this.#isRefusal) return;
+    const end = authorization.expiresAt * 1000 + LATE;
+    try {
+      const from = await this.#asked.from;
+      const watched = { jobId: this.#received.jobId, from, isOver: () => true, end, background: true };
+      const story = await chain.watch(watched);
+      if (story !== null) await this.#followLocked(story);
+    } catch (error) {
+      this.#unreachable(error);
+    }
+  }
+
+  /** Follows a job from its lock to its end, and acts on what is wrong. */
+  async #followLocked(story: JobStory): Promise<JobStory> {
+    const { chain } = this.#context;
+    const { reply } = this.#received;
+    const { windows } = await chain.deployment();
+    const whole = reply.complete;
     const model = await this.#modelOf(story);
     checkLocked(this.#checks, story, this.#asked, { model, operator: await this.#operatorOf(story) });
     await this.#checkWorker(model?.number ?? 0);
     this.#tellNew();
 
-    const { completion, inclusion } = deployment.windows;
+    const { completion, inclusion } = windows;
     const end = Math.max(Date.now(), this.#asked.askedAt) + (completion + inclusion) * 1000 + LATE;
     const background = this.#isRefusal;
     const ended = isOver(story)

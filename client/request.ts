@@ -21,6 +21,8 @@ export type Asked = {
   reasoning: boolean;
   /** Milliseconds. */
   askedAt: number;
+  /** Jobs that replies to it have named: one, however often it is sent. */
+  named: Set<Hex>;
   again: boolean;
   from: Promise<bigint>;
   wallet: Address | null;

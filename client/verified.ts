@@ -36,6 +36,8 @@ export type VerifiedFetch = typeof globalThis.fetch & {
   checked: () => Promise<void>;
 };
 
+/** Paths of chat requests, as the service knows them. */
+const CHAT = /\/chat\/completions\/?$/i;
 /** How often a request is sent again when its connection breaks, and the first pause, milliseconds. */
 const REPEATS = 3;
 const PAUSE = 250;
@@ -63,12 +65,13 @@ export function verified(options: VerifiedOptions): VerifiedFetch {
   return Object.assign(client.fetch, { checked: () => client.checked() });
 }
 
-/** A chat request on its way: what is sent, however often. */
+/** A chat request on its way: what is sent, however often. `heard`: replies of which at least the headers came, by the jobs that they name. */
 type Sending = {
   url: string;
   init: RequestInit & { headers: Headers; body: string };
   asked: Asked;
   patience: Patience;
+  heard: Map<Hex, Response>;
 };
 
 /** A request that got no answer: what it asked for, of whom, and the headers that name its job. */
@@ -112,8 +115,7 @@ class VerifiedClient {
   fetch: typeof globalThis.fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const method = init?.method ?? (input instanceof Request ? input.method : "GET");
-    if (method.toUpperCase() !== "POST" || !/\/chat\/completions$/.test(new URL(url).pathname))
-      return this.#send(input, init);
+    if (method.toUpperCase() !== "POST" || !CHAT.test(new URL(url).pathname)) return this.#send(input, init);
     const given = typeof init?.body === "string" ? null : new Request(input, init);
     const body = given === null ? String(init?.body) : await given.text();
     const read = readBody(body);
@@ -124,7 +126,8 @@ class VerifiedClient {
     const from = this.#context.chain.startBlock();
     // Whoever checks the job waits for it; until then nobody does.
     from.catch(() => {});
-    let asked: Asked = { ...read, askedAt: Date.now(), again, from, wallet: this.#wallet, authorization: null };
+    const now = { askedAt: Date.now(), named: new Set<Hex>(), from };
+    let asked: Asked = { ...read, ...now, again, wallet: this.#wallet, authorization: null };
     const earlier =
       again || this.#unanswered.size === 0 ? undefined : this.#takeUnanswered(keyOf({ url, headers, body }));
     if (earlier !== undefined) {
@@ -136,12 +139,28 @@ class VerifiedClient {
       asked.authorization = signed;
     }
     const patience = new Patience(this.#context.chain, from, asked.authorization?.jobId ?? null);
-    const sending: Sending = { url, init: { ...init, method, headers, body, signal }, asked, patience };
+    const sending: Sending = {
+      url,
+      init: { ...init, method, headers, body, signal },
+      asked,
+      patience,
+      heard: new Map(),
+    };
     return asked.stream ? await this.#stream(sending) : await this.#plain(sending);
   };
 
-  #sendOnce({ url, init, patience }: Sending): Promise<Response> {
-    return this.#send(url, { ...init, signal: patience.connect(init.signal) });
+  async #sendOnce({ url, init, asked, patience, heard }: Sending): Promise<Response> {
+    const response = await this.#send(url, { ...init, signal: patience.connect(init.signal) });
+    const jobId = jobOf(response.headers);
+    if (jobId === null) return response;
+    heard.set(jobId, response);
+    patience.jobId ??= jobId;
+    if (asked.named.size > 0 && !asked.named.has(jobId)) {
+      const says = `the request was sent again, and the service made another job of it than ${[...asked.named].map(toApiJobId)}`;
+      this.#context.onFinding({ kind: "wrong", id: "reply.job", jobId: toApiJobId(jobId), says });
+    }
+    asked.named.add(jobId);
+    return response;
   }
 
   async #plain(sending: Sending): Promise<Response> {
@@ -167,7 +186,6 @@ class VerifiedClient {
   async #stream(sending: Sending): Promise<Response> {
     const { patience } = sending;
     const first = await this.#sendOften(sending, () => this.#sendOnce(sending));
-    patience.jobId ??= jobOf(first.headers);
     if (!first.ok || first.body === null || !isEventStream(first)) {
       const text = await first.text();
       this.#ended(sending, first, new Reply());
@@ -288,8 +306,22 @@ class VerifiedClient {
   }
 
   /** The program has what it gets of a reply: now it is checked. */
-  #ended({ url, init, asked, patience }: Sending, { headers, ok }: Response, reply: Reply, left = false): void {
-    patience.end();
+  #ended(sending: Sending, response: Response, reply: Reply, left = false): void {
+    sending.patience.end();
+    const jobId = this.#checkReply(sending, response, reply, left);
+    // A job that is not signed for is another one's, whoever names it: a wrong dispute would cost the wallet its bond.
+    if (sending.asked.authorization !== null) return;
+    // Jobs that were named on connections which broke before the answer: they can be charged all the same.
+    const unwanted = left || sending.init.signal?.aborted === true;
+    for (const [other, heard] of sending.heard) {
+      if (other !== jobId && !this.#answered.has(other)) this.#checkJob(sending, other, heard, new Reply(), unwanted);
+    }
+  }
+
+  /** Checks the reply, and the job that it is for; returns that job. */
+  #checkReply(sending: Sending, response: Response, reply: Reply, left: boolean): Hex | null {
+    const { asked } = sending;
+    const { headers, ok } = response;
     const named = jobOf(headers, reply);
     const signed = asked.authorization?.jobId ?? null;
     const wrong = (says: string) => {
@@ -301,17 +333,22 @@ class VerifiedClient {
     else if (ok && jobOf(headers) === null) wrong("the reply's headers name no job");
     else if (signed === null && named !== null && this.#answered.has(named) && !asked.again) {
       // Nothing to dispute: that job's own answer was checked, and a wrong dispute would cost the wallet its bond.
-      return wrong("the job is another request's, whose answer the program has");
+      wrong("the job is another request's, whose answer the program has");
+      return named;
     }
     // What was signed can be charged, whatever the reply names.
     const jobId = signed ?? named;
-    if (jobId === null) return;
+    if (jobId !== null) this.#checkJob(sending, jobId, response, reply, left);
+    return jobId;
+  }
+
+  #checkJob({ url, init, asked }: Sending, jobId: Hex, { headers, ok }: Response, reply: Reply, left: boolean): void {
     if (reply.complete) this.#note(jobId);
     else if (ok && reply.text === "") {
       if (this.#empty.get(asked) === jobId) return;
       this.#empty.set(asked, jobId);
     }
-    const ask = this.#asker(url.replace(/\/chat\/completions.*$/, ""), init);
+    const ask = this.#asker(url.replace(/\/chat\/completions.*$/i, ""), init);
     const answered = () => this.#answered.has(jobId);
     this.#check(asked, { jobId, reply, headers, ok, left, answered }, ask);
   }

@@ -60,7 +60,7 @@ async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, sig
   const received = { jobId, reply: Object.assign(new Reply(), { text: "One " }), headers: new Headers(), ok: true };
   await new JobCheck(
     context,
-    { ...request, from: Promise.resolve(1n), wallet: WALLET, authorization: null },
+    { ...request, named: new Set(), from: Promise.resolve(1n), wallet: WALLET, authorization: null },
     { ...received, left: false, answered: () => false },
     async (method, path) => {
       asked.push(`${method} ${path.replace(toApiJobId(jobId as Hex), ":id")}`);

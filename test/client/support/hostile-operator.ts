@@ -20,7 +20,7 @@ import { PLAYED } from "../global-setup.ts";
 
 /**
  * A reply on its way to the client, as it can be changed: headers, and each `data:` line of a stream, or the one body of a plain reply. Where it is
- * `held`, nothing follows `raw`, and the connection stays open for so many milliseconds.
+ * `held`, nothing follows `raw` but comments, and the connection stays open for so many milliseconds. `broken`: the connection ends after `raw`.
  */
 export type Draft = {
   status: number;
@@ -30,6 +30,7 @@ export type Draft = {
   raw: string | null;
   cut: boolean;
   held?: number;
+  broken?: boolean;
 };
 
 /** A request as the operator has it: the wallet is that of its key. */
@@ -45,10 +46,12 @@ type Play = (operator: HostileOperator, asked: Asked) => Promise<Draft>;
 
 export type Lie = {
   /** Changes what the real gateway replies. */
-  alter?: (draft: Draft, operator: HostileOperator) => void | Promise<void>;
+  alter?: (draft: Draft, operator: HostileOperator, asked: Asked) => void | Promise<void>;
   play?: Play;
   /** Its answer to a request for a dispute; the real gateway's without it. `null`: none, ever. */
   dispute?: { status: number; body: unknown } | null;
+  /** It forgets the name of a request, so that a repeated one is another job. */
+  forgets?: boolean;
   /** Its answer to a request for an output. */
   output?: { status: number; body: unknown };
 };
@@ -270,20 +273,25 @@ export class HostileOperator {
       headers: request.headers,
       json: JSON.parse(body),
     };
+    if (lie.forgets) delete request.headers["idempotency-key"];
     const draft = lie.play
       ? await lie.play(this, asked)
-      : await this.#draftOf(await this.#forward(request, path, body), lie);
+      : await this.#draftOf(await this.#forward(request, path, body), lie, asked);
     if (draft.cut) this.#cut.add(`${name} ${apiKey}`);
     response.writeHead(draft.status, draft.headers);
     const isStream = (draft.headers["content-type"] ?? "").startsWith("text/event-stream");
     const lines = draft.data.map((data) => `data: ${JSON.stringify(data)}\n\n`).join("");
     response.write(draft.raw ?? (isStream ? lines : JSON.stringify(draft.data[0])));
-    if (draft.held) setTimeout(() => response.end(), draft.held);
-    else if (draft.cut) response.end();
+    if (draft.broken) setTimeout(() => response.destroy(), 100);
+    else if (draft.held) {
+      const comments = setInterval(() => void (isStream && response.write(": wait\n\n")), 500);
+      response.once("close", () => clearInterval(comments));
+      setTimeout(() => response.end(), draft.held);
+    } else if (draft.cut) response.end();
     else response.end(isStream ? "data: [DONE]\n\n" : "");
   }
 
-  async #draftOf(reply: Response, lie: Lie): Promise<Draft> {
+  async #draftOf(reply: Response, lie: Lie, asked: Asked): Promise<Draft> {
     const text = await reply.text();
     const headers = Object.fromEntries([...reply.headers].filter(([header]) => !NOT_PASSED.includes(header)));
     const events = text
@@ -292,7 +300,7 @@ export class HostileOperator {
       .map((event) => event.slice(6));
     const data = (text.startsWith("{") ? [text] : events).map((json) => JSON.parse(json));
     const draft: Draft = { status: reply.status, headers, data, raw: null, cut: false };
-    await lie.alter?.(draft, this);
+    await lie.alter?.(draft, this, asked);
     return draft;
   }
 

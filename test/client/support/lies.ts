@@ -1,6 +1,7 @@
 /** What a dishonest operator can do to its clients: one line a lie, and what becomes of it. */
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { parseAuthorization } from "../../../api/jobs/authorization.ts";
 import type { FindingId } from "../../../client/index.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId, newJobId } from "../../../protocol/job-id.ts";
@@ -25,6 +26,8 @@ export type Told = Lie & {
   maxTokens?: number;
   /** The wallet itself does not sign transactions for the client. */
   address?: boolean;
+  /** A stock SDK sees that the request fails, and not what it costs. */
+  fails?: boolean;
   /** Asks twice: the lie is in the second reply. */
   twice?: boolean;
   /** Findings that must be among those of the client package. */
@@ -73,6 +76,14 @@ const memory =
       change(draft, old);
     }
   };
+
+/** The connection of a wallet's first reply breaks in the middle. */
+const broken = new Set<string>();
+const breakOnce: NonNullable<Lie["alter"]> = (draft, _operator, { wallet }) => {
+  if (!broken.has(wallet)) set(draft, { raw: stream(draft)[0], broken: true });
+  broken.add(wallet);
+};
+const internalError = { error: { code: "internal_error", message: "sorry" } };
 
 const LINES: Line[] = [
   {
@@ -261,6 +272,88 @@ const LINES: Line[] = [
     alter: (d) => set(d, { raw: "", held: UNDISPUTABLE }),
   },
   {
+    name: "a plain answer that breaks off after its headers",
+    plain: true,
+    fails: true,
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => set(d, { raw: "{", broken: true }),
+  },
+  {
+    name: "a plain answer that breaks off, and is refused afterwards",
+    plain: true,
+    fails: true,
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => set(d, { raw: "{", cut: true, broken: true }),
+  },
+  {
+    name: "a plain answer withheld, with the connection open",
+    plain: true,
+    fails: true,
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => set(d, { raw: " ", held: UNDISPUTABLE }),
+  },
+  {
+    name: "an error in the stream of an answer that is charged",
+    fails: true,
+    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => {
+      delta(d).content = String(delta(d).content).slice(0, 5);
+      d.data.splice(1, d.data.length, internalError);
+    },
+  },
+  {
+    name: "an error under the job's name, of an answer that is charged",
+    plain: true,
+    fails: true,
+    says: ["settlement.unanswered", "dispute.opened"],
+    output: NO_OUTPUT,
+    alter: (d) => set(d, { status: 500, data: [internalError] }),
+  },
+  {
+    name: "another job for a plain request that is repeated",
+    plain: true,
+    fails: true,
+    forgets: true,
+    says: ["reply.job", "settlement.unanswered"],
+    costs: 16,
+    alter: breakOnce,
+  },
+  {
+    name: "another job for a stream that is repeated",
+    fails: true,
+    forgets: true,
+    says: ["reply.job", "settlement.unanswered"],
+    costs: 16,
+    alter: breakOnce,
+  },
+  {
+    name: "a refusal, and a charge afterwards",
+    signed: true,
+    says: ["settlement.unanswered", "dispute.opened"],
+    output: NO_OUTPUT,
+    dispute: REFUSED,
+    play: async (o, a) => {
+      setTimeout(() => void o.play(a), 8_000);
+      const headers = { "content-type": "application/json" };
+      return { status: 503, headers, data: [internalError], raw: null, cut: false };
+    },
+  },
+  {
+    name: "a lock after the client has looked for it",
+    signed: true,
+    says: ["lock.found", "proof.text", "dispute.opened"],
+    dispute: REFUSED,
+    play: async (o, a) => {
+      setTimeout(() => void o.play(a, { settledText: "Something else." }), 25_000);
+      const { jobId } = parseAuthorization(a.headers["x-service-authorization"] as string);
+      return o.draft(a, { jobId, text: "Soon.", statement: null, tokens: 1, escrowTx: null, settlementTx: null });
+    },
+  },
+  {
     name: "the end withheld, and another one given out",
     says: ["reply.output", "dispute.opened"],
     output: { status: 200, body: { content: "Something else." } },
@@ -271,12 +364,7 @@ const LINES: Line[] = [
     signed: true,
     says: ["settlement.unanswered", "dispute.opened"],
     output: NO_OUTPUT,
-    alter: (d) =>
-      set(d, {
-        status: 500,
-        headers: { "content-type": "application/json" },
-        data: [{ error: { code: "internal_error", message: "sorry" } }],
-      }),
+    alter: (d) => set(d, { status: 500, headers: { "content-type": "application/json" }, data: [internalError] }),
   },
   {
     name: "a tool call that no worker made",
