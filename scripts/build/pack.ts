@@ -18,6 +18,7 @@ type Manifest = {
   workspaces?: string[];
   /** Sources and files as they stand. */
   exports: Record<string, string>;
+  engines: { node: string };
   bin?: Record<string, string>;
   files?: string[];
   dependencies?: Record<string, string>;
@@ -52,6 +53,11 @@ export async function pack(folder: string, out: string): Promise<Packed> {
   for (const file of globSync(["README.md", ...files], { cwd: join(ROOT, folder) })) {
     cpSync(join(ROOT, folder, file), join(stage, file), { recursive: true });
   }
+  for (const [name, path] of Object.entries(bin))
+    writeFileSync(
+      join(stage, "dist", `${name}.js`),
+      launcher(name, { node: oldestNode(manifest), script: nameOf(path) }),
+    );
   const script = (path: string) => (isSource(path) ? `./dist/${nameOf(path)}.js` : path);
   const entry = (path: string) => {
     if (path.endsWith(".html")) return `./dist/${nameOf(path)}.html`;
@@ -61,7 +67,7 @@ export async function pack(folder: string, out: string): Promise<Packed> {
   const published = {
     ...rest,
     exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, entry(path)])),
-    bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, script(path)])),
+    bin: Object.fromEntries(Object.keys(bin).map((name) => [name, `./dist/${name}.js`])),
   };
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
   // Whatever this machine's umask is, everybody may read what is installed.
@@ -74,6 +80,24 @@ export async function pack(folder: string, out: string): Promise<Packed> {
 
 type Bundled = { sources: string[]; dist: string };
 
+/** The first major version of Node that runs the package. */
+const oldestNode = ({ engines }: Manifest): number => Number(/^>=(\d+)$/.exec(engines.node)?.[1]);
+
+/**
+ * What a command of the package starts with. npm installs it under any Node, and an older one would fail on what it lacks with a stack trace.
+ * npx passes a signal on to its shell only: when that is gone, the command ends as if the signal had been its own.
+ */
+const launcher = (name: string, { node, script }: { node: number; script: string }): string => `#!/usr/bin/env node
+if (Number.parseInt(process.versions.node, 10) < ${node}) {
+  console.error(\`${name} needs Node ${node} or newer; this is \${process.version}.\`);
+  process.exit(2);
+}
+const parent = process.ppid;
+if (process.env.npm_command === "exec" && parent > 1)
+  setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGTERM"), 500).unref();
+await import("./${script}.js");
+`;
+
 /** Writes a script for each source, and shared chunks. Throws when it imports a package that the manifest does not name. */
 async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bundled): Promise<void> {
   const { name } = manifest;
@@ -85,13 +109,20 @@ async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bun
       `${name} depends on ${dependency} ${version}, the root package on ${root.dependencies[dependency]}`,
     );
   }
+  const exported = new Set(Object.values(manifest.exports).map((path): string | null => join(ROOT, folder, path)));
   const { output } = await build({
     // Comments of a bundle name its sources from here, and names of chunks are hashes of them.
     cwd: ROOT,
     input: Object.fromEntries(sources.map((source) => [nameOf(source), join(ROOT, folder, source)])),
     platform: "node",
     external: (id) => !/^[./]/.test(id),
-    output: { dir: dist, format: "esm", chunkFileNames: "[name]-[hash].js" },
+    output: {
+      dir: dist,
+      format: "esm",
+      chunkFileNames: "[name]-[hash].js",
+      // A program that imports the package is told so at once, and not by a call that fails.
+      banner: ({ facadeModuleId }) => (exported.has(facadeModuleId) ? demandNode(manifest) : ""),
+    },
   });
   const chunks = output.filter((one): one is OutputChunk => one.type === "chunk");
   const own = new Set(chunks.map(({ fileName }) => fileName));
@@ -101,6 +132,13 @@ async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bun
     throw new Error(`${name} imports ${id}, which is not among the dependencies of ${folder}/package.json`);
   }
 }
+
+/** A statement that throws under an older Node. A browser has none. */
+const demandNode = (manifest: Manifest): string => {
+  const { name } = manifest;
+  const node = oldestNode(manifest);
+  return `if (Number.parseInt(globalThis.process?.versions?.node, 10) < ${node}) throw new Error("${name} needs Node ${node} or newer; this is " + process.version);`;
+};
 
 /** Writes the types of the sources and of all that they import, in the folders in which the sources are. */
 async function writeTypes(folder: string, sources: readonly string[], dist: string): Promise<void> {

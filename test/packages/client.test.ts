@@ -1,5 +1,8 @@
 /** `client/` as a stranger gets it: what it exports, its command, and the types that its README shows. */
+import { spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../support/api-client.ts";
+import { plainEnv } from "../support/shared.ts";
 import { type Installed, install } from "./support/install.ts";
 
 let client: Installed;
@@ -29,6 +32,40 @@ describe("the package client, installed in an empty folder", () => {
       stdout: expect.stringMatching(/^cmi-client proxy[\s\S]*cmi-client authorize/),
     });
     expect(await client.command("sing")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^cmi-client: name/) });
+  });
+
+  it("says under an older Node that it needs a newer one", async () => {
+    const printed = await client.run(`
+      Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
+      console.error = console.log;
+      process.exit = (code) => { throw new Error("exit status " + code); };
+      for (const file of ["${client.name}", "./node_modules/.bin/cmi-client"])
+        await import(file).catch((error) => console.log(error.message));
+    `);
+    expect(printed.split("\n")).toEqual([
+      expect.stringContaining(`${client.name} needs Node 22 or newer`),
+      expect.stringContaining("cmi-client needs Node 22 or newer"),
+      "exit status 2",
+    ]);
+  });
+
+  it("ends with the shell of npx, which passes no signal on", async () => {
+    const place = "--rpc http://127.0.0.1:9 --escrow 0x610178dA211FEF7D417bC0e6FeD39F05609AD788";
+    const line = `node_modules/.bin/cmi-client proxy --port 0 --base-url http://127.0.0.1:9/v1 ${place}; true`;
+    const shell = spawn("sh", ["-c", line], { cwd: client.folder, env: { ...plainEnv(), npm_command: "exec" } });
+    let said = "";
+    for await (const data of shell.stdout) {
+      said += data;
+      if (/Listening on \S+\n/.test(said)) break;
+    }
+    shell.kill("SIGTERM");
+    const url = /Listening on (\S+)/.exec(said)?.[1] as string;
+    const answers = () =>
+      fetch(`${url}/models`).then(
+        (reply) => reply.status,
+        () => "gone",
+      );
+    await eventually(answers, (answer) => answer === "gone");
   });
 
   it("has the types that its README shows", async () => {
