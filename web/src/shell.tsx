@@ -34,11 +34,12 @@ export function Shell() {
   const session = useQuery(sessionQuery).data?.session ?? null;
   // A job's page is below "Jobs", but everybody's.
   const isOwn = OWN.some(([path]) => path === pathname || (session && path !== "/app" && pathname.startsWith(path)));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu, and shows on a phone where one is
+  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
+  useEffect(() => setOpen(false), [pathname]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a phone shows where one is, also when the wallet has taken its place beside it
   useEffect(() => {
-    setOpen(false);
     document.querySelector(".own [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [pathname, isOwn]);
+  }, [pathname, isOwn, session === null]);
   return (
     <>
       <a className="skip" href="#content">

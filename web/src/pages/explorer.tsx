@@ -26,7 +26,7 @@ export function Explorer() {
       }
     >
       <Search />
-      <div className="columns">
+      <div className="columns lists">
         <Card title="Latest jobs">
           <Loaded query={latest} rows={12} height={24}>
             {({ jobs }) => <ListedJobs jobs={jobs} empty="No job was locked yet" />}

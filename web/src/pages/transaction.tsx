@@ -43,7 +43,13 @@ export function TransactionPage() {
     <Page
       key={hash}
       title="Transaction"
-      about={<TxHash hash={hash as Hex} full />}
+      about={
+        app.explorer_url === null ? (
+          <Hash value={hash} what="transaction hash" full />
+        ) : (
+          <TxHash hash={hash as Hex} full />
+        )
+      }
       actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
       tab={`Transaction ${short(hash)}`}
     >
