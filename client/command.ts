@@ -96,7 +96,7 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     throw new UsageError("--max-credits needs --key-file: it is signed");
   if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
   const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
-  const { url } = await startProxy({
+  const { url, close } = await startProxy({
     baseUrl,
     rpcUrl,
     escrow,
@@ -108,6 +108,15 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     ...(env["SERVICE_API_KEY"] && { apiKey: env["SERVICE_API_KEY"] }),
   });
   console.log(`Listening on ${url}`);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      // Checks keep the process alive: a dispute that is due then is still opened.
+      console.log(
+        "No more requests; ends when the jobs of the last replies are checked. A second signal ends it at once.",
+      );
+      void close();
+    });
+  }
 }
 
 /** `dailyLimit`: credits that may be locked on a UTC day; the limit that the wallet has stays without it. */

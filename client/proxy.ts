@@ -1,5 +1,5 @@
 /** A local OpenAI endpoint that checks what it passes on, for programs in any language. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -24,7 +24,7 @@ const NOT_PASSED = new Set([
   "expect",
 ]);
 
-/** Starts the endpoint on this machine only. `close` ends its connections. */
+/** Starts the endpoint on this machine only. `close` takes no more requests, and resolves when those that came have ended. */
 export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: ProxyOptions) {
   const send = verified(options);
   const base = baseUrl.replace(/\/+$/, "");
@@ -36,7 +36,7 @@ export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: P
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { url, fetch: send, close: () => closed(server) };
+  return { url, fetch: send, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
 }
 
 /** Why there is no reply, for a person: fetch says no more than that it failed. */
@@ -96,9 +96,4 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 function refuse(response: ServerResponse, status: number, code: string, message: string): void {
   const error = { code, message, type: status === 502 ? "api_error" : "invalid_request_error", param: null };
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
-}
-
-function closed(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
 }

@@ -93,8 +93,13 @@ if (Number.parseInt(process.versions.node, 10) < ${node}) {
   process.exit(2);
 }
 const parent = process.ppid;
-if (process.env.npm_command === "exec" && parent > 1)
-  setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGTERM"), 500).unref();
+if (process.env.npm_command === "exec" && parent > 1) {
+  const looks = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(looks);
+    process.kill(process.pid, "SIGTERM");
+  }, 500).unref();
+}
 await import("./${script}.js");
 `;
 

@@ -138,6 +138,17 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect((await post(["host: example.com"])).stdout).toBe("403");
   });
 
+  it("answers what was asked when it is told to end, and ends when that job is settled", async () => {
+    const body = JSON.stringify(chat(MODEL, "Write. [[tokens:60]]", { stream: true }));
+    const headers = { "content-type": "application/json" };
+    const reply = await fetch(`${url}/chat/completions`, { method: "POST", headers, body });
+    proxy.child.kill("SIGTERM");
+    expect(await reply.text()).toMatch(/data: \[DONE\]\n\n$/);
+    expect(await proxy.exited).toBe(0);
+    expect((await chainReader(stack).account(wallet.address)).escrowed).toBe(0);
+    expect(proxy.output).not.toMatch(/"kind"/);
+  });
+
   it("says that the service is away", async () => {
     const args = [COMMAND, "proxy", ...place(), "--base-url", "http://127.0.0.1:9/v1", "--port", "0"];
     const away = new Part("proxy", process.execPath, args, { cwd: ROOT, env: plainEnv() });
