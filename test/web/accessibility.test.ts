@@ -22,7 +22,7 @@ const PAGES = [
   "/governance",
 ];
 
-/** What leaves the page or its card, if it does not scroll there; a row of figures that is not full; the tab of the page that is scrolled away; columns that are not shown; on a phone, rows higher than one line. */
+/** What leaves the page or its card, if it does not scroll there; a row of figures that is not full; columns that are not shown; on a phone, rows higher than one line. */
 async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[]> {
   const over = Number(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
   const tables = await page.locator(".table").evaluateAll((all) =>
@@ -38,14 +38,6 @@ async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[
       };
     }),
   );
-  const tab = page.locator(".own [aria-current]");
-  const hiddenTab = await tab.evaluateAll((all) =>
-    all.some((one) => {
-      const list = one.closest("nav")?.getBoundingClientRect();
-      const { left, right } = one.getBoundingClientRect();
-      return list !== undefined && (left < list.left - 1 || right > list.right + 1);
-    }),
-  );
   const holes = await page.locator(".figures").evaluateAll((all) =>
     all.map((one) => {
       const last = one.lastElementChild?.getBoundingClientRect().right ?? 0;
@@ -54,7 +46,6 @@ async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[
   );
   return [
     ...holes.filter((wide) => wide > 2).map((wide) => `a hole of ${wide} pixels beside the figures`),
-    ...(hiddenTab ? ["the page's tab is out of sight"] : []),
     ...(over > 0 ? [`the page, by ${over} pixels`] : []),
     ...tables.filter(({ wide }) => wide > 0).map(({ wide }) => `a table, by ${wide} pixels`),
     ...tables.flatMap(({ hidden }) => hidden.map((name) => `the column ${name} is hidden`)),
