@@ -235,9 +235,10 @@ describeInBrowser("a person's way through", () => {
     await visitor.sees(
       /Charge correct: 2 credits, the flat price of 2 for \d+ tokens.* 90 % to the worker, 10 % to the treasury/,
     );
-    expect(await visitor.page.title()).toBe(
-      `${jobId.slice(0, 8)}…${jobId.slice(-6)}, settled, 2 credits – Credit-metered inference`,
-    );
+    // The charge comes from the index, which may be later than the verdict.
+    await expect
+      .poll(() => visitor.page.title(), { timeout: 60_000 })
+      .toBe(`${jobId.slice(0, 8)}…${jobId.slice(-6)}, settled, 2 credits – Credit-metered inference`);
     const charge = visitor.page
       .locator(".verdict details")
       .filter({ has: visitor.page.getByText("Charge", { exact: true }) });
