@@ -110,8 +110,13 @@ export async function startGateway(
   const rpc = connectRpc(config.RPC_URL);
   await checkChain(rpc, config.deployment);
   const signerLock = await SignerLock.keep({ databaseUrl: config.DATABASE_URL, chainId }, account.address, logger);
-  // Another gateway of the operator claims the jobs of a signer whose lock is free.
-  const removed = (): void => void signerLock.release().catch((error) => logger.warn({ err: error }, "no release"));
+  const runs = new Runs();
+  // Another gateway of the operator claims the jobs of a signer whose lock is free. It would fail those that are still being answered.
+  const removed = (): void =>
+    void runs
+      .answered()
+      .then(() => signerLock.release())
+      .catch((error) => logger.warn({ err: error }, "no release"));
   const operator = await Operator.find({ rpc, escrow, signer: account.address, logger, removed });
   const head = new Head(rpc, logger);
   await head.start();
@@ -217,7 +222,6 @@ export async function startGateway(
     refused,
     logger,
   };
-  const runs = new Runs();
   const jobReader = new JobReader(pool, escrow);
   const disputes = new DisputeStore(pool);
   const desk = new DisputeDesk({

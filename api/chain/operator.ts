@@ -8,7 +8,7 @@ const LOOK_MS = 5_000;
 /** What can change of it while a gateway runs: its key can be removed, and the operator can be stopped. */
 type Standing = { inOffice: boolean; stopped: boolean };
 
-/** `removed`: called once, when the key is found to be removed. The process then sends nothing more until it is started anew. */
+/** `removed`: called once, when the key is found to be removed. From then on no job is taken until the process is started anew. */
 type Parts = { rpc: Rpc; escrow: Address; signer: Address; logger: Logger; removed: () => void };
 
 /** The operator that this gateway's key signs for. Wallets choose it, and its jobs can be ended by each of its signers. */
@@ -71,8 +71,9 @@ export class Operator {
     // One bit an operator, from the lowest.
     const stopped = ((stoppedOperators >> BigInt(this.id - 1)) & 1n) === 1n;
     const inOffice = this.#standing.inOffice && removedAt === 0;
-    if (this.#standing.inOffice && !inOffice) this.#removed();
+    const isRemoved = this.#standing.inOffice && !inOffice;
     this.#standing = { inOffice, stopped };
+    if (isRemoved) this.#removed();
     const now = this.mayNotLock;
     if (now === before) return;
     if (now !== null) this.#logger.error({ operator: this.id, signer: this.#signer }, `no jobs are taken: ${now}`);

@@ -424,7 +424,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 /** The jobs that this process runs, from their lock to their mined settlement. */
 export class Runs {
-  readonly #jobs = new Map<Hex, Promise<void>>();
+  readonly #jobs = new Map<Hex, { answered: Promise<unknown>; over: Promise<void> }>();
 
   get size(): number {
     return this.#jobs.size;
@@ -440,13 +440,18 @@ export class Runs {
       .then((job) => job.settling.done)
       .catch(() => {}) // the run has logged it; here only the end counts
       .then(() => void this.#jobs.delete(jobId));
-    this.#jobs.set(jobId, over);
+    this.#jobs.set(jobId, { answered: run.completed, over });
+  }
+
+  /** Waits until the answers of now are whole, and their charges in the jobs' rows; some may have failed. */
+  async answered(): Promise<void> {
+    await Promise.allSettled([...this.#jobs.values()].map(({ answered }) => answered));
   }
 
   /** Waits until those of now are over, at most `timeoutMs`. */
   async ended(timeoutMs: number): Promise<void> {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([Promise.all(this.#jobs.values()), deadline]);
+    await Promise.race([Promise.all([...this.#jobs.values()].map(({ over }) => over)), deadline]);
   }
 }
 
