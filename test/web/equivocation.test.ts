@@ -18,7 +18,7 @@ import type { Visitor } from "./support/visitor.ts";
 
 /** Its worker is found guilty and takes no job afterwards: no other file may use it. */
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
-const it = base.override("stack", async ({}, { onCleanup }) => {
+const it = base.extend("stack", { scope: "file" }, async ({}, { onCleanup }): Promise<WebStack> => {
   const stack = await startTestStack({ workers: [{ models: [MODEL] }] });
   onCleanup(() => stack.remove());
   return stack;

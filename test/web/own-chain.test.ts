@@ -30,7 +30,7 @@ import { it as base, describeInBrowser, type WebStack } from "./support/browser.
 import type { Visitor } from "./support/visitor.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
-const it = base.override("stack", async ({}, { onCleanup }) => {
+const it = base.extend("stack", { scope: "file" }, async ({}, { onCleanup }): Promise<WebStack> => {
   const stack = await startTestStack({ workers: [{ models: [MODEL] }], windows: { dispute: 600 } });
   onCleanup(() => stack.remove());
   return stack;
