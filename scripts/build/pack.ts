@@ -24,7 +24,7 @@ type Manifest = {
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
 };
-type Packed = { name: string; file: string; size: number; unpackedSize: number };
+export type Packed = { name: string; file: string; size: number; unpackedSize: number };
 
 const readManifest = (folder: string) =>
   JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) as Manifest;

@@ -24,7 +24,7 @@ export function plainEnv(): NodeJS.ProcessEnv {
 }
 
 /** The folder of this run, made with its keeper at the first call. Others may enter it, as PostgreSQL may run as another user. */
-function runFolder(): string {
+export function runFolder(): string {
   // Vitest starts processes for the test files, and runs the setup of suites in its own: that one is the run.
   const run = identify(process.env["VITEST_POOL_ID"] ? process.ppid : process.pid) as Identity;
   const folder = join(tmpdir(), `stacks-${run.pid}-${run.started.split(":").at(-1)}`);

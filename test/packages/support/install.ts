@@ -2,16 +2,28 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { pack } from "../../../scripts/build/pack.ts";
+import { type Packed, pack } from "../../../scripts/build/pack.ts";
+import { readJson, writeJson } from "../../../scripts/dev/files.ts";
+import { withLock } from "../../../shared/process.ts";
 import { ROOT, temporaryFolder } from "../../support/processes.ts";
-import { plainEnv } from "../../support/shared.ts";
+import { plainEnv, runFolder } from "../../support/shared.ts";
 
 export type Installed = Awaited<ReturnType<typeof install>>;
 
-/** Packs a workspace and installs the tarball. `remove` deletes all of it. */
+/** The tarball of a workspace; the first file of a run that asks packs it. */
+export async function packOnce(folder: string): Promise<Packed> {
+  const out = join(runFolder(), `packed-${folder}`);
+  const known = `${out}.json`;
+  return await withLock(`${out}.lock`, async () => {
+    if (readJson(known) === null) writeJson(known, await pack(folder, out));
+    return readJson<Packed>(known) as Packed;
+  });
+}
+
+/** Installs the tarball of a workspace. `remove` deletes the folder. */
 export async function install(folder: string) {
   const place = temporaryFolder();
-  const packed = await pack(folder, join(place.path, "packed"));
+  const packed = await packOnce(folder);
   const empty = join(place.path, "empty");
   mkdirSync(empty);
   // Without this file npm would look for one in the folders above.
