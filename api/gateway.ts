@@ -116,7 +116,7 @@ export async function startGateway(
     void runs
       .answered()
       .then(() => signerLock.release())
-      .catch((error) => logger.warn({ err: error }, "no release"));
+      .catch((error) => logger.warn({ err: error }, "the removed key's signer lock could not be given up"));
   const operator = await Operator.find({ rpc, escrow, signer: account.address, logger, removed });
   const head = new Head(rpc, logger);
   await head.start();

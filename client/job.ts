@@ -74,8 +74,7 @@ export class JobCheck {
     const { chain } = this.#context;
     const { reply, jobId } = this.#received;
     const deployment = await chain.deployment();
-    const whole = reply.complete;
-    if (whole) {
+    if (reply.complete) {
       this.#signed = signedStatement(deployment, reply.statement);
       checkReply(this.#checks, this.#asked, this.#received, this.#signed !== null);
       this.#tellNew();

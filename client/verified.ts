@@ -348,7 +348,7 @@ class VerifiedClient {
       if (this.#empty.get(asked) === jobId) return;
       this.#empty.set(asked, jobId);
     }
-    const ask = this.#asker(url.replace(/\/chat\/completions.*$/i, ""), init);
+    const ask = this.#asker(baseOf(url), init);
     const answered = () => this.#answered.has(jobId);
     this.#check(asked, { jobId, reply, headers, ok, left, answered }, ask);
   }
@@ -456,6 +456,12 @@ class Patience {
     this.#connection.abort(new TypeError("the answer is paid for, and it does not come"));
   }
 }
+
+/** The address of the service, from that of its chat requests. */
+const baseOf = (url: string): string => {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(CHAT, "");
+};
 
 /** What makes two requests the same: who asks, where, and for what. */
 const keyOf = ({ url, headers, body }: { url: string; headers: Headers; body: string }): string =>

@@ -22,7 +22,10 @@ const PAGES = [
   "/governance",
 ];
 
-/** What leaves the page or its card, if it does not scroll there; a row of figures that is not full; columns that are not shown; on a phone, rows higher than one line. */
+/**
+ * What leaves the page or its card, if it does not scroll there. Rows of figures that are not full, and columns that are not shown. On a phone,
+ * rows higher than one line.
+ */
 async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[]> {
   const over = Number(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth"));
   const tables = await page.locator(".table").evaluateAll((all) =>

@@ -235,7 +235,7 @@ describeInBrowser("a person's way through", () => {
     await visitor.sees(
       /Charge correct: 2 credits, the flat price of 2 for \d+ tokens.* 90 % to the worker, 10 % to the treasury/,
     );
-    // The charge comes from the index, which may be later than the verdict.
+    // The title has the charge a frame after the verdict is shown.
     await expect
       .poll(() => visitor.page.title(), { timeout: 60_000 })
       .toBe(`${jobId.slice(0, 8)}…${jobId.slice(-6)}, settled, 2 credits – Credit-metered inference`);
