@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, getJob, listEvents } from "../../api/db/index-reads.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { chainFiles } from "../../scripts/dev/chain.ts";
 import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";
 import type { Indexer } from "./support/indexer.ts";
@@ -12,7 +12,7 @@ let stage: Stage;
 let indexer: Indexer;
 
 beforeAll(async () => {
-  stage = await Stage.open({ keepChain: true });
+  stage = await Stage.open();
   await stage.world.register([5]);
   await stage.world.deposit(1_000);
   // At its start Ponder counts all but the last 30 blocks as final: there must be more.
@@ -135,7 +135,7 @@ function isStateOf(text: string, block: number): boolean {
 
 /** The file that the chain is kept in, and what it holds once it has the newest block: anvil writes it every second. */
 async function stateOfChain() {
-  const state = join(stage.folder, "chain.json");
+  const { state } = chainFiles(stage.folder);
   const head = Number(await stage.chain.rpc("eth_blockNumber"));
   const old = await eventually(
     async () => readFileSync(state, "utf8"),

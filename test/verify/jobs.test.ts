@@ -1,4 +1,4 @@
-/** What the verifier says about honest jobs, from one node alone; of every kind, see test/protocol/audit/audit.test.ts. */
+/** What the verifier says about honest jobs, from one node alone; of every kind, see test/verify/audit/audit.test.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

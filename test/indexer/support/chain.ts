@@ -34,5 +34,7 @@ export async function startChain({ state, port }: { state?: string; port?: numbe
     return answer.result;
   };
   await part.until(async () => (await rpc("eth_chainId")) !== undefined);
+  // Its clock began at the time of block 0.
+  if (state !== undefined) await rpc("anvil_setTime", [Math.floor(Date.now() / 1_000)]);
   return { url, ws: url.replace("http", "ws"), port: onPort, rpc, stop: (signal = "SIGINT") => part.stop(signal) };
 }

@@ -1,11 +1,16 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { keccak256, toBytes } from "viem";
 import { privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
+import { chainFiles } from "../../../scripts/dev/chain.ts";
 import { OPERATOR_ADMIN as ADMIN, provideOperator } from "../../../scripts/dev/wallets.ts";
+import { withLock } from "../../../shared/process.ts";
 import { ROOT } from "../../support/processes.ts";
+import { runFolder } from "../../support/shared.ts";
+import { type Chain, startChain } from "./chain.ts";
 
 /** Accounts that anvil funds. */
 export const DEPLOYER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -24,6 +29,24 @@ export const OPERATOR_ADMIN = ADMIN.privateKey;
 export const WORKER = keccak256(toBytes("worker of the index's tests"));
 /** Credits of the operator's reserve: too few for all its faults. */
 const RESERVE = 20;
+
+/** A chain with the contracts, in a folder of the test's own. The first of a test run deploys them; the others have a copy. */
+export async function deployedChain(folder: string): Promise<{ chain: Chain; deployment: Deployment }> {
+  const first = join(runFolder(), "index-chain");
+  await withLock(`${first}.lock`, async () => {
+    const file = join(first, "deployment.json");
+    if (existsSync(file)) return;
+    const chain = await startChain({ state: chainFiles(first).state });
+    await deploy(chain.url, file);
+    await chain.stop();
+  });
+  cpSync(first, folder, { recursive: true });
+  const file = join(folder, "deployment.json");
+  return {
+    chain: await startChain({ state: chainFiles(folder).state }),
+    deployment: parseDeployment(readFileSync(file, "utf8"), file),
+  };
+}
 
 /** Deploys as the local stack does, with windows that a test can wait for. */
 export async function deploy(rpcUrl: string, file: string): Promise<Deployment> {

@@ -8,9 +8,9 @@ import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
 import { temporaryFolder } from "../../support/processes.ts";
 import { sharedDatabase } from "../../support/shared.ts";
-import { type Chain, startChain } from "./chain.ts";
+import type { Chain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
-import { deploy } from "./deploy.ts";
+import { deploy, deployedChain } from "./deploy.ts";
 import { Indexer } from "./indexer.ts";
 import { World } from "./world.ts";
 
@@ -38,11 +38,9 @@ export class Stage {
     this.pool.on("connect", (client) => client.on("error", () => {}));
   }
 
-  static async open({ keepChain = false } = {}): Promise<Stage> {
+  static async open(): Promise<Stage> {
     const folder = temporaryFolder();
-    const state = keepChain ? { state: join(folder.path, "chain.json") } : {};
-    const [databaseUrl, chain] = await Promise.all([sharedDatabase(), startChain(state)]);
-    const deployment = await deploy(chain.url, join(folder.path, "deployment.json"));
+    const [databaseUrl, { chain, deployment }] = await Promise.all([sharedDatabase(), deployedChain(folder.path)]);
     return new Stage(folder, databaseUrl, chain, new World(chain, deployment));
   }
 

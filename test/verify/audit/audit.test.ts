@@ -1,5 +1,4 @@
 /** Audits of a chain on which everything happened: what is honest holds, and of what is not each field is named. */
-import { join } from "node:path";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
@@ -16,8 +15,8 @@ import type { Check } from "../../../verify/checks.ts";
 import { type AnyEvent, isBefore, jobOfEvent } from "../../../verify/events.ts";
 import { decodeProgress, encodeProgress, verifyRange } from "../../../verify/range.ts";
 import { EvidenceReader } from "../../../verify/reader.ts";
-import { type Chain, startChain } from "../../indexer/support/chain.ts";
-import { deploy } from "../../indexer/support/deploy.ts";
+import type { Chain } from "../../indexer/support/chain.ts";
+import { deployedChain } from "../../indexer/support/deploy.ts";
 import { everything, type Story } from "../../indexer/support/everything.ts";
 import { World } from "../../indexer/support/world.ts";
 import { temporaryFolder } from "../../support/processes.ts";
@@ -29,8 +28,9 @@ let story: Story;
 const folder = temporaryFolder();
 
 beforeAll(async () => {
-  chain = await startChain();
-  const world = new World(chain, await deploy(chain.url, join(folder.path, "deployment.json")));
+  const deployed = await deployedChain(folder.path);
+  chain = deployed.chain;
+  const world = new World(chain, deployed.deployment);
   story = await everything(world);
   log = await readChain(world);
 });
