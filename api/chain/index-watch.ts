@@ -5,6 +5,8 @@ import type { IndexHead } from "../db/index-rows.ts";
 import type { Head } from "./rpc.ts";
 
 const LOOK_MS = 250;
+/** An index that has the newest block has nothing new until the next one: it can only go away. */
+const CURRENT_LOOK_MS = 1_000;
 /** While the index is close behind, nothing is held back. */
 const UNPACED = 1_000;
 /** Blocks that the index may be behind before sending is slowed down, and before it is slowed down to the configured rate. */
@@ -31,6 +33,7 @@ export class IndexWatch {
   readonly #heights: { at: number; block: number }[] = [];
   /** Null while there is none, or it cannot be read; undefined before the first look. */
   #index: IndexHead | null | undefined;
+  #readAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -73,6 +76,9 @@ export class IndexWatch {
     this.#heights.push({ at: now, block: this.#head.block.number });
     // The first one is the newest of those that are due.
     while (now - (this.#heights[1]?.at ?? now) >= DUE_MS) this.#heights.shift();
+    const isCurrent = this.#index?.blockNumber === this.#head.block.number;
+    if (isCurrent && now - this.#readAt < CURRENT_LOOK_MS) return;
+    this.#readAt = now;
     try {
       this.#index = await getHead(this.#pool);
     } catch (error) {
