@@ -17,17 +17,20 @@ import {
   serializeTransaction,
   type TransactionSerializable,
 } from "viem";
-import { privateKeyToAccount, toAccount } from "viem/accounts";
+import { toAccount } from "viem/accounts";
 
 type Curve = {
+  /** Uncompressed, 65 bytes; throws for what is no private key. */
+  publicKey: (key: Uint8Array) => Uint8Array;
   /** Low s, nonce by RFC 6979; r and s in 64 bytes. */
   sign: (hash: Uint8Array, key: Uint8Array) => { signature: Uint8Array; recid: number };
-  /** The uncompressed public key; throws for what is no signature. */
+  /** The signer's public key, as above; throws for what is no signature. */
   recover: (signature: Uint8Array, recid: number, hash: Uint8Array) => Uint8Array;
 };
 
 /** Where libsecp256k1 is not built for the system. The package's own fallback is another library, which has open advisories. */
 export const portable: Curve = {
+  publicKey: (key) => noble.getPublicKey(key, false),
   sign: (hash, key) => {
     const signature = noble.sign(hash, key);
     return { signature: signature.toCompactRawBytes(), recid: signature.recovery };
@@ -41,6 +44,7 @@ export const native: Curve | null = (() => {
   try {
     const library = createRequire(import.meta.url)("secp256k1/bindings.js");
     return {
+      publicKey: (key) => library.publicKeyCreate(key, false),
       sign: library.ecdsaSign,
       recover: (signature, recid, hash) => library.ecdsaRecover(signature, recid, hash, false),
     };
@@ -54,14 +58,15 @@ const curve = native ?? portable;
 /** Half the order of the curve: the largest "low" s. The contracts refuse signatures above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
+const addressOf = (publicKey: Uint8Array): Address => getAddress(`0x${keccak256(publicKey.subarray(1)).slice(26)}`);
+
 /** An account that signs digests too. */
 export type SigningAccount = LocalAccount & { sign: NonNullable<LocalAccount["sign"]> };
 
-/** An account that signs here with `privateKey` (0x and 64 hex digits): low s, deterministic (RFC 6979). */
+/** An account that signs here with `privateKey` (0x and 64 hex digits): low s, deterministic (RFC 6979). Throws for what is no private key. */
 export function signingAccount(privateKey: Hex): SigningAccount {
-  // Refuses what is no private key, with viem's message.
-  const { address } = privateKeyToAccount(privateKey);
   const key = hexToBytes(privateKey);
+  const address = addressOf(curve.publicKey(key));
   const signHash = (hash: Hex): { r: Hex; s: Hex; yParity: 0 | 1 } => {
     const { signature, recid } = curve.sign(hexToBytes(hash), key);
     const yParity = (recid & 1) as 0 | 1;
@@ -91,8 +96,7 @@ export function recoverSigner(hash: Hex, signature: Hex): Address | null {
   if (v !== 27 && v !== 28) return null;
   if (BigInt(bytesToHex(bytes.subarray(32, 64))) > HALF_ORDER) return null;
   try {
-    const key = curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash));
-    return getAddress(`0x${keccak256(key.subarray(1)).slice(26)}`);
+    return addressOf(curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash)));
   } catch {
     // r or s is zero or beyond the order of the curve: nobody's signature.
     return null;
