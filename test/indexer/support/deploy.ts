@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { keccak256, toBytes } from "viem";
@@ -9,7 +9,7 @@ import { chainFiles } from "../../../scripts/dev/chain.ts";
 import { OPERATOR_ADMIN as ADMIN, provideOperator } from "../../../scripts/dev/wallets.ts";
 import { withLock } from "../../../shared/process.ts";
 import { ROOT } from "../../support/processes.ts";
-import { runFolder } from "../../support/shared.ts";
+import { runFolder, temporaryDataDir } from "../../support/shared.ts";
 import { type Chain, startChain } from "./chain.ts";
 
 /** Accounts that anvil funds. */
@@ -34,11 +34,16 @@ const RESERVE = 20;
 export async function deployedChain(folder: string): Promise<{ chain: Chain; deployment: Deployment }> {
   const first = join(runFolder(), "index-chain");
   await withLock(`${first}.lock`, async () => {
-    const file = join(first, "deployment.json");
-    if (existsSync(file)) return;
-    const chain = await startChain({ state: chainFiles(first).state });
-    await deploy(chain.url, file);
-    await chain.stop();
+    if (existsSync(first)) return;
+    const made = temporaryDataDir();
+    const chain = await startChain({ state: chainFiles(made).state });
+    try {
+      await deploy(chain.url, join(made, "deployment.json"));
+    } finally {
+      // It writes all of the chain before it ends.
+      await chain.stop();
+    }
+    renameSync(made, first);
   });
   cpSync(first, folder, { recursive: true });
   const file = join(folder, "deployment.json");
