@@ -1,6 +1,6 @@
 /** `contracts/` as a stranger gets it. */
 import { readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addresses } from "../../contracts/addresses.ts";
 import published from "../../contracts/vectors.json" with { type: "json" };
 import { only, startTestStack } from "../support/stack.ts";
@@ -10,7 +10,6 @@ let contracts: Installed;
 beforeAll(async () => {
   contracts = await install("contracts");
 });
-afterAll(() => contracts?.remove());
 
 describe("the package contracts, installed in an empty folder", () => {
   it("signs every message of the vectors as they say, with viem", async () => {
@@ -28,29 +27,6 @@ describe("the package contracts, installed in an empty folder", () => {
     `);
     const expected = Object.entries(published.messages).map(([name, { digest }]) => `${name} ${digest}`);
     expect(output.split("\n")).toEqual(expected);
-  });
-
-  it("types calls, events and messages for viem", async () => {
-    const said = await contracts.check(`
-      import { addresses, authorizationTypes, type Contracts, escrowDomain, inferenceEscrowAbi } from "${contracts.name}";
-      import { inferenceEscrowBytecode } from "${contracts.name}/bytecode";
-      import { createPublicClient, encodeDeployData, hashTypedData, http, parseEventLogs } from "viem";
-      const client = createPublicClient({ transport: http() });
-      const address = addresses[31337].InferenceEscrow;
-      const account = await client.readContract({ address, abi: inferenceEscrowAbi, functionName: "accountOf", args: [address] });
-      const free: number = account.free;
-      const [lock] = parseEventLogs({ abi: inferenceEscrowAbi, eventName: "JobLocked", logs: [] });
-      const wallet: \`0x\${string}\` | undefined = lock?.args.wallet;
-      const own: Contracts = { ...addresses[31337], InferenceEscrow: "0x90F79bf6EB2c4f870365E785982E1f101E93b906" };
-      // @ts-expect-error a deployment has all its contracts
-      const part: Contracts = { InferenceEscrow: own.InferenceEscrow };
-      // @ts-expect-error there is no such function
-      await client.readContract({ address, abi: inferenceEscrowAbi, functionName: "accountOff", args: [address] });
-      // @ts-expect-error a message has all its fields
-      hashTypedData({ domain: escrowDomain(1, address), types: authorizationTypes, primaryType: "Authorization", message: { jobId: "0x" } });
-      export { free, part, wallet, encodeDeployData, inferenceEscrowBytecode };
-    `);
-    expect(said).toBe("");
   });
 
   it("has the addresses of a new chain of npm start; deploys the escrow once more there, and reads it at its own address", async () => {

@@ -26,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const part of parts) await part.stop("SIGKILL");
   await stack?.remove();
-  worker?.remove();
 });
 
 describe("the package worker, installed in an empty folder", () => {

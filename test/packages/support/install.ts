@@ -1,14 +1,16 @@
-/** A package as a stranger gets it: packed, then installed from its tarball in an empty folder. */
+/** The packages as a stranger gets them: packed, then installed from their tarballs in a folder that was empty, once in a run. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { type Packed, pack } from "../../../scripts/build/pack.ts";
+import { type Packed, pack, packages } from "../../../scripts/build/pack.ts";
 import { readJson, writeJson } from "../../../scripts/dev/files.ts";
 import { withLock } from "../../../shared/process.ts";
-import { ROOT, temporaryFolder } from "../../support/processes.ts";
 import { plainEnv, runFolder } from "../../support/shared.ts";
 
 export type Installed = Awaited<ReturnType<typeof install>>;
+
+/** What npm reads in the folder of an installed package. */
+type Manifest = { bin?: Record<string, string>; dependencies?: Record<string, string> };
 
 /** The tarball of a workspace; the first file of a run that asks packs it. */
 export async function packOnce(folder: string): Promise<Packed> {
@@ -20,51 +22,47 @@ export async function packOnce(folder: string): Promise<Packed> {
   });
 }
 
-/** Installs the tarball of a workspace. `remove` deletes the folder. */
-export async function install(folder: string) {
-  const place = temporaryFolder();
-  const packed = await packOnce(folder);
-  const empty = join(place.path, "empty");
-  mkdirSync(empty);
-  // Without this file npm would look for one in the folders above.
-  writeFileSync(join(empty, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const options = { cwd: empty, env: plainEnv(), extendEnv: false };
-  await execa("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", packed.file], options);
-  const at = join(empty, "node_modules", packed.name);
-  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as { bin?: Record<string, string> };
+/** The folder in which all packages are installed; the first file of a run that asks installs them. */
+export async function installOnce(): Promise<string> {
+  const folder = join(runFolder(), "installed");
+  const manifest = join(folder, "package.json");
+  await withLock(`${folder}.lock`, async () => {
+    if (readJson<{ dependencies?: object }>(manifest)?.dependencies !== undefined) return;
+    const tarballs = await Promise.all(packages().map(async (workspace) => (await packOnce(workspace)).file));
+    mkdirSync(folder, { recursive: true });
+    // Without this file npm would look for one in the folders above. It names the packages in it when they are there.
+    writeJson(manifest, { private: true, type: "module" });
+    const args = ["install", "--prefer-offline", "--no-audit", "--no-fund", ...tarballs];
+    await execa("npm", args, { cwd: folder, env: plainEnv(), extendEnv: false });
+  });
+  return folder;
+}
+
+/** The installed package of a workspace. */
+export async function install(workspace: string) {
+  const packed = await packOnce(workspace);
+  const folder = await installOnce();
+  const at = join(folder, "node_modules", packed.name);
+  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest;
+  const options = { cwd: folder, env: plainEnv(), extendEnv: false };
   return {
     ...packed,
+    manifest,
     /** The folder that was empty, and the package in it. */
-    folder: empty,
+    folder,
     at,
     /** Runs its command, as npx does; returns exit code and output. */
     command: async (...args: string[]): Promise<{ code: number | undefined; stdout: string; stderr: string }> => {
       const [name = ""] = Object.keys(manifest.bin ?? {});
-      const file = join(empty, "node_modules", ".bin", name);
+      const file = join(folder, "node_modules", ".bin", name);
       const { exitCode: code, stdout, stderr } = await execa(file, args, { ...options, reject: false });
       return { code, stdout, stderr };
     },
     /** Runs a module of this folder, and returns what it prints. */
     run: async (code: string): Promise<string> => {
-      writeFileSync(join(empty, "program.js"), code);
-      return (await execa(process.execPath, ["program.js"], options)).stdout;
+      const program = `program-${workspace}.js`;
+      writeFileSync(join(folder, program), code);
+      return (await execa(process.execPath, [program], options)).stdout;
     },
-    /** Checks the types of a module, and of the README's examples, as strict projects for Node and for a bundler do; returns what the compiler says. */
-    check: async (code: string): Promise<string> => {
-      const examples = readFileSync(join(at, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs);
-      const files = [code, ...[...examples].map(([, example = ""]) => example)].map((text, i) => {
-        writeFileSync(join(empty, `program${i}.ts`), text);
-        return `program${i}.ts`;
-      });
-      const types = ["node"];
-      const typeRoots = [join(ROOT, "node_modules", "@types")];
-      const compilerOptions = { strict: true, target: "es2024", noEmit: true, types, typeRoots };
-      writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
-      const compiler = { ...options, preferLocal: true, localDir: ROOT, reject: false };
-      const kinds = ["--module nodenext", "--module esnext --moduleResolution bundler"];
-      const runs = kinds.map((kind) => execa("tsc", ["-p", empty, "--checkers", "1", ...kind.split(" ")], compiler));
-      return (await Promise.all(runs)).map(({ stdout }) => stdout).join("");
-    },
-    remove: () => place.remove(),
   };
 }
