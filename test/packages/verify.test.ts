@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ANSWER, type Protocol, people, startProtocol } from "../verify/support/protocol.ts";
-import { describeInBrowser, launchBrowser } from "../web/support/browser.ts";
+import { describeInBrowser } from "../web/support/browser.ts";
+import { launchBrowser } from "../web/support/chromium.ts";
 import { type Installed, install } from "./support/install.ts";
 
 let verify: Installed;

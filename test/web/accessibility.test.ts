@@ -4,7 +4,7 @@ import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
-import type { Look, Visitor } from "./support/visitor.ts";
+import type { Visitor } from "./support/visitor.ts";
 
 const PAGES = [
   "/..",
@@ -56,10 +56,13 @@ async function hangingOver({ page }: Visitor, isPhone: boolean): Promise<string[
   ];
 }
 
-describeInBrowser.each<Look>([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 390 },
-])("$colorScheme, $width pixels wide", (look) => {
+/** The page becomes each of them in turn. axe looks at the first width. */
+const LOOKS = [
+  { colorScheme: "light", widths: [1280, 768] },
+  { colorScheme: "dark", widths: [390] },
+] as const;
+
+describeInBrowser("every page, by day on a wide screen and by night on a phone", () => {
   let client: Client;
   it.beforeAll(async ({ stack }) => {
     const database = openStore(stack);
@@ -69,21 +72,23 @@ describeInBrowser.each<Look>([
 
   it("axe finds nothing serious on any page, and nothing hangs over the edge", async ({ open }) => {
     const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
-    const reader = await open(client.account, look);
+    const reader = await open(client.account);
+    const { page } = reader;
     const found: Record<string, string[]> = {};
     const check = async (path: string) => {
-      await reader.page.locator(".skeleton").first().waitFor({ state: "detached" });
-      const findings = await reader.findings();
-      if (findings.length > 0) found[path] = findings;
-      for (const width of new Set([look.width, Math.min(look.width, 768)])) {
-        await reader.page.setViewportSize({ width, height: 900 });
-        const hanging = await hangingOver(reader, width < 640);
-        if (hanging.length > 0) found[`${path} at ${width} pixels`] = hanging;
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      for (const { colorScheme, widths } of LOOKS) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 900 });
+          const findings = width === widths[0] ? await reader.findings() : [];
+          const all = [...findings, ...(await hangingOver(reader, width < 640))];
+          if (all.length > 0) found[`${path}, ${colorScheme}, ${width} pixels wide`] = all;
+        }
       }
-      await reader.page.setViewportSize({ width: look.width, height: 900 });
     };
     await reader.go("/");
-    await reader.page.getByRole("button", { name: /^Sign in with/ }).waitFor();
+    await page.getByRole("button", { name: /^Sign in with/ }).waitFor();
     await check("signing in");
     await reader.press(/^Sign in with/);
     await reader.sees("Latest jobs");
@@ -91,12 +96,12 @@ describeInBrowser.each<Look>([
     const own = [`/jobs/${jobId}`, `/tx/${headers.get("x-service-tx-hash")}`, `/address/${client.account.address}`];
     for (const path of [...PAGES, `/models/${MODEL}`, "/block/1", ...own]) {
       await reader.go(path);
-      await reader.page.locator("h1").waitFor();
+      await page.locator("h1").waitFor();
       await check(path);
     }
-    await reader.page.keyboard.press("Control+k");
-    await reader.page.getByRole("dialog").getByRole("combobox").fill("qwen");
-    await reader.page.getByRole("option").first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").fill("qwen");
+    await page.getByRole("option").first().waitFor();
     await check("the search");
     expect(found).toEqual({});
   });

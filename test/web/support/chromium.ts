@@ -1,0 +1,43 @@
+/** Chromium: one that the tests of a suite share, or one of a test's own. */
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+import type { TestProject } from "vitest/node";
+
+/** Debian's Chromium, or the one named. */
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const hasBrowser = existsSync(CHROMIUM);
+if (!hasBrowser) {
+  console.warn(
+    `\n  NO BROWSER: ${CHROMIUM} does not exist, so the web application is not tested in one.` +
+      "\n  Install Debian's chromium, or set CHROMIUM to one.\n",
+  );
+}
+
+/**
+ * What lies in the address bar of each window are pages of Chromium's own, which take a second of processor time. Chromium knows one list of
+ * features: this one replaces Playwright's.
+ */
+const WITHOUT =
+  "WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,SpareRendererForSitePerProcess";
+
+const OPTIONS: LaunchOptions = {
+  executablePath: CHROMIUM,
+  // Containers run as root and have a small /dev/shm.
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", `--disable-features=${WITHOUT}`],
+};
+
+export const launchBrowser = (): Promise<Browser> => chromium.launch(OPTIONS);
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** WebSocket address of the suite's browser; empty without one. */
+    browser: string;
+  }
+}
+
+/** Starts the one browser of a suite: a start of Chromium takes three seconds of processor time. Ends it with what it returns. */
+export async function shareBrowser({ provide }: TestProject): Promise<() => Promise<void>> {
+  const server = hasBrowser ? await chromium.launchServer(OPTIONS) : null;
+  provide("browser", server?.wsEndpoint() ?? "");
+  return async () => await server?.close();
+}
