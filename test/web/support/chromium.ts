@@ -37,7 +37,9 @@ declare module "vitest" {
 
 /** Starts the one browser of a suite: a start of Chromium takes three seconds of processor time. Ends it with what it returns. */
 export async function shareBrowser({ provide }: TestProject): Promise<() => Promise<void>> {
-  const server = hasBrowser ? await chromium.launchServer(OPTIONS) : null;
+  // A signal is the test runner's business: it ends the browser with all else that the run has started.
+  const patient = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  const server = hasBrowser ? await chromium.launchServer({ ...OPTIONS, ...patient }) : null;
   provide("browser", server?.wsEndpoint() ?? "");
   return async () => await server?.close();
 }
