@@ -20,7 +20,7 @@ import type { Hex } from "viem";
 import type { NewJob } from "../db/jobs.ts";
 import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, VOID } from "./outbox.ts";
-import { AT_ONCE, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending, SHORTEST_MS } from "./queue.ts";
+import { Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { Broadcaster, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
@@ -68,7 +68,7 @@ type Waiting = Pending & {
 
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
-/** Group commit onto the chain. A batch goes out at once when little is in flight; otherwise operations gather. */
+/** Group commit onto the chain: `Gathering` says when a batch leaves. */
 export class Pipeline {
   readonly #context: SigningContext;
   readonly #sending: Sending;
@@ -177,12 +177,9 @@ export class Pipeline {
     if (this.#signing || this.#stopping || this.#nextNonce === null || this.#queue.size === 0) return;
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
-    const age = this.#queue.age(Date.now());
-    const gather = this.#gathering.ms;
-    if (this.#inFlight.size >= AT_ONCE && age < gather) return this.#later(gather - age);
-    // On a chain of a block a transaction, what comes meanwhile shares the next one.
-    if (this.#inFlight.size > 0 && this.oldestMs < SHORTEST_MS) return this.#later(SHORTEST_MS - this.oldestMs);
-    const wait = this.#pacer.take();
+    const queuedMs = this.#queue.age(Date.now());
+    const wait =
+      this.#gathering.wait({ inFlight: this.#inFlight.size, oldestMs: this.oldestMs, queuedMs }) || this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#signing = true;
     this.#sendBatch(this.#nextNonce).then(
@@ -216,6 +213,7 @@ export class Pipeline {
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(nonce: number): Promise<void> {
     const items = this.#queue.take(this.#batchGas);
+    this.#gathering.left(items.length);
     const operations = items.map((item) => item.operation);
     const calldata = batchCalldata(operations);
     // A batch that ran out of gas as a whole is repeated with more.

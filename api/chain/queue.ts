@@ -70,20 +70,33 @@ export class OperationQueue<T extends Pending = Pending> {
 
 /** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
 export const MAX_IN_FLIGHT = 8;
-/** With fewer in flight operations do not gather; a batch waits only until the oldest is `SHORTEST_MS` old. */
+/** With fewer in flight, operations wait only until the oldest of these is `SHORTEST_MS` old. */
 export const AT_ONCE = 2;
 /** Shortest and longest time that operations gather once those are in flight, ms. */
-export const SHORTEST_MS = 20;
+const SHORTEST_MS = 20;
 const LONGEST_MS = 1_500;
+/** After a batch of several operations the next one waits this long for each of them, and no longer than that, ms. */
+const SPACING_PER_ITEM_MS = 5;
+const LONGEST_SPACING_MS = 50;
 /** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
 const MEMORY = 0.9;
 
+/** Transactions in flight, how long the oldest of them and the oldest queued operation have waited, ms. */
+type Traffic = { inFlight: number; oldestMs: number; queuedMs: number };
+
 /**
- * How long operations gather for one transaction. The transactions in flight share the time between two blocks. If they
- * gathered for less, all would be sent soon after a block, and later operations would miss the next one too.
+ * How long operations gather for one transaction:
+ *
+ * - On a chain of a block a transaction, what comes while one is mined shares the next one.
+ * - The transactions in flight share the time between two blocks. If they gathered for less, all would be sent soon after a block, and later
+ *   operations would miss the next one too.
+ * - A block costs node, index, database and gateway ten times what an operation does. So the next batch waits by the size of the last one.
+ *   A client alone sends one operation a batch, and never waits.
  */
 export class Gathering {
   #confirmationMs = 0;
+  #spacingMs = 0;
+  #leftAt = Number.NEGATIVE_INFINITY;
 
   /** A transaction was mined so long after it was recorded. */
   observe(confirmationMs: number): void {
@@ -93,8 +106,21 @@ export class Gathering {
     );
   }
 
-  get ms(): number {
-    return Math.max(SHORTEST_MS, this.#confirmationMs / (MAX_IN_FLIGHT - AT_ONCE));
+  /** A batch of so many operations leaves. */
+  left(items: number, now = performance.now()): void {
+    this.#spacingMs = items > 1 ? Math.min(LONGEST_SPACING_MS, items * SPACING_PER_ITEM_MS) : 0;
+    this.#leftAt = now;
+  }
+
+  /** Milliseconds until the next batch may leave; 0 for at once. */
+  wait({ inFlight, oldestMs, queuedMs }: Traffic, now = performance.now()): number {
+    const share = Math.max(SHORTEST_MS, this.#confirmationMs / (MAX_IN_FLIGHT - AT_ONCE));
+    return Math.max(
+      0,
+      inFlight > 0 ? SHORTEST_MS - oldestMs : 0,
+      inFlight >= AT_ONCE ? share - queuedMs : 0,
+      this.#leftAt + this.#spacingMs - now,
+    );
   }
 }
 
