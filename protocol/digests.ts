@@ -2,7 +2,8 @@
  * EIP-712 digests of the messages that every job is signed and recovered with: half a dozen a request. viem's encoder takes any type
  * and works on hex text; these messages are a few words of fixed size. `test/protocol/digests.test.ts` holds one against the other.
  */
-import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, keccak256, toBytes } from "viem";
+import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, toBytes } from "viem";
+import { keccak256 } from "./keccak.ts";
 import {
   type Acknowledgement,
   type Assignment,
@@ -47,10 +48,7 @@ export function jobDigests(chainId: number, escrow: Address): JobDigests {
 }
 
 function digestOf(separator: Uint8Array, name: string, fields: readonly Field[]): (message: object) => Hex {
-  const typeHash = keccak256(
-    toBytes(`${name}(${fields.map(({ type, name }) => `${type} ${name}`).join(",")})`),
-    "bytes",
-  );
+  const typeHash = keccak256(toBytes(`${name}(${fields.map(({ type, name }) => `${type} ${name}`).join(",")})`));
   const writers = fields.map((field) => ({ name: field.name, write: writerOf(field) }));
   return (message) => {
     const struct = new Uint8Array(WORD * (1 + writers.length));
@@ -61,8 +59,8 @@ function digestOf(separator: Uint8Array, name: string, fields: readonly Field[])
     const digest = new Uint8Array(2 + 2 * WORD);
     digest.set([0x19, 0x01]);
     digest.set(separator, 2);
-    digest.set(keccak256(struct, "bytes"), 2 + WORD);
-    return bytesToHex(keccak256(digest, "bytes"));
+    digest.set(keccak256(struct), 2 + WORD);
+    return bytesToHex(keccak256(digest));
   };
 }
 

@@ -12,12 +12,12 @@ import {
   hashMessage,
   hashTypedData,
   hexToBytes,
-  keccak256,
   type LocalAccount,
   serializeTransaction,
   type TransactionSerializable,
 } from "viem";
 import { toAccount } from "viem/accounts";
+import { keccak256 } from "../protocol/keccak.ts";
 
 type Curve = {
   /** Uncompressed, 65 bytes; throws for what is no private key. */
@@ -58,7 +58,11 @@ const curve = native ?? portable;
 /** Half the order of the curve: the largest "low" s. The contracts refuse signatures above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-const addressOf = (publicKey: Uint8Array): Address => getAddress(`0x${keccak256(publicKey.subarray(1)).slice(26)}`);
+const addressOf = (publicKey: Uint8Array): Address =>
+  getAddress(bytesToHex(keccak256(publicKey.subarray(1)).subarray(12)));
+
+/** The hash of a transaction's bytes: signed or not, that is what its sender signs, or its name. */
+export const hashOfTransaction = (raw: Hex): Hex => bytesToHex(keccak256(Buffer.from(raw.slice(2), "hex")));
 
 /** An account that signs digests too. */
 export type SigningAccount = LocalAccount & { sign: NonNullable<LocalAccount["sign"]> };
@@ -83,7 +87,7 @@ export function signingAccount(privateKey: Hex): SigningAccount {
     signTypedData: async (data) => sign(hashTypedData(data as Parameters<typeof hashTypedData>[0])),
     signTransaction: async (transaction) => {
       const unsigned = transaction as TransactionSerializable;
-      return serializeTransaction(unsigned, signHash(keccak256(serializeTransaction(unsigned))));
+      return serializeTransaction(unsigned, signHash(hashOfTransaction(serializeTransaction(unsigned))));
     },
   }) as SigningAccount;
 }

@@ -2,7 +2,8 @@
 
 import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
-import { type Hex, keccak256, type LocalAccount } from "viem";
+import type { Hex, LocalAccount } from "viem";
+import { hashOfTransaction } from "../../shared/secp256k1.ts";
 import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -57,7 +58,7 @@ export async function signVariant(
   const { account, chainId, escrow: to } = context;
   const offer = { maxFeePerGas: maxFee, maxPriorityFeePerGas: priorityFee };
   const raw = await account.signTransaction({ type: "eip1559", chainId, nonce, gas, to, data, ...offer });
-  return { hash: keccak256(raw), raw, maxFee, priorityFee };
+  return { hash: hashOfTransaction(raw), raw, maxFee, priorityFee };
 }
 
 /**
