@@ -106,18 +106,24 @@ export async function readRequestBody(
     // Rejected meanwhile, or not at all.
     await Promise.race([refused.promise, Promise.resolve()]);
     body.refuse = null;
-    const released = new AbortController();
+    // Most requests wait for no other one: what ends a wait is made with it.
+    let waiting: AbortController | null = null;
+    let isReleased = false;
     const release = () => {
       budget.close(body);
-      released.abort(new BodyRefused("broken_off", limit));
+      isReleased = true;
+      waiting?.abort(new BodyRefused("broken_off", limit));
     };
     const whileWaiting: ReadBody["whileWaiting"] = async (wait) => {
-      const givenUp = new AbortController();
-      body.refuse = () => givenUp.abort(new BodyRefused("no_room", limit));
+      const wanted = new AbortController();
+      waiting = wanted;
+      if (isReleased) wanted.abort(new BodyRefused("broken_off", limit));
+      body.refuse = () => wanted.abort(new BodyRefused("no_room", limit));
       try {
-        return await wait(AbortSignal.any([released.signal, givenUp.signal]));
+        return await wait(wanted.signal);
       } finally {
         body.refuse = null;
+        waiting = null;
       }
     };
     return { bytes, release, whileWaiting };

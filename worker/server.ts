@@ -54,8 +54,7 @@ export function createServer({ runner, health, log }: Parts): Express {
   };
 
   app.post("/jobs", async (req, res) => {
-    if (health().status === "draining")
-      throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
+    if (runner.isDraining) throw new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
     // Before the body: anyone can send one.
     const ticket = ticketOf(req.get(ASSIGNMENT_HEADER));
     const gateway = await runner.admit(ticket);

@@ -160,7 +160,9 @@ export class SettlementWatcher {
 
   /** Answers whose jobs the chain has not shown to be over for long enough. Running jobs are not among them. */
   get unsettled(): number {
-    return [...this.#jobs.values()].filter(({ head }) => head !== null).length;
+    let count = 0;
+    for (const { head } of this.#jobs.values()) if (head !== null) count += 1;
+    return count;
   }
 
   /** Stops watching; waits for a round under way. */

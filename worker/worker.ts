@@ -103,10 +103,9 @@ async function startWorker({ config, chain, backend, privateKey, log }: Given): 
   sweep();
   const sweeper = setInterval(sweep, SWEEP_MS);
 
-  let draining = false;
   const models = [...config.models.keys()];
   const health = (): Health => ({
-    status: draining ? "draining" : "ok",
+    status: runner.isDraining ? "draining" : "ok",
     worker: identity.address,
     models,
     abilities: Object.fromEntries(config.abilities),
@@ -120,7 +119,6 @@ async function startWorker({ config, chain, backend, privateKey, log }: Given): 
     health,
     abortJobs: () => runner.stop(),
     stop: async () => {
-      draining = true;
       await runner.drain(config.drainSeconds);
       clearInterval(sweeper);
       await watcher.stop();

@@ -61,6 +61,11 @@ export class JobRunner {
     return { in_flight: this.#slots.used, queued: this.#slots.queued, capacity: this.#slots.limit };
   }
 
+  /** Whether it takes no jobs any more. */
+  get isDraining(): boolean {
+    return this.#slots.closed;
+  }
+
   /** Who signed an assignment. Throws a Refusal when its dispatch would be refused, whatever the body says. */
   async admit({ assignment, signature }: Ticket): Promise<Gateway> {
     const { jobId, acknowledgeBy } = assignment;
@@ -291,6 +296,10 @@ class Slots {
   constructor(limit: number, queue: number) {
     this.limit = limit;
     this.#queueLimit = queue;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
   }
 
   get used(): number {
