@@ -13,12 +13,15 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 /** A query without an answer for so long has lost its connection, whatever the network says: its client gets a 503, not a hang. */
 const QUERY_TIMEOUT_MS = 15_000;
 
-/** A pool whose connections see the gateway's tables. */
+/**
+ * A pool whose connections see the gateway's tables. Each execution of a prepared statement is planned anew. A cached plan stays as it was made
+ * for an empty table, until the table is next analyzed: it then reads all rows for each one that it changes.
+ */
 export function openDatabase(url: string, logger: Logger, max = 20, queryTimeoutMs = QUERY_TIMEOUT_MS): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
-    options: `-c search_path=${GATEWAY_SCHEMA}`,
+    options: `-c search_path=${GATEWAY_SCHEMA} -c plan_cache_mode=force_custom_plan`,
     application_name: "gateway",
     connectionTimeoutMillis: 5_000,
     query_timeout: queryTimeoutMs,

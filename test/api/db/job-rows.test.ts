@@ -1,10 +1,12 @@
 /** A job's row: its steps, who may write them, and what a reorganisation takes back. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { pino } from "pino";
 import { type Address, type Hex, zeroAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signerLockKey } from "../../../api/chain/signer-lock.ts";
 import { insertJobs, JobLost, JobStore, newJobsJson, type SignedCompletion } from "../../../api/db/jobs.ts";
+import { openDatabase } from "../../../api/db/pool.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -248,4 +250,27 @@ describe("what a reorganisation takes back", () => {
     expect(rows[3]).toMatchObject({ ...nowhere, failure: "job_timeout" });
     await later.ended({ jobId: settled, ...settlement });
   });
+});
+
+it("is found by its id in a table that has grown since the statement was first used", async () => {
+  // One connection: it keeps what it prepared while the table was small.
+  const connection = openDatabase(url, pino({ level: "silent" }), 1);
+  try {
+    const store = new JobStore(connection, { gateway: ONE, operator: 1 });
+    const lock = (jobId: Hex) => store.locked({ jobId, escrowTx: HASH, lockedAt: 1, credits: 8 });
+    const scanned = async (): Promise<number> => {
+      await connection.query("SELECT pg_stat_force_next_flush()");
+      const { rows } = await connection.query(
+        "SELECT seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'job'",
+      );
+      return rows[0].rows;
+    };
+    for (const jobId of await add(store, 10)) await lock(jobId);
+    const ids = await add(store, 3_000);
+    const before = await scanned();
+    for (const jobId of ids.slice(0, 20)) await lock(jobId);
+    expect((await scanned()) - before).toBeLessThan(3_000);
+  } finally {
+    await connection.end();
+  }
 });
