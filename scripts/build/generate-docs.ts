@@ -1,12 +1,11 @@
 /**
- * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from those of the settings.
+ * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from that of the gateway's settings.
  * `--check` only says which of the committed files is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { configSchema } from "../../api/config.ts";
 import { openApiDocument } from "../../api/openapi/document.ts";
-import { SETTINGS as WORKER_SETTINGS } from "../../worker/config.ts";
 
 const path = (file: string) => fileURLToPath(new URL(`../../docs/${file}`, import.meta.url));
 export const OPENAPI_FILE = path("openapi.json");
@@ -23,13 +22,9 @@ export function settingsText(): string {
     const fallback = success ? String(data ?? "") : "**must be set**";
     return `| \`${name}\` | ${field.description} | ${fallback} |`;
   });
-  const worker = WORKER_SETTINGS.map(
-    ({ env, flag, help }) =>
-      `| \`${env}\` | ${flag === null ? "" : `\`--${flag}\``} | ${help.replaceAll("|", "\\|")} |`,
-  );
   return `# Settings
 
-<!-- Written by scripts/build/generate-docs.ts from the schemas. Do not edit. -->
+<!-- Written by scripts/build/generate-docs.ts. Do not edit. -->
 
 Everything comes from the environment. A process with a wrong or missing value ends at once. Its one message names every such variable and no value.
 
@@ -43,15 +38,11 @@ ${gateway.join("\n")}
 
 ### Private networks
 
-\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there.** Name as little as possible, and nothing that answers strangers with secrets. The clouds' metadata addresses stay refused, and so does plain HTTP (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there; \`localhost\`, \`.test\` and other names of a machine may not. Names are asked of the DNS: \`/etc/hosts\` is not read.
+\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there**: name nothing that answers strangers with secrets. Clouds' metadata addresses and plain HTTP stay refused (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there; \`localhost\`, \`.test\` and other names of a machine may not. Names are asked of the DNS: \`/etc/hosts\` is not read.
 
 ## Worker
 
-[\`worker/config.ts\`](../../worker/config.ts). \`WORKER_DATA_DIR\` must survive restarts. \`WORKER_BACKEND=builtin\` generates text for development: **never for customers**. Raise \`WORKER_KEEP_SETTLED_SECONDS\` to your chain's finality. Give \`WORKER_OWNER_PRIVATE_KEY\` only to register, unbond and withdraw.
-
-| variable | flag | meaning |
-| --- | --- | --- |
-${worker.join("\n")}
+\`npx cmi-worker --help\`, or \`npm run worker -- --help\` in a clone, lists every variable and flag ([\`worker/config.ts\`](../../worker/config.ts)). \`WORKER_DATA_DIR\` must survive restarts. \`WORKER_BACKEND=builtin\` generates text for development: **never for customers**. Raise \`WORKER_KEEP_SETTLED_SECONDS\` to your chain's finality. Give \`WORKER_OWNER_PRIVATE_KEY\` only to register, unbond and withdraw.
 
 ## Indexer
 

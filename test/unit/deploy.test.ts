@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { configSchema } from "../../api/config.ts";
+import { SETTINGS as WORKER_SETTINGS } from "../../worker/config.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -60,7 +61,10 @@ describe("the images", () => {
 });
 
 describe("settings", () => {
-  const known = all(read("docs/operations/settings.md"), /^\| `?([A-Z][A-Z0-9_]+)/gm);
+  const known = [
+    ...all(read("docs/operations/settings.md"), /^\| `?([A-Z][A-Z0-9_]+)/gm),
+    ...WORKER_SETTINGS.map(({ env }) => env),
+  ];
   /** Settings of the gateway without which it does not start. */
   const needed = Object.entries(configSchema.shape)
     .filter(([, schema]) => !schema.safeParse(undefined).success)
