@@ -106,7 +106,7 @@ export async function readRequestBody(
     // Rejected meanwhile, or not at all.
     await Promise.race([refused.promise, Promise.resolve()]);
     body.refuse = null;
-    // Most requests wait for no other one: what ends a wait is made with it.
+    // Made when the request waits for another one: most never do.
     let waiting: AbortController | null = null;
     let isReleased = false;
     const release = () => {
