@@ -1,8 +1,9 @@
 /** The chain as the client reads it, through a node of its user's choice: contracts, prices, workers, and what happens to its jobs. */
 import { type Address, createPublicClient, type Hex, numberToHex, type PublicClient, zeroAddress } from "viem";
-import { type JobDigests, jobDigests } from "../protocol/digests.ts";
+import type { JobDigests } from "../protocol/digests.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { Prices } from "../protocol/pricing.ts";
+import { jobDigests } from "../shared/keccak.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { chainIdOf, chainLog, noEscrow } from "../verify/chain.ts";
 import {

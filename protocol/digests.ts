@@ -2,8 +2,7 @@
  * EIP-712 digests of the messages that every job is signed and recovered with: half a dozen a request. viem's encoder takes any type
  * and works on hex text; these messages are a few words of fixed size. `test/protocol/digests.test.ts` holds one against the other.
  */
-import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, toBytes } from "viem";
-import { keccak256 } from "./keccak.ts";
+import { type Address, bytesToHex, domainSeparator, type Hex, hexToBytes, keccak256, toBytes } from "viem";
 import {
   type Acknowledgement,
   type Assignment,
@@ -26,29 +25,39 @@ export type JobDigests = {
   authorization: (message: Authorization) => Hex;
 };
 
-const known = new Map<string, JobDigests>();
+export type DigestsOf = (chainId: number, escrow: Address) => JobDigests;
+/** Keccak-256: 32 bytes. */
+type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** Throws for a message with a value that its type cannot hold. */
-export function jobDigests(chainId: number, escrow: Address): JobDigests {
-  const key = `${chainId} ${escrow}`;
-  let digests = known.get(key);
-  if (digests === undefined) {
-    const separator = toBytes(domainSeparator({ domain: escrowDomain(chainId, escrow) }));
-    const types = { ...jobMessageTypes, ...authorizationTypes };
-    const of = (name: keyof typeof types) => digestOf(separator, name, types[name]);
-    digests = {
-      assignment: of("Assignment"),
-      acknowledgement: of("Acknowledgement"),
-      completion: of("Completion"),
-      authorization: of("Authorization"),
-    };
-    known.set(key, digests);
-  }
-  return digests;
+/** `jobDigests` with another implementation of Keccak-256. */
+export function digestsWith(keccak: Keccak): DigestsOf {
+  const known = new Map<string, JobDigests>();
+  return (chainId, escrow) => {
+    const key = `${chainId} ${escrow}`;
+    let digests = known.get(key);
+    if (digests === undefined) {
+      const separator = toBytes(domainSeparator({ domain: escrowDomain(chainId, escrow) }));
+      const types = { ...jobMessageTypes, ...authorizationTypes };
+      const of = (name: keyof typeof types) => digestOf(keccak, separator, { name, fields: types[name] });
+      digests = {
+        assignment: of("Assignment"),
+        acknowledgement: of("Acknowledgement"),
+        completion: of("Completion"),
+        authorization: of("Authorization"),
+      };
+      known.set(key, digests);
+    }
+    return digests;
+  };
 }
 
-function digestOf(separator: Uint8Array, name: string, fields: readonly Field[]): (message: object) => Hex {
-  const typeHash = keccak256(toBytes(`${name}(${fields.map(({ type, name }) => `${type} ${name}`).join(",")})`));
+/** The digests of one escrow's messages. They throw for a message with a value that its type cannot hold. */
+export const jobDigests: DigestsOf = digestsWith((bytes) => keccak256(bytes, "bytes"));
+
+type MessageType = { name: string; fields: readonly Field[] };
+
+function digestOf(keccak: Keccak, separator: Uint8Array, { name, fields }: MessageType): (message: object) => Hex {
+  const typeHash = keccak(toBytes(`${name}(${fields.map(({ type, name }) => `${type} ${name}`).join(",")})`));
   const writers = fields.map((field) => ({ name: field.name, write: writerOf(field) }));
   return (message) => {
     const struct = new Uint8Array(WORD * (1 + writers.length));
@@ -59,8 +68,8 @@ function digestOf(separator: Uint8Array, name: string, fields: readonly Field[])
     const digest = new Uint8Array(2 + 2 * WORD);
     digest.set([0x19, 0x01]);
     digest.set(separator, 2);
-    digest.set(keccak256(struct), 2 + WORD);
-    return bytesToHex(keccak256(digest));
+    digest.set(keccak(struct), 2 + WORD);
+    return bytesToHex(keccak(digest));
   };
 }
 

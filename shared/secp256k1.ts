@@ -17,7 +17,7 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { toAccount } from "viem/accounts";
-import { keccak256 } from "../protocol/keccak.ts";
+import { keccak256 } from "./keccak.ts";
 
 type Curve = {
   /** Uncompressed, 65 bytes; throws for what is no private key. */

@@ -17,9 +17,10 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import type { Deployment } from "../protocol/deployment.ts";
-import { type JobDigests, jobDigests } from "../protocol/digests.ts";
+import type { JobDigests } from "../protocol/digests.ts";
 import { outputAccessTypes } from "../protocol/dispatch.ts";
 import { type Assignment, type Completion, escrowDomain } from "../protocol/messages.ts";
+import { jobDigests } from "../shared/keccak.ts";
 import { recoverSigner, type SigningAccount, signingAccount } from "../shared/secp256k1.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type Terminal } from "./console.ts";

@@ -1,12 +1,12 @@
 /** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
 import { type Address, type ContractFunctionReturnType, type Hex, parseEventLogs } from "viem";
 import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { type Completion, compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
 import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
+import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";

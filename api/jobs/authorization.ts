@@ -9,10 +9,10 @@
  */
 import { createHash } from "node:crypto";
 import { type Address, type Hex, isAddressEqual, zeroAddress } from "viem";
-import { jobDigests } from "../../protocol/digests.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { Authorization } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
+import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
-import { jobDigests } from "../../protocol/digests.ts";
 import { OUTPUT_ACCESS_SECONDS, type OutputRequest, outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, escrowDomain } from "../../protocol/messages.ts";
 import type { Cipher } from "../../shared/cipher.ts";
+import { jobDigests } from "../../shared/keccak.ts";
 import type { SigningAccount } from "../../shared/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Operator } from "../chain/operator.ts";

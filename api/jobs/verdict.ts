@@ -1,8 +1,8 @@
 import type { Address, Hex } from "viem";
-import { jobDigests } from "../../protocol/digests.ts";
 import { lengthGrace } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
+import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { IncidentCode } from "../db/incidents.ts";
 import type { JobContext } from "./context.ts";

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { type Address, type Hex, hashTypedData, toHex } from "viem";
 import { describe, expect, it } from "vitest";
-import { jobDigests } from "../../protocol/digests.ts";
+import * as pure from "../../protocol/digests.ts";
 import { authorizationTypes, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
+import * as native from "../../shared/keccak.ts";
 
 const hex = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => toHex(value));
 const uint = (bits: number) =>
@@ -32,7 +33,10 @@ const messages = {
 } as const;
 const types = { ...jobMessageTypes, ...authorizationTypes };
 
-describe("digests of job messages", () => {
+describe.each([
+  ["in JavaScript", pure],
+  ["by WebAssembly", native],
+])("digests of job messages, %s", (_, { jobDigests }) => {
   it.each(["Assignment", "Acknowledgement", "Completion", "Authorization"] as const)(
     "%s: are those of EIP-712",
     (primaryType) => {
@@ -66,7 +70,7 @@ describe("digests of job messages", () => {
     ["more than its type holds", { completionTokens: 2 ** 32 }],
     ["a time beyond its type", { completedAt: 2 ** 40 }],
     ["nothing at all", { completedAt: undefined }],
-  ])("refuse %s", (_, change) => {
+  ])("refuse %s", (_what, change) => {
     const { completion: digest } = jobDigests(31_337, `0x${"01".repeat(20)}`);
     expect(() => digest({ ...completion, ...change } as never)).toThrow(TypeError);
   });
