@@ -1,5 +1,6 @@
 /** Keccak-256 as WebAssembly. A digest takes 1 µs and a batch of 16 jobs 37; viem's JavaScript takes 6 and 370. */
 import { createKeccak } from "hash-wasm";
+import { bytesToHex, type Hex } from "viem";
 import { type DigestsOf, digestsWith } from "../protocol/digests.ts";
 
 const hasher = await createKeccak(256);
@@ -9,5 +10,8 @@ export function keccak256(bytes: Uint8Array): Uint8Array {
   return hasher.init().update(bytes).digest("binary");
 }
 
-/** Digests of the job messages of one escrow, as in protocol/digests.ts, in a quarter of the time. */
+/** The hash of a serialized transaction. Of an unsigned one it is what the sender signs, of a signed one its name. */
+export const hashOfTransaction = (raw: Hex): Hex => bytesToHex(keccak256(Buffer.from(raw.slice(2), "hex")));
+
+/** The digests of protocol/digests.ts, hashed here. */
 export const jobDigests: DigestsOf = digestsWith(keccak256);

@@ -17,7 +17,7 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { toAccount } from "viem/accounts";
-import { keccak256 } from "./keccak.ts";
+import { hashOfTransaction, keccak256 } from "./keccak.ts";
 
 type Curve = {
   /** Uncompressed, 65 bytes; throws for what is no private key. */
@@ -60,9 +60,6 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 
 const addressOf = (publicKey: Uint8Array): Address =>
   getAddress(bytesToHex(keccak256(publicKey.subarray(1)).subarray(12)));
-
-/** The hash of a serialized transaction. Of an unsigned one it is what the sender signs, of a signed one its name. */
-export const hashOfTransaction = (raw: Hex): Hex => bytesToHex(keccak256(Buffer.from(raw.slice(2), "hex")));
 
 /** An account that signs digests too. */
 export type SigningAccount = LocalAccount & { sign: NonNullable<LocalAccount["sign"]> };

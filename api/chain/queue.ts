@@ -91,7 +91,7 @@ type Traffic = { inFlight: number; oldestMs: number; queuedMs: number };
  * - The transactions in flight share the time between two blocks. If they gathered for less, all would be sent soon after a block, and later
  *   operations would miss the next one too.
  * - A block costs node, index, database and gateway ten times what an operation does. So the next batch waits by the size of the last one.
- *   A client alone sends one operation a batch, and never waits.
+ *   The operations of a client alone come one by one, and are not spaced.
  */
 export class Gathering {
   #confirmationMs = 0;

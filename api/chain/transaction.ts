@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
 import type { Hex, LocalAccount } from "viem";
-import { hashOfTransaction } from "../../shared/secp256k1.ts";
+import { hashOfTransaction } from "../../shared/keccak.ts";
 import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
