@@ -88,6 +88,17 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("") } });
   });
 
+  it("that sends many deltas in one packet gets them passed on as one event, each counted as a token", async () => {
+    const packet = [chunk({ content: "One" }), chunk({ content: " two" }), chunk({}, "stop"), "data: [DONE]\n\n"].join(
+      "",
+    );
+    peer.play(stream(packet));
+    const { names, text, completed } = await run();
+    expect(names).toEqual(["acknowledged", "delta", "completed"]);
+    expect(text).toBe("One two");
+    expect(completed?.completion).toMatchObject({ completionTokens: 2, proofHash: answerHash("One two") });
+  });
+
   it("never signs a trailing newline nor sends an empty delta, whatever the pieces", async () => {
     peer.play(
       stream(

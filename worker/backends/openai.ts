@@ -80,7 +80,8 @@ export class OpenAiBackend implements Backend {
     try {
       for await (const bytes of response.body) {
         parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
-        for (const data of pending.splice(0)) yield* reader.read(data);
+        for (const data of pending.splice(0)) reader.read(data);
+        yield* reader.take();
         if (reader.done) break;
       }
     } catch (error) {
@@ -176,8 +177,11 @@ const FINISH: Record<string, FinishReason> = {
   content_filter: "content_filter",
 };
 
+type Text = Exclude<BackendPiece, { kind: "end" }>;
+
 /** Reads the data of one streamed answer, event by event. */
 class ChunkReader {
+  #pieces: Text[] = [];
   #finish: FinishReason | null = null;
   #usage: BackendUsage | null = null;
   #done = false;
@@ -187,8 +191,8 @@ class ChunkReader {
     return this.#done;
   }
 
-  /** Pieces in one event's data. Throws a BackendError when the server reports one or breaks the format. */
-  *read(data: string): Generator<BackendPiece, void, undefined> {
+  /** Reads one event's data. Throws a BackendError when the server reports one or breaks the format. */
+  read(data: string): void {
     if (this.#done) return;
     if (data.trim() === "[DONE]") {
       this.#done = true;
@@ -206,14 +210,28 @@ class ChunkReader {
     if (choice === undefined) return;
     const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";
     const content = choice.delta?.content ?? "";
-    // One delta is taken for one token: what most servers send, and never more than there were.
-    if (reasoning !== "") yield { kind: "reasoning", text: reasoning, tokens: 1 };
-    if (content !== "") yield { kind: "text", text: content, tokens: 1 };
+    if (reasoning !== "") this.#add("reasoning", reasoning);
+    if (content !== "") this.#add("text", content);
     if (choice.finish_reason) {
       const finish = FINISH[choice.finish_reason];
       if (finish === undefined)
         throw new BackendError(`the model server ended the answer with "${choice.finish_reason.slice(0, 40)}"`);
       this.#finish = finish;
+    }
+  }
+
+  /** What was read since the last call. Deltas that arrived together are one piece: each one costs worker, gateway and client an event. */
+  take(): Text[] {
+    return this.#pieces.splice(0);
+  }
+
+  /** Takes one delta for one token: what most servers send, and never more than there were. */
+  #add(kind: Text["kind"], text: string): void {
+    const last = this.#pieces.at(-1);
+    if (last?.kind !== kind) this.#pieces.push({ kind, text, tokens: 1 });
+    else {
+      last.text += text;
+      last.tokens += 1;
     }
   }
 
