@@ -42,7 +42,9 @@ export async function cost(
   for (const { system } of systems) await both(system.target, { concurrency, requests: WARM_UP / 2 });
   if (peer) await both(peer.target, { concurrency, requests: WARM_UP / 2 });
   for (let round = 1; round <= rounds; round++) {
-    for (const { name, system, clients } of systems) {
+    // Whoever comes after the peer uses 7 % less than whoever comes after another system: they change places.
+    const turns = round % 2 === 1 ? systems : systems.toReversed();
+    for (const { name, system, clients } of turns) {
       progress(`processor time, round ${round} of ${rounds}: ${name}`);
       const database = new pg.Client({ connectionString: system.stack.info.database_url as string });
       await database.connect();
