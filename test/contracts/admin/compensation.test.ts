@@ -1,7 +1,9 @@
 /** The treasury as payer of compensations: on the escrow's word only, as far as its money goes. */
+
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 
@@ -26,13 +28,9 @@ describe("Compensations of the treasury", () => {
   it("have one escrow, for ever", async () => {
     const { treasury, escrow, token, owner, stranger } = await freshBare();
     expect(await treasury.escrow()).to.equal(await escrow.getAddress());
-    await expect(treasury.connect(owner).setEscrow(stranger))
-      .to.be.revertedWithCustomError(treasury, "Treasury_InvalidEscrow")
-      .withArgs(stranger.address);
+    await expectRevert(treasury.connect(owner).setEscrow(stranger), "Treasury_InvalidEscrow", stranger.address);
     const fresh = await ethers.deployContract("ProtocolTreasury", [owner, token]);
-    await expect(fresh.setEscrow(ethers.ZeroAddress))
-      .to.be.revertedWithCustomError(fresh, "Treasury_InvalidEscrow")
-      .withArgs(ethers.ZeroAddress);
+    await expectRevert(fresh.setEscrow(ethers.ZeroAddress), "Treasury_InvalidEscrow", ethers.ZeroAddress);
     await expect(fresh.setEscrow(stranger)).to.emit(fresh, "EscrowSet").withArgs(stranger.address);
   });
 });

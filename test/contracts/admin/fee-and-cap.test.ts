@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 
 const DAY = 86_400;
@@ -32,9 +33,7 @@ describe("The fee", () => {
   it("is 20 % at most, from the first day on", async () => {
     const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
     await escrow.scheduleFee(2_000);
-    await expect(escrow.scheduleFee(2_001))
-      .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
-      .withArgs(2_001, 2_000);
+    await expectRevert(escrow.scheduleFee(2_001), "Admin_FeeAboveCap", 2_001, 2_000);
     const factory = await escrowFactory();
     const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;
     await factory.deploy(...roles, 2_000, DEFAULT_COMPENSATION_CAP, WINDOWS);
@@ -48,9 +47,7 @@ describe("The treasury's address", () => {
   it("is never where fees would be lost", async () => {
     const { escrow, panel, token, catalog, registry, owner } = await freshBare();
     for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
-      await expect(escrow.setTreasury(lost))
-        .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
-        .withArgs(lost);
+      await expectRevert(escrow.setTreasury(lost), "Admin_InvalidAddress", lost);
     }
     const factory = await escrowFactory();
     for (const lost of [ethers.ZeroAddress, await token.getAddress()]) {
@@ -81,9 +78,7 @@ describe("The cap of compensations", () => {
   it("is 10,000 of the stablecoin a day at most, from the first day on", async () => {
     const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
     for (const cap of [CEILING + 1, 2 ** 40 - 1]) {
-      await expect(escrow.setCompensationCap(cap))
-        .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
-        .withArgs(cap, CEILING);
+      await expectRevert(escrow.setCompensationCap(cap), "Admin_CompensationAboveCeiling", cap, CEILING);
     }
     const factory = await escrowFactory();
     const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;

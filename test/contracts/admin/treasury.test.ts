@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshHostileWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
@@ -35,26 +36,20 @@ describe("A fee that the stablecoin refused to pay to the treasury", () => {
 
   it("reaches the receiver that the owner names, once", async () => {
     const { treasury, escrow, hostile, owner } = await withBlockedTreasury();
-    await expect(escrow.claim(treasury))
-      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
-      .withArgs(await treasury.getAddress(), FEE);
+    await expectRevert(escrow.claim(treasury), "Ledger_PayoutRefused", await treasury.getAddress(), FEE);
     const claiming = treasury.connect(owner).claimTo(receiver);
     await expect(claiming)
       .to.emit(escrow, "PayoutClaimed")
       .withArgs(await treasury.getAddress(), receiver, 1, FEE);
     await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, treasury, receiver], [-FEE, 0n, FEE]);
     expect(await escrow.claimableOf(treasury)).to.equal(0);
-    await expect(treasury.connect(owner).claimTo(receiver))
-      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
-      .withArgs(await treasury.getAddress());
+    await expectRevert(treasury.connect(owner).claimTo(receiver), "Ledger_NothingToClaim", await treasury.getAddress());
   });
 
   it("goes nowhere where it would be lost", async () => {
     const { treasury, escrow, hostile, owner } = await withBlockedTreasury();
     for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
-      await expect(treasury.connect(owner).claimTo(lost))
-        .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
-        .withArgs(lost);
+      await expectRevert(treasury.connect(owner).claimTo(lost), "Ledger_InvalidReceiver", lost);
     }
     expect(await escrow.claimableOf(treasury)).to.equal(FEE);
   });

@@ -1,8 +1,10 @@
 /** A batch with too little gas reverts whole: no item ever fails for want of gas, and no payee is deferred for it. */
+
 import { expect } from "chai";
 import { type Call, expectAllOrNothing } from "../gas/sweep.ts";
 import { jobId } from "../support/actors.ts";
 import { executeBatch, items } from "../support/batch.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
@@ -19,10 +21,7 @@ describe("Gas of a batch", () => {
     const { escrow, gateway } = world;
     const batch = [items(world).lock()];
     const floor = await escrow.ITEM_GAS();
-    await expect(escrow.connect(gateway).execute(batch, { gasLimit: floor })).to.be.revertedWithCustomError(
-      escrow,
-      "Batch_OutOfGas",
-    );
+    await expectRevert(escrow.connect(gateway).execute(batch, { gasLimit: floor }), "Batch_OutOfGas");
     await escrow.connect(gateway).execute(batch, { gasLimit: floor + 40_000n });
   });
 

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { decodeLockTerms } from "../../../protocol/words.ts";
 import { LAUNCH_MODELS } from "../../../scripts/deploy/launch-models.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { sendLock } from "../support/jobs.ts";
 import { type BareWorld, MODEL } from "../support/world.ts";
@@ -56,9 +57,7 @@ describe("list", () => {
 
   it("takes an id once, however long ago", async () => {
     const { catalog } = await freshBare();
-    await expect(catalog.list({ ...LISTING, id: "qwen3-8b" }))
-      .to.be.revertedWithCustomError(catalog, "Catalog_ModelExists")
-      .withArgs("qwen3-8b");
+    await expectRevert(catalog.list({ ...LISTING, id: "qwen3-8b" }), "Catalog_ModelExists", "qwen3-8b");
   });
 
   it("refuses listings without id, context or price", async () => {
@@ -67,16 +66,10 @@ describe("list", () => {
       ["", 4_096],
       ["tiny", 0],
     ] as const) {
-      await expect(catalog.list({ ...LISTING, id, contextWindow }))
-        .to.be.revertedWithCustomError(catalog, "Catalog_InvalidListing")
-        .withArgs(id, contextWindow);
+      await expectRevert(catalog.list({ ...LISTING, id, contextWindow }), "Catalog_InvalidListing", id, contextWindow);
     }
-    await expect(catalog.list({ ...LISTING, creditsPerRequest: 0 }))
-      .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
-      .withArgs(0, 1);
-    await expect(catalog.list({ ...LISTING, creditsPer1kTokens: 0 }))
-      .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
-      .withArgs(2, 0);
+    await expectRevert(catalog.list({ ...LISTING, creditsPerRequest: 0 }), "Catalog_InvalidPrice", 0, 1);
+    await expectRevert(catalog.list({ ...LISTING, creditsPer1kTokens: 0 }), "Catalog_InvalidPrice", 2, 0);
     await expect(catalog.list({ ...LISTING, tier: 4 })).to.revert(ethers);
   });
 
@@ -142,18 +135,10 @@ describe("schedulePrices", () => {
 
   it("needs a known model and prices above zero", async () => {
     const { catalog } = await freshBare();
-    await expect(catalog.schedulePrices(9, 1, 1))
-      .to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel")
-      .withArgs(9);
-    await expect(catalog.schedulePrices(0, 1, 1))
-      .to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel")
-      .withArgs(0);
-    await expect(catalog.schedulePrices(MODEL, 0, 1))
-      .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
-      .withArgs(0, 1);
-    await expect(catalog.schedulePrices(MODEL, 1, 0))
-      .to.be.revertedWithCustomError(catalog, "Catalog_InvalidPrice")
-      .withArgs(1, 0);
+    await expectRevert(catalog.schedulePrices(9, 1, 1), "Catalog_UnknownModel", 9);
+    await expectRevert(catalog.schedulePrices(0, 1, 1), "Catalog_UnknownModel", 0);
+    await expectRevert(catalog.schedulePrices(MODEL, 0, 1), "Catalog_InvalidPrice", 0, 1);
+    await expectRevert(catalog.schedulePrices(MODEL, 1, 0), "Catalog_InvalidPrice", 1, 0);
   });
 });
 
@@ -177,18 +162,14 @@ describe("A price", () => {
       const listing = catalog.list({ ...LISTING, ...prices, contextWindow });
       if (good) await expect(listing).to.emit(catalog, "ModelListed");
       else {
-        await expect(listing)
-          .to.be.revertedWithCustomError(catalog, "Catalog_PriceAboveLimit")
-          .withArgs(contextWindow, credits, LIMIT);
+        await expectRevert(listing, "Catalog_PriceAboveLimit", contextWindow, credits, LIMIT);
       }
       await catalog.list({ ...LISTING, id: "cheap", creditsPerRequest: 1, creditsPer1kTokens: 1, contextWindow });
       const model = await catalog.modelCount();
       const announcing = catalog.schedulePrices(model, perRequest, per1k);
       if (good) await expect(announcing).to.emit(catalog, "PricesScheduled");
       else {
-        await expect(announcing)
-          .to.be.revertedWithCustomError(catalog, "Catalog_PriceAboveLimit")
-          .withArgs(contextWindow, credits, LIMIT);
+        await expectRevert(announcing, "Catalog_PriceAboveLimit", contextWindow, credits, LIMIT);
       }
     });
   }
@@ -233,18 +214,14 @@ describe("scheduleRetirement", () => {
     await mineAt(retiresAt - 1);
     expect(await termsOf({ catalog }, MODEL)).to.deep.equal(terms(40, 20));
     await mineAt(retiresAt);
-    await expect(catalog.scheduleRetirement(MODEL, retiresAt + 2 * NOTICE))
-      .to.be.revertedWithCustomError(catalog, "Catalog_AlreadyRetired")
-      .withArgs(MODEL);
+    await expectRevert(catalog.scheduleRetirement(MODEL, retiresAt + 2 * NOTICE), "Catalog_AlreadyRetired", MODEL);
     expect(await catalog.termsOf(MODEL)).to.equal(0);
   });
 
   it("needs a known model", async () => {
     const { catalog } = await freshBare();
-    await expect(catalog.scheduleRetirement(9, 2n ** 40n - 1n))
-      .to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel")
-      .withArgs(9);
-    await expect(catalog.modelAt(9)).to.be.revertedWithCustomError(catalog, "Catalog_UnknownModel").withArgs(9);
+    await expectRevert(catalog.scheduleRetirement(9, 2n ** 40n - 1n), "Catalog_UnknownModel", 9);
+    await expectRevert(catalog.modelAt(9), "Catalog_UnknownModel", 9);
     expect(await catalog.termsOf(9)).to.equal(0);
   });
 });

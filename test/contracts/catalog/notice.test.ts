@@ -1,6 +1,8 @@
 /** How long ahead prices and retirements are announced: decided at deployment, never below a minimum. */
+
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { OTHER_CHAIN_ID, otherChain } from "../support/other-chain.ts";
 import { CHAIN_ID } from "../support/world.ts";
@@ -29,9 +31,7 @@ describe("The notices of the catalog", () => {
       expect([await least.priceNotice(), await least.retirementNotice()]).to.deep.equal(
         [price, retirement].map(BigInt),
       );
-      await expect(deploy(price - 1, retirement))
-        .to.be.revertedWithCustomError(factory, "Catalog_InvalidNotice")
-        .withArgs(name("priceNotice"), price - 1, price);
+      await expectRevert(deploy(price - 1, retirement), "Catalog_InvalidNotice", name("priceNotice"), price - 1, price);
       await expect(deploy(price, retirement - 1))
         .to.be.revertedWithCustomError(factory, "Catalog_InvalidNotice")
         .withArgs(name("retirementNotice"), retirement - 1, retirement);

@@ -1,4 +1,5 @@
 /** The wallet's day after its worker equivocated: it disputes the charge of a settled job without a bond, once, and nobody else does. */
+
 import { expect } from "chai";
 import type { Completion } from "../../../protocol/messages.ts";
 import { type Books, books, moved } from "../support/books.ts";
@@ -17,6 +18,7 @@ import {
   settledJob,
   storedDispute,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
@@ -88,9 +90,7 @@ describe("After an equivocation the wallet", () => {
     await expect(byWallet(world, early)).to.emit(escrow, "JobDisputed");
     const deadline = late.convictedAt + DAY;
     await nextBlockAt(deadline);
-    await expect(byWallet(world, late))
-      .to.be.revertedWithCustomError(escrow, "Job_TooLate")
-      .withArgs(late.id, deadline, deadline);
+    await expectRevert(byWallet(world, late), "Job_TooLate", late.id, deadline, deadline);
   });
 
   it("has them from an equivocation in the last second of its own day, too", async () => {
@@ -120,7 +120,7 @@ describe("After an equivocation the wallet", () => {
       const { escrow } = world;
       const job = await disputedJob(world, { by: world[party] });
       await sendRuling(world, job, Ruling.Rejected);
-      await expect(byWallet(world, job)).to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened");
+      await expectRevert(byWallet(world, job), "Dispute_AlreadyOpened");
       await sendEquivocation(world, job);
       await expect(byWallet(world, job)).to.emit(escrow, "JobDisputed");
       expect(await storedDispute(world, job)).to.deep.include({ afterEquivocation: true, resolved: false });
@@ -141,7 +141,7 @@ describe("After an equivocation the wallet", () => {
     await nextBlockAt(early.openedAt + ARBITRATION - 1);
     await expect(byWallet(world, early)).to.emit(escrow, "JobDisputed");
     await nextBlockAt(late.openedAt + ARBITRATION);
-    await expect(byWallet(world, late)).to.be.revertedWithCustomError(escrow, "Job_TooLate");
+    await expectRevert(byWallet(world, late), "Job_TooLate");
   });
 
   for (const [name, end] of [
@@ -157,27 +157,18 @@ describe("After an equivocation the wallet", () => {
       const job = await convicted(world);
       await byWallet(world, job);
       const openedAt = await now();
-      await expect(byWallet(world, job)).to.be.revertedWithCustomError(escrow, "Job_WrongState").withArgs(job.id, 7);
+      await expectRevert(byWallet(world, job), "Job_WrongState", job.id, 7);
       await end(world, { ...job, openedAt, ruleFrom: openedAt });
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
-      await expect(byWallet(world, job)).to.be.revertedWithCustomError(
-        escrow,
-        name === "rejected" ? "Dispute_AlreadyOpened" : "Job_TooLate",
-      );
+      await expectRevert(byWallet(world, job), name === "rejected" ? "Dispute_AlreadyOpened" : "Job_TooLate");
     });
   }
 
   it("needs another hash than the signed one, and the Completion that was settled", async () => {
     const world = await richWorld();
     const job = await convicted(world);
-    await expect(sendDispute(world, job, { by: world.client, receivedHash: PROOF_HASH })).to.be.revertedWithCustomError(
-      world.escrow,
-      "Dispute_SameHash",
-    );
-    await expect(sendDispute(world, job, { by: world.client, signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
-      world.escrow,
-      "ECDSAInvalidSignature",
-    );
+    await expectRevert(sendDispute(world, job, { by: world.client, receivedHash: PROOF_HASH }), "Dispute_SameHash");
+    await expectRevert(sendDispute(world, job, { by: world.client, signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 });
 

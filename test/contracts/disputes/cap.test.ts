@@ -1,4 +1,5 @@
 /** What the treasury can be charged on a UTC day: the cap, a quarter of it for one operator's jobs; what exceeds it waits as debt. */
+
 import { expect } from "chai";
 import { books } from "../support/books.ts";
 import { mineAt, nextBlockAt, now } from "../support/chain.ts";
@@ -16,6 +17,7 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob, sendComplete } from "../support/jobs.ts";
 import { addSigners, type World } from "../support/world.ts";
@@ -68,9 +70,7 @@ describe("One operator's jobs", () => {
       expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, paid]);
       await books(world);
       if (paid === CHARGE_UNITS) return;
-      await expect(collect(world, job))
-        .to.be.revertedWithCustomError(world.escrow, "Dispute_NothingPaid")
-        .withArgs(job.id, CHARGE_UNITS - paid, 0);
+      await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, CHARGE_UNITS - paid, 0);
     });
   }
 
@@ -101,9 +101,7 @@ describe("One operator's jobs", () => {
     const paid = await Promise.all(jobs.map(async (job) => (await paidFor(world, job))[1]));
     expect(paid).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, CHARGE_UNITS, CHARGE_UNITS, 0n]);
     const last = jobs[4] as Job;
-    await expect(collect(world, last))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid")
-      .withArgs(last.id, CHARGE_UNITS, 0);
+    await expectRevert(collect(world, last), "Dispute_NothingPaid", last.id, CHARGE_UNITS, 0);
   });
 });
 
@@ -114,7 +112,7 @@ describe("The UTC day", () => {
     const [first, second] = [await blamed(world), await blamed(world)];
     const midnight = (Math.floor((await now()) / DAY) + 1) * DAY;
     await nextBlockAt(midnight - 1);
-    await expect(collect(world, second)).to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid");
+    await expectRevert(collect(world, second), "Dispute_NothingPaid");
     await nextBlockAt(midnight);
     await expect(collect(world, second)).to.emit(escrow, "Compensated");
     expect(await paidFor(world, second)).to.deep.equal(await paidFor(world, first));
@@ -140,16 +138,15 @@ describe("The UTC day", () => {
 
   it("counts collected debts like rulings: whoever collects first leaves the rest of the day to the others", async () => {
     const world = await capped(240);
-    const { escrow } = world;
     const jobs = [await blamed(world), await blamed(world), await blamed(world)] as const;
     await mineAt((await now()) + DAY);
     await collect(world, jobs[2]);
-    await expect(collect(world, jobs[1])).to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid");
+    await expectRevert(collect(world, jobs[1]), "Dispute_NothingPaid");
     const late = await blamed(world);
     expect(await paidFor(world, late)).to.deep.equal([CHARGE_UNITS, 0n]);
     await mineAt((await now()) + DAY);
     await collect(world, jobs[1]);
-    await expect(collect(world, late)).to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid");
+    await expectRevert(collect(world, late), "Dispute_NothingPaid");
     await mineAt((await now()) + 5 * DAY);
     await collect(world, late);
     await books(world);
@@ -220,9 +217,7 @@ describe("setCompensationCap", () => {
     await collect(world, job);
     expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 250_000n]);
     await escrow.setCompensationCap(99);
-    await expect(collect(world, job))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid")
-      .withArgs(job.id, 350_000, 0);
+    await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, 350_000, 0);
     await escrow.setCompensationCap(240);
     await collect(world, job);
     expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);

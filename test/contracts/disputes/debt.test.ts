@@ -1,4 +1,5 @@
 /** A treasury that is short: what arrives is credited, the rest is a debt that anyone can have paid. */
+
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { books } from "../support/books.ts";
@@ -13,6 +14,7 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
 
@@ -70,14 +72,14 @@ describe("A treasury without money", () => {
       .withArgs(job.id, client.address, client.address, 350_000, 0, CLIENT_CREDITS, 0);
     expect((await books(world)).treasury).to.equal(650_000n);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
-    await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_NoDebt").withArgs(job.id);
+    await expectRevert(escrow.collectDebt(job.id), "Dispute_NoDebt", job.id);
   });
 
   it("is never paid by the operator afterwards: a ruling charges the reserve, a debt does not", async () => {
     const { world, job, ruling } = await owed(0n);
     await ruling;
     await fundReserve(world, 1_000);
-    await expect(world.escrow.collectDebt(job.id)).to.be.revertedWithCustomError(world.escrow, "Dispute_NothingPaid");
+    await expectRevert(world.escrow.collectDebt(job.id), "Dispute_NothingPaid");
     expect((await world.escrow.operatorOf(1)).reserve).to.equal(1_000);
   });
 
@@ -164,6 +166,6 @@ describe("collectDebt", () => {
     const world = await freshWorld();
     const { escrow } = world;
     const job = await disputedJob(world);
-    await expect(escrow.collectDebt(job.id)).to.be.revertedWithCustomError(escrow, "Dispute_NoDebt").withArgs(job.id);
+    await expectRevert(escrow.collectDebt(job.id), "Dispute_NoDebt", job.id);
   });
 });

@@ -1,8 +1,10 @@
 /** What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time. */
+
 import { expect } from "chai";
 import type { Hex } from "viem";
 import { nextBlockAt } from "../support/chain.ts";
 import { acknowledgedJob, OTHER_HASH, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { completionOf, type Job, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { NO_SIGNATURE, type Signature, signCompletion } from "../support/sign.ts";
@@ -33,9 +35,7 @@ describe("The time for equivocation", () => {
       const late = await enter(again);
       const deadline = late.lockedAt + DAY;
       await nextBlockAt(deadline);
-      await expect(sendEquivocation(again, late))
-        .to.be.revertedWithCustomError(again.escrow, "Job_TooLate")
-        .withArgs(late.id, deadline, deadline);
+      await expectRevert(sendEquivocation(again, late), "Job_TooLate", late.id, deadline, deadline);
     });
   }
 });
@@ -48,9 +48,7 @@ describe("proveEquivocation", () => {
     const [[first, second], [elsewhere]] = [await signed(world, job), await signed(world, other)];
     const mine = escrow.connect(stranger);
     const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
-    await expect(mine.proveEquivocation(one, first, one, first))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
-      .withArgs(job.id);
+    await expectRevert(mine.proveEquivocation(one, first, one, first), "Dispute_NoEquivocation", job.id);
     await expect(mine.proveEquivocation(one, first, completionOf(other), elsewhere))
       .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
       .withArgs(job.id);
@@ -85,20 +83,15 @@ describe("proveEquivocation", () => {
       .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
       .withArgs(job.id, rival.key.address);
     // Each signature under the other's Completion recovers some stranger.
-    await expect(escrow.proveEquivocation(one, second, two, first)).to.be.revertedWithCustomError(
-      escrow,
-      "Job_NotTheWorker",
-    );
+    await expectRevert(escrow.proveEquivocation(one, second, two, first), "Job_NotTheWorker");
   });
 
   it("needs the job's present worker: who was replaced is not punished for it", async () => {
     const world = await freshWorld();
-    const { escrow, worker, rival } = world;
+    const { worker, rival } = world;
     const job = await acknowledgedJob(world);
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    await expect(sendEquivocation(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-      .withArgs(job.id, worker.key.address);
+    await expectRevert(sendEquivocation(world, job), "Job_NotTheWorker", job.id, worker.key.address);
   });
 
   it("needs no signature for a proven Completion, also when the job is settled since, and one for the other", async () => {
@@ -109,14 +102,8 @@ describe("proveEquivocation", () => {
       if (settledSince) await sendComplete(world, job);
       const [, second] = await signed(world, job);
       const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
-      await expect(escrow.proveEquivocation(one, NO_SIGNATURE, two, NO_SIGNATURE)).to.be.revertedWithCustomError(
-        escrow,
-        "ECDSAInvalidSignature",
-      );
-      await expect(escrow.proveEquivocation(one, NO_SIGNATURE, one, NO_SIGNATURE)).to.be.revertedWithCustomError(
-        escrow,
-        "Dispute_NoEquivocation",
-      );
+      await expectRevert(escrow.proveEquivocation(one, NO_SIGNATURE, two, NO_SIGNATURE), "ECDSAInvalidSignature");
+      await expectRevert(escrow.proveEquivocation(one, NO_SIGNATURE, one, NO_SIGNATURE), "Dispute_NoEquivocation");
       await expect(escrow.proveEquivocation(two, second, one, NO_SIGNATURE)).to.emit(escrow, "WorkerEquivocated");
     }
   });
@@ -131,7 +118,7 @@ describe("proveEquivocation", () => {
       [one, NO_SIGNATURE, two, second],
       [one, first, two, NO_SIGNATURE],
     ] as const) {
-      await expect(escrow.proveEquivocation(...args)).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+      await expectRevert(escrow.proveEquivocation(...args), "ECDSAInvalidSignature");
     }
   });
 

@@ -1,4 +1,5 @@
 /** Equivocation from every state a job can have had a worker in: what the job becomes, and who has what of it. */
+
 import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { type Books, books, moved } from "../support/books.ts";
@@ -20,6 +21,7 @@ import {
   waitForVotes,
 } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { type Job, sendFinalize } from "../support/jobs.ts";
 import { deployWorld, type World } from "../support/world.ts";
@@ -115,7 +117,7 @@ describe("Equivocation of a job that is", () => {
   for (const [name, enter, status, change] of cases) {
     it(name, async () => {
       const world = await freshWorld();
-      const { escrow, registry, token, treasury } = world;
+      const { escrow, token, treasury } = world;
       await token.mint(treasury, 10_000_000n);
       const job = await enter(world);
       const before = await books(world);
@@ -127,9 +129,7 @@ describe("Equivocation of a job that is", () => {
 
       // Once a job: neither the same two nor another two slash again.
       for (const second of [{ proofHash: OTHER_HASH }, { completionTokens: 1 }]) {
-        await expect(sendEquivocation(world, job, second))
-          .to.be.revertedWithCustomError(registry, "Registry_AlreadySlashed")
-          .withArgs(job.id);
+        await expectRevert(sendEquivocation(world, job, second), "Registry_AlreadySlashed", job.id);
       }
     });
   }
@@ -140,9 +140,7 @@ describe("Fee and slash count once", () => {
     const world = await freshWorld();
     const job = await disputedJob(world);
     await sendRuling(world, job, Ruling.WorkerAtFault);
-    await expect(sendEquivocation(world, job))
-      .to.be.revertedWithCustomError(world.registry, "Registry_AlreadySlashed")
-      .withArgs(job.id);
+    await expectRevert(sendEquivocation(world, job), "Registry_AlreadySlashed", job.id);
   });
 
   for (const [name, end, change] of [

@@ -1,4 +1,5 @@
 /** Two Completions of one worker for one job: a slash without a vote. What it tells. */
+
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
@@ -12,6 +13,7 @@ import {
   sendEquivocation,
   settledJob,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
@@ -43,7 +45,7 @@ describe("Equivocation", () => {
     const { status, lockedAt, deadline } = await escrow.jobOf(job.id);
     expect([status, lockedAt + deadline]).to.deep.equal([SETTLED, BigInt(at + DAY)]);
     expect((await escrow.disputeOf(job.id)).openedAt).to.equal(0);
-    await expect(sendEquivocation(world, job)).to.be.revertedWithCustomError(registry, "Registry_AlreadySlashed");
+    await expectRevert(sendEquivocation(world, job), "Registry_AlreadySlashed");
   });
 
   for (const [name, enter] of [

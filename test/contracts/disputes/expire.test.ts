@@ -1,4 +1,5 @@
 /** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the protocol. */
+
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
 import {
@@ -11,6 +12,7 @@ import {
   sendVote,
   waitForVotes,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
@@ -25,9 +27,7 @@ describe("expire", () => {
       const job = await enter(world);
       const from24 = job.openedAt + ARBITRATION;
       await nextBlockAt(from24 - 1);
-      await expect(escrow.connect(stranger).expire(job.id))
-        .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
-        .withArgs(job.id, from24, from24 - 1);
+      await expectRevert(escrow.connect(stranger).expire(job.id), "Job_TooEarly", job.id, from24, from24 - 1);
       await nextBlockAt(from24);
       await expect(escrow.connect(stranger).expire(job.id))
         .to.emit(escrow, "DisputeResolved")
@@ -62,8 +62,6 @@ describe("expire", () => {
     await sendVote(world, job, Ruling.WorkerAtFault);
     await sendExpire(world, job);
     expect((await world.registry.workerAt(world.worker.id)).stake).to.equal(1_000_000_000n);
-    await expect(sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[1]))
-      .to.be.revertedWithCustomError(world.panel, "Panel_NotOpen")
-      .withArgs(job.id);
+    await expectRevert(sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[1]), "Panel_NotOpen", job.id);
   });
 });

@@ -1,4 +1,5 @@
 /** Outcomes of disputes with a token that refuses, cheats or calls back: a ruling always stands, and only what arrives is counted. */
+
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
 import {
@@ -13,6 +14,7 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
@@ -51,9 +53,7 @@ for (const [name, behaviour] of refusals) {
       await expect(sendRuling(world, job, Ruling.GatewayAtFault))
         .to.emit(escrow, "Compensated")
         .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
-      await expect(escrow.collectDebt(job.id))
-        .to.be.revertedWithCustomError(escrow, "Dispute_NothingPaid")
-        .withArgs(job.id, CHARGE_UNITS, OPERATORS_SHARE);
+      await expectRevert(escrow.collectDebt(job.id), "Dispute_NothingPaid", job.id, CHARGE_UNITS, OPERATORS_SHARE);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
       await escrow.collectDebt(job.id);
       expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
@@ -146,9 +146,7 @@ describe("A token that blocks the wallet", () => {
     await hostile.mint(world.treasury, 3_456n);
     await hostile.setBehaviour(client.address, Behaviour.ReturnFalse);
     await sendRuling(world, job, Ruling.GatewayAtFault);
-    await expect(escrow.claim(client.address))
-      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
-      .withArgs(client.address, 3_456);
+    await expectRevert(escrow.claim(client.address), "Ledger_PayoutRefused", client.address, 3_456);
     await hostile.setBehaviour(client.address, Behaviour.Standard);
     await escrow.claim(client.address);
     expect(await hostile.balanceOf(client.address)).to.equal(3_456);

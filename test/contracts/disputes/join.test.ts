@@ -1,4 +1,5 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
+
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
@@ -14,6 +15,7 @@ import {
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import { completionOf, PROOF_HASH } from "../support/jobs.ts";
@@ -36,9 +38,7 @@ for (const [from, enter, windowEnd] of origins) {
       // The dispute itself begins later and lasts longer: it changes nothing about this bound.
       expect(late.ruleFrom - late.lockedAt).to.be.within(windowEnd, windowEnd + 5);
       await nextBlockAt(late.ruleFrom);
-      await expect(sendJoin(world, late))
-        .to.be.revertedWithCustomError(escrow, "Job_TooLate")
-        .withArgs(late.id, late.ruleFrom, late.ruleFrom);
+      await expectRevert(sendJoin(world, late), "Job_TooLate", late.id, late.ruleFrom, late.ruleFrom);
       await nextBlockAt(early.ruleFrom - 1);
       await expect(sendJoin(world, early))
         .to.emit(escrow, "DisputeJoined")
@@ -60,9 +60,7 @@ for (const [from, enter, windowEnd] of origins) {
       const world = await freshWorld();
       const job = await enter(world);
       await sendJoin(world, job);
-      await expect(sendJoin(world, job))
-        .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyJoined")
-        .withArgs(job.id);
+      await expectRevert(sendJoin(world, job), "Dispute_AlreadyJoined", job.id);
     });
 
     it("lets the panel rule from then on, in the same second", async () => {
@@ -88,9 +86,7 @@ for (const [from, enter, windowEnd] of origins) {
         .to.be.revertedWithCustomError(panel, "Panel_TooEarly")
         .withArgs(job.id, job.ruleFrom, job.ruleFrom - 2);
       await nextBlockAt(job.ruleFrom - 1);
-      await expect(asPanel.rule(job.id, Ruling.Rejected))
-        .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
-        .withArgs(job.id, job.ruleFrom, job.ruleFrom - 1);
+      await expectRevert(asPanel.rule(job.id, Ruling.Rejected), "Job_TooEarly", job.id, job.ruleFrom, job.ruleFrom - 1);
       await nextBlockAt(job.ruleFrom);
       await expect(asPanel.rule(job.id, Ruling.Rejected)).to.emit(escrow, "DisputeResolved");
     });
@@ -127,9 +123,7 @@ describe("joinDispute", () => {
     await sendEquivocation(world, again);
     await sendDispute(world, again, { by: world.client });
     for (const job of [own, again]) {
-      await expect(sendJoin(world, job))
-        .to.be.revertedWithCustomError(world.escrow, "Dispute_AlreadyJoined")
-        .withArgs(job.id);
+      await expectRevert(sendJoin(world, job), "Dispute_AlreadyJoined", job.id);
     }
   });
 

@@ -1,4 +1,5 @@
 /** What bounds the number of disputes: eight at a time of settled jobs by the operator, bonds for all others. */
+
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
@@ -15,6 +16,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
 import { buyCredits, fundReserve, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
@@ -35,9 +37,7 @@ describe("Disputes of settled jobs by the operator", () => {
     expect(await escrow.DISPUTE_LIMIT()).to.equal(8);
     const ninth = await settledJob(world);
     for (const by of [world.gateway, world.secondGateway]) {
-      await expect(sendDispute(world, ninth, { by }))
-        .to.be.revertedWithCustomError(escrow, "Dispute_TooMany")
-        .withArgs(client.address);
+      await expectRevert(sendDispute(world, ninth, { by }), "Dispute_TooMany", client.address);
     }
 
     // It is the account's count: another's is its own, and all other disputes have a bond.
@@ -95,9 +95,7 @@ describe("The operator's bond for a proven job", () => {
     const { escrow } = world;
     const job = await provenJob(world);
     await fundReserve(world, 59);
-    await expect(sendDispute(world, job))
-      .to.be.revertedWithCustomError(escrow, "Operator_ReserveTooSmall")
-      .withArgs(OPERATOR, 59, 60);
+    await expectRevert(sendDispute(world, job), "Operator_ReserveTooSmall", OPERATOR, 59, 60);
     await fundReserve(world, 1);
     await sendDispute(world, job);
     expect(await reserveOf(world)).to.deep.equal([0, 60]);
@@ -107,19 +105,14 @@ describe("The operator's bond for a proven job", () => {
   it("is of the operator that locked the job: another's reserve is not touched", async () => {
     const world = await freshWorldWithoutReserve();
     await fundReserve(world, 1_000, 2);
-    await expect(sendDispute(world, await provenJob(world))).to.be.revertedWithCustomError(
-      world.escrow,
-      "Operator_ReserveTooSmall",
-    );
+    await expectRevert(sendDispute(world, await provenJob(world)), "Operator_ReserveTooSmall");
   });
 
   it("is no other bond: one that is held cannot back a second dispute", async () => {
     const world = await freshWorldWithoutReserve();
     await fundReserve(world, 119);
     await disputedProvenJob(world);
-    await expect(disputedProvenJob(world))
-      .to.be.revertedWithCustomError(world.escrow, "Operator_ReserveTooSmall")
-      .withArgs(OPERATOR, 59, 60);
+    await expectRevert(disputedProvenJob(world), "Operator_ReserveTooSmall", OPERATOR, 59, 60);
   });
 
   it("goes to the worker where it is paid by then", async () => {
@@ -159,7 +152,7 @@ describe("The wallet's bond", () => {
     await expect(escrow.connect(client).withdraw(1, client.address))
       .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
       .withArgs(client.address, 0, 1);
-    await expect(lockJob(world)).to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits");
+    await expectRevert(lockJob(world), "Ledger_InsufficientCredits");
   });
 
   for (const [left, missing] of [
@@ -193,8 +186,8 @@ describe("The wallet's bond", () => {
       [999_999n, 1_000_000n, "ERC20InsufficientBalance"],
     ] as const) {
       const { world, job } = await withLeft(0, units, approved);
-      const { escrow, client, token } = world;
-      await expect(sendDispute(world, job, { by: client })).to.be.revertedWithCustomError(token, error);
+      const { escrow, client } = world;
+      await expectRevert(sendDispute(world, job, { by: client }), error);
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
       expect(await openDisputes(world)).to.equal(0);
     }

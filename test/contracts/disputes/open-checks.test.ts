@@ -1,10 +1,12 @@
 /** What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature. */
+
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { signingKey } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
@@ -35,9 +37,7 @@ for (const [name, enter] of origins) {
       const world = await freshWorld();
       const job = await enter(world);
       for (const by of [world.gateway, world.client]) {
-        await expect(sendDispute(world, job, { by, receivedHash: PROOF_HASH }))
-          .to.be.revertedWithCustomError(world.escrow, "Dispute_SameHash")
-          .withArgs(job.id);
+        await expectRevert(sendDispute(world, job, { by, receivedHash: PROOF_HASH }), "Dispute_SameHash", job.id);
       }
     });
 
@@ -75,9 +75,7 @@ describe("A dispute of a proven job", () => {
     const job = await provenJob(world);
     for (const change of changes(job)) {
       for (const options of [change, { ...change, signature: NO_SIGNATURE }]) {
-        await expect(sendDispute(world, job, options))
-          .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
-          .withArgs(job.id);
+        await expectRevert(sendDispute(world, job, options), "Settlement_OtherCompletion", job.id);
       }
     }
   });
@@ -108,9 +106,7 @@ describe("A dispute of a settled job", () => {
     const job = await settledJob(world);
     for (const key of [rival.key, signingKey("nobody")]) {
       const signature = await signCompletion(escrow, key, completionOf(job));
-      await expect(sendDispute(world, job, { signature }))
-        .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-        .withArgs(job.id, key.address);
+      await expectRevert(sendDispute(world, job, { signature }), "Job_NotTheWorker", job.id, key.address);
     }
   });
 
@@ -132,7 +128,7 @@ describe("A dispute of a settled job", () => {
     const { escrow, worker } = world;
     const [job, other] = [await settledJob(world), await settledJob(world)];
     const signature = await signCompletion(escrow, worker.key, completionOf(other));
-    await expect(sendDispute(world, job, { signature })).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+    await expectRevert(sendDispute(world, job, { signature }), "Job_NotTheWorker");
   });
 
   it("takes no proof of another job: a digest is its own job's", async () => {
@@ -141,24 +137,15 @@ describe("A dispute of a settled job", () => {
     await expect(
       world.escrow.connect(world.gateway).openDispute(OTHER_HASH, completionOf(job), NO_SIGNATURE),
     ).to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignature");
-    await expect(sendDispute(world, other, { jobId: job.id, signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
-      world.escrow,
-      "ECDSAInvalidSignature",
-    );
+    await expectRevert(sendDispute(world, other, { jobId: job.id, signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 
   it("takes no malleable or empty signature", async () => {
     const world = await freshWorld();
-    const { escrow } = world;
     const job = await settledJob(world);
     // One above half the order of the curve.
     const vs = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
-    await expect(sendDispute(world, job, { signature: { r: OTHER_HASH, vs } }))
-      .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
-      .withArgs(vs);
-    await expect(sendDispute(world, job, { signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
-      escrow,
-      "ECDSAInvalidSignature",
-    );
+    await expectRevert(sendDispute(world, job, { signature: { r: OTHER_HASH, vs } }), "ECDSAInvalidSignatureS", vs);
+    await expectRevert(sendDispute(world, job, { signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 });

@@ -1,4 +1,5 @@
 /** Who may open a dispute, what it costs, and what is written down about it. */
+
 import { expect } from "chai";
 import { nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -10,6 +11,7 @@ import {
   settledJob,
   storedDispute,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { PROOF_HASH } from "../support/jobs.ts";
 import { buyCredits, CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
@@ -126,9 +128,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
       await escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [], [], [secondGateway.address]);
       const others = [stranger, otherGateway, secondGateway, operatorAdmin, workerOwner, guardian, owner, ...arbiters];
       for (const by of others) {
-        await expect(sendDispute(world, job, { by }))
-          .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
-          .withArgs(job.id, by.address);
+        await expectRevert(sendDispute(world, job, { by }), "Dispute_NotAParty", job.id, by.address);
       }
     });
 

@@ -1,7 +1,9 @@
 /** When a dispute can be opened: both sides of each bound, and once a job. */
+
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
 import { disputedProvenJob, provenJob, Ruling, sendDispute, sendRuling, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendFinalize } from "../support/jobs.ts";
 
@@ -17,9 +19,7 @@ describe("The window of a dispute", () => {
       await expect(sendDispute(world, early, { by })).to.emit(escrow, "JobDisputed");
       const deadline = late.settledAt + 90;
       await nextBlockAt(deadline);
-      await expect(sendDispute(world, late, { by }))
-        .to.be.revertedWithCustomError(escrow, "Job_TooLate")
-        .withArgs(late.id, deadline, deadline);
+      await expectRevert(sendDispute(world, late, { by }), "Job_TooLate", late.id, deadline, deadline);
     });
 
     it(`of a proven job ends with the second in which it can be finalized (${party})`, async () => {
@@ -50,9 +50,7 @@ describe("The window of a dispute", () => {
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom);
     await sendFinalize(world, job);
-    await expect(sendDispute(world, job))
-      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
-      .withArgs(job.id, job.finalizeFrom, job.finalizeFrom + 1);
+    await expectRevert(sendDispute(world, job), "Job_TooLate", job.id, job.finalizeFrom, job.finalizeFrom + 1);
   });
 
   it("is new when the gateway settles a proven job", async () => {
@@ -61,24 +59,20 @@ describe("The window of a dispute", () => {
     await nextBlockAt(job.lockedAt + 100);
     await sendComplete(world, job);
     await nextBlockAt(job.lockedAt + 190);
-    await expect(sendDispute(world, job))
-      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
-      .withArgs(job.id, job.lockedAt + 190, job.lockedAt + 190);
+    await expectRevert(sendDispute(world, job), "Job_TooLate", job.id, job.lockedAt + 190, job.lockedAt + 190);
   });
 });
 
 describe("A job is disputed once", () => {
   it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
     const world = await freshWorld();
-    const { escrow, client } = world;
+    const { client } = world;
     const job = await disputedProvenJob(world, { by: client });
     await sendRuling(world, job, Ruling.Rejected);
-    await expect(sendDispute(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooLate");
+    await expectRevert(sendDispute(world, job), "Job_TooLate");
     await sendComplete(world, job);
     for (const party of parties) {
-      await expect(sendDispute(world, job, { by: world[party] }))
-        .to.be.revertedWithCustomError(escrow, "Dispute_AlreadyOpened")
-        .withArgs(job.id);
+      await expectRevert(sendDispute(world, job, { by: world[party] }), "Dispute_AlreadyOpened", job.id);
     }
   });
 });

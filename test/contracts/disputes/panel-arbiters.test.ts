@@ -1,4 +1,5 @@
 /** Who the arbiters are: sets, their quorum, and that a dispute keeps the set of its opening. */
+
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
@@ -11,6 +12,7 @@ import {
   sendVote,
   waitForVotes,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import type { World } from "../support/world.ts";
 
@@ -54,11 +56,9 @@ describe("A set of arbiters", () => {
       if (good) {
         await expect(setting).to.emit(panel, "ArbitersSet");
       } else {
-        await expect(setting).to.be.revertedWithCustomError(panel, "Panel_InvalidQuorum").withArgs(arbiters, quorum);
+        await expectRevert(setting, "Panel_InvalidQuorum", arbiters, quorum);
         const factory = await ethers.getContractFactory("ArbitrationPanel");
-        await expect(factory.deploy(owner, people(arbiters), quorum))
-          .to.be.revertedWithCustomError(panel, "Panel_InvalidQuorum")
-          .withArgs(arbiters, quorum);
+        await expectRevert(factory.deploy(owner, people(arbiters), quorum), "Panel_InvalidQuorum", arbiters, quorum);
       }
     });
   }
@@ -71,9 +71,7 @@ describe("A set of arbiters", () => {
       [[a, b, b], b],
       [[a, b, ethers.ZeroAddress], ethers.ZeroAddress],
     ] as const) {
-      await expect(panel.setArbiters([...arbiters], 2))
-        .to.be.revertedWithCustomError(panel, "Panel_InvalidArbiter")
-        .withArgs(wrong);
+      await expectRevert(panel.setArbiters([...arbiters], 2), "Panel_InvalidArbiter", wrong);
     }
     expect(await panel.currentSet()).to.equal(1);
   });
@@ -133,10 +131,7 @@ describe("A set of arbiters", () => {
       arbiters.map(({ address }) => address),
       3,
     );
-    await expect(sendVote(world, job, Ruling.Rejected, arbiters[0])).to.be.revertedWithCustomError(
-      panel,
-      "Panel_AlreadyVoted",
-    );
+    await expectRevert(sendVote(world, job, Ruling.Rejected, arbiters[0]), "Panel_AlreadyVoted");
     const next = await disputedJob(world, { by: world.client });
     await sendVote(world, next, Ruling.Rejected, arbiters[0]);
     await sendVote(world, next, Ruling.Rejected, arbiters[1]);
@@ -150,13 +145,9 @@ describe("The panel's escrow", () => {
     const { panel, escrow, owner } = await freshBare();
     const address = await escrow.getAddress();
     expect(await panel.escrow()).to.equal(address);
-    await expect(panel.setEscrow(address))
-      .to.be.revertedWithCustomError(panel, "Panel_InvalidEscrow")
-      .withArgs(address);
+    await expectRevert(panel.setEscrow(address), "Panel_InvalidEscrow", address);
     const fresh = await ethers.deployContract("ArbitrationPanel", [owner, people(1), 1]);
-    await expect(fresh.setEscrow(ethers.ZeroAddress))
-      .to.be.revertedWithCustomError(fresh, "Panel_InvalidEscrow")
-      .withArgs(ethers.ZeroAddress);
+    await expectRevert(fresh.setEscrow(ethers.ZeroAddress), "Panel_InvalidEscrow", ethers.ZeroAddress);
     await expect(fresh.setEscrow(address)).to.emit(fresh, "EscrowSet").withArgs(address);
     expect(await fresh.escrow()).to.equal(address);
   });

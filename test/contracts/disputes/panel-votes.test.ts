@@ -1,4 +1,5 @@
 /** Votes of arbiters: how many, whose, that they can be changed, and from when until when. */
+
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
@@ -13,6 +14,7 @@ import {
   settledJob,
   waitForVotes,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import type { Job } from "../support/jobs.ts";
@@ -44,19 +46,17 @@ describe("A vote", () => {
 
   it("is an arbiter's", async () => {
     const world = await freshWorld();
-    const { panel, owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = world;
+    const { owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = world;
     const job = await disputed(world);
     for (const caller of [owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger]) {
-      await expect(sendVote(world, job, Ruling.Rejected, caller))
-        .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
-        .withArgs(job.id, caller.address);
+      await expectRevert(sendVote(world, job, Ruling.Rejected, caller), "Panel_NotAnArbiter", job.id, caller.address);
     }
   });
 
   it("says something: None is no ruling, and there are three", async () => {
     const world = await freshWorld();
     const job = await disputed(world);
-    await expect(sendVote(world, job, Ruling.None)).to.be.revertedWithCustomError(world.panel, "Panel_InvalidRuling");
+    await expectRevert(sendVote(world, job, Ruling.None), "Panel_InvalidRuling");
     await expect(sendVote(world, job, 4)).to.revert(ethers);
   });
 
@@ -67,9 +67,7 @@ describe("A vote", () => {
     await sendRuling(world, ruled, Ruling.Rejected);
     const unknown: Job = { id: jobId(), lockedAt: 0 };
     for (const job of [settled, ruled, unknown]) {
-      await expect(sendVote(world, job, Ruling.Rejected, world.arbiters[2]))
-        .to.be.revertedWithCustomError(world.panel, "Panel_NotOpen")
-        .withArgs(job.id);
+      await expectRevert(sendVote(world, job, Ruling.Rejected, world.arbiters[2]), "Panel_NotOpen", job.id);
     }
   });
 
@@ -79,16 +77,14 @@ describe("A vote", () => {
   ] as const) {
     it(`can rule on a ${from} job 23:59:59 after the opening, not at 24:00:00`, async () => {
       const world = await freshWorld();
-      const { panel, escrow, arbiters } = world;
+      const { escrow, arbiters } = world;
       const [early, late] = [await enter(world), await enter(world)];
       await waitForVotes(world, late);
       for (const job of [early, late]) await sendVote(world, job, Ruling.Rejected);
       await nextBlockAt(early.openedAt + ARBITRATION - 1);
       await expect(sendVote(world, early, Ruling.Rejected, arbiters[1])).to.emit(escrow, "DisputeResolved");
       await nextBlockAt(late.openedAt + ARBITRATION);
-      await expect(sendVote(world, late, Ruling.Rejected, arbiters[1]))
-        .to.be.revertedWithCustomError(panel, "Panel_NotOpen")
-        .withArgs(late.id);
+      await expectRevert(sendVote(world, late, Ruling.Rejected, arbiters[1]), "Panel_NotOpen", late.id);
       expect(await statusOf(world, late)).to.equal(7);
     });
   }
@@ -118,13 +114,11 @@ describe("A vote that is changed", () => {
 
   it("is another one: the same ruling twice is refused, before and after a change", async () => {
     const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { arbiters } = world;
     const job = await disputed(world);
     for (const ruling of [Ruling.Rejected, Ruling.GatewayAtFault]) {
       await sendVote(world, job, ruling);
-      await expect(sendVote(world, job, ruling))
-        .to.be.revertedWithCustomError(panel, "Panel_AlreadyVoted")
-        .withArgs(job.id, arbiters[0]?.address);
+      await expectRevert(sendVote(world, job, ruling), "Panel_AlreadyVoted", job.id, arbiters[0]?.address);
     }
     expect(await votes(world, job)).to.deep.equal([0, 1, 0]);
   });
@@ -182,13 +176,10 @@ describe("voteMany", () => {
       [[one.id, settled.id], "Panel_NotOpen"],
       [[one.id, other.id, one.id], "Panel_AlreadyVoted"],
     ] as const) {
-      await expect(mine.voteMany([...ids], Ruling.Rejected)).to.be.revertedWithCustomError(panel, error);
+      await expectRevert(mine.voteMany([...ids], Ruling.Rejected), error);
     }
-    await expect(mine.voteMany([one.id], Ruling.None)).to.be.revertedWithCustomError(panel, "Panel_InvalidRuling");
-    await expect(panel.connect(stranger).voteMany([one.id], Ruling.Rejected)).to.be.revertedWithCustomError(
-      panel,
-      "Panel_NotAnArbiter",
-    );
+    await expectRevert(mine.voteMany([one.id], Ruling.None), "Panel_InvalidRuling");
+    await expectRevert(panel.connect(stranger).voteMany([one.id], Ruling.Rejected), "Panel_NotAnArbiter");
     for (const job of [one, other]) expect(await votes(world, job)).to.deep.equal([0, 0, 0]);
   });
 
@@ -198,10 +189,7 @@ describe("voteMany", () => {
     const [open, waiting] = [await disputed(world), await disputedJob(world)];
     const mine = panel.connect(arbiters[0]);
     await nextBlockAt(waiting.ruleFrom - 1);
-    await expect(mine.voteMany([open.id, waiting.id], Ruling.Rejected)).to.be.revertedWithCustomError(
-      panel,
-      "Panel_TooEarly",
-    );
+    await expectRevert(mine.voteMany([open.id, waiting.id], Ruling.Rejected), "Panel_TooEarly");
     await nextBlockAt(waiting.ruleFrom);
     await mine.voteMany([open.id, waiting.id], Ruling.Rejected);
     expect([await votes(world, open), await votes(world, waiting)]).to.deep.equal([
@@ -234,15 +222,11 @@ describe("rule", () => {
     const { escrow, panel } = world;
     const asPanel = escrow.connect(await actingAs(panel));
     const settled = await settledJob(world);
-    await expect(asPanel.rule(settled.id, Ruling.Rejected))
-      .to.be.revertedWithCustomError(escrow, "Job_WrongState")
-      .withArgs(settled.id, 4);
+    await expectRevert(asPanel.rule(settled.id, Ruling.Rejected), "Job_WrongState", settled.id, 4);
     const job = await disputed(world);
-    await expect(asPanel.rule(job.id, Ruling.None)).to.be.revertedWithCustomError(escrow, "Dispute_InvalidRuling");
+    await expectRevert(asPanel.rule(job.id, Ruling.None), "Dispute_InvalidRuling");
     const deadline = job.openedAt + ARBITRATION;
     await nextBlockAt(deadline);
-    await expect(asPanel.rule(job.id, Ruling.Rejected))
-      .to.be.revertedWithCustomError(escrow, "Job_TooLate")
-      .withArgs(job.id, deadline, deadline);
+    await expectRevert(asPanel.rule(job.id, Ruling.Rejected), "Job_TooLate", job.id, deadline, deadline);
   });
 });

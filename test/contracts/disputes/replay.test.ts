@@ -1,9 +1,11 @@
 /** A Completion signed for one place is worth nothing in another: not as evidence in a dispute, not as a half of an equivocation. */
+
 import { expect } from "chai";
 import { getAddress } from "viem";
 import type { Completion } from "../../../protocol/messages.ts";
 import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
 import { OTHER_HASH, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, completionOf, lockJob, sendProof } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
@@ -46,7 +48,7 @@ describe("A Completion signed for", () => {
         [one, here, two, foreign],
         [two, foreign, one, here],
       ] as const) {
-        await expect(escrow.proveEquivocation(...args)).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
+        await expectRevert(escrow.proveEquivocation(...args), "Job_NotTheWorker");
       }
       const open = await acknowledgedJob(world);
       await expect(
@@ -63,14 +65,8 @@ describe("An Acknowledgement and an Assignment", () => {
     const [assignment, byGateway, byWorker] = await acknowledgement(second, job);
     const [, foreignGateway, foreignWorker] = await acknowledgement(first, job);
     const mine = second.escrow.connect(second.stranger);
-    await expect(mine.acknowledge(assignment, foreignGateway, byWorker)).to.be.revertedWithCustomError(
-      second.escrow,
-      "Job_NotAssigned",
-    );
-    await expect(mine.acknowledge(assignment, byGateway, foreignWorker)).to.be.revertedWithCustomError(
-      second.escrow,
-      "Job_NotTheWorker",
-    );
+    await expectRevert(mine.acknowledge(assignment, foreignGateway, byWorker), "Job_NotAssigned");
+    await expectRevert(mine.acknowledge(assignment, byGateway, foreignWorker), "Job_NotTheWorker");
     await mine.acknowledge(assignment, byGateway, byWorker);
     await sendProof(second, job);
   });

@@ -1,8 +1,10 @@
 /** An account near 2^40 - 1 credits: what comes back to it is never cut or lost, and what is in escrow always finds room to return. */
+
 import { expect } from "chai";
 import { books } from "../support/books.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import { CHARGE_UNITS, disputedJob, Ruling, sendEquivocation, sendRuling, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob } from "../support/jobs.ts";
 import { buyCredits, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
@@ -83,9 +85,7 @@ describe("A deposit to an account that is almost full", () => {
     await almostFull(world, 100n);
     await token.mint(client.address, 10_000_000n);
     await token.connect(client).approve(escrow, 10_000_000n);
-    await expect(escrow.connect(client).deposit(101, 0))
-      .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
-      .withArgs(40, MOST + 1n);
+    await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);
     await expect(escrow.connect(client).deposit(100, 0)).to.changeTokenBalance(ethers, token, client, -1_000_000n);
     expect((await balances(world)).free).to.equal(MOST - 80n);
   });

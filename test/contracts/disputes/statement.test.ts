@@ -1,4 +1,5 @@
 /** What stands behind the arguments of `openDispute` is for arbiters to read: the contract takes the call as if it were not there. */
+
 import { expect } from "chai";
 import { type Hex, keccak256, toBytes } from "viem";
 import { withDelivery } from "../../../protocol/delivery.ts";
@@ -14,6 +15,7 @@ import {
   settledJob,
   storedDispute,
 } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { completionOf, type Job, PROOF_HASH } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -91,13 +93,10 @@ describe("An arbiter's batch of what statements refute", () => {
       const { escrow, panel, arbiters } = world;
       const job = await enter(world);
       await nextBlockAt(job.ruleFrom - 1);
-      await expect(panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected)).to.be.revertedWithCustomError(
-        panel,
-        "Panel_TooEarly",
-      );
+      await expectRevert(panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected), "Panel_TooEarly");
       await nextBlockAt(job.ruleFrom);
       await panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected);
-      await expect(sendJoin(world, job)).to.be.revertedWithCustomError(escrow, "Job_TooLate");
+      await expectRevert(sendJoin(world, job), "Job_TooLate");
       await panel.connect(arbiters[1]).voteMany([job.id], Ruling.Rejected);
       expect((await escrow.disputeOf(job.id)).ruling).to.equal(BigInt(Ruling.Rejected));
     }

@@ -2,8 +2,10 @@
  * Who may call what: every function of every contract that changes state is in this table, and each that is not open to everyone is
  * refused to everyone else. A new function fails the first test until somebody decides whose it is.
  */
+
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshGovernedWorld } from "../support/governance.ts";
 import { actingAs } from "../support/impersonate.ts";
 import type { World } from "../support/world.ts";
@@ -140,9 +142,7 @@ describe("Every function that changes state", () => {
         // Not even the owner of everything rules, slashes or draws on the treasury.
         if (guard !== "owner" && guard !== "guardian or owner") callers.push(await actingAs(world.timelock));
         for (const caller of callers) {
-          await expect(caller.sendTransaction({ to: contract, data }))
-            .to.be.revertedWithCustomError(contract, error)
-            .withArgs(caller.address);
+          await expectRevert(caller.sendTransaction({ to: contract, data }), error, caller.address);
         }
       });
     }

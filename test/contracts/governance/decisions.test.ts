@@ -1,8 +1,10 @@
 /** What only governance can do is done through the deployed governor and timelock, for real, and within its bounds. */
+
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import {
   decide,
   freshGovernedWorld,
@@ -66,9 +68,7 @@ describe("A vote", () => {
       [escrow, escrow.interface.encodeFunctionData("scheduleFee", [2_001])],
     ]);
     await nextBlockAt(queued.readyAt);
-    await expect(governor.execute(...hashed(queued)))
-      .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
-      .withArgs(2_001, 2_000);
+    await expectRevert(governor.execute(...hashed(queued)), "Admin_FeeAboveCap", 2_001, 2_000);
     expect(await escrow.paused()).to.deep.equal([false, false]);
   });
 
@@ -89,7 +89,7 @@ describe("A vote", () => {
     await nextBlockAt(retiresAt - 1);
     const last = await lockJob(world);
     await nextBlockAt(retiresAt);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
+    await expectRevert(sendLock(world), "Job_ModelNotActive", MODEL);
     expect(await catalog.termsOf(MODEL)).to.equal(0);
     // What was locked in time is answered and paid on its terms, and the other models go on.
     await nextBlockAt(retiresAt + 60);

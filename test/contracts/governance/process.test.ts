@@ -1,6 +1,8 @@
 /** How SVC holders decide: what a proposal needs, and when each step is possible. */
+
 import { expect } from "chai";
 import { mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import {
   freshGovernedWorld,
   hashed,
@@ -22,7 +24,7 @@ const pausing = (world: World) =>
 describe("A proposal", () => {
   it("is announced, voted, queued and executed, each in its time and not a second sooner", async () => {
     const world = await freshGovernedWorld();
-    const { governor, timelock, escrow, owner, stranger } = world;
+    const { governor, escrow, owner, stranger } = world;
     const proposal = await proposalOf(world, pausing(world), "pause");
     const state = () => governor.state(proposal.id);
     const proposedAt = (await now()) + 5;
@@ -31,16 +33,10 @@ describe("A proposal", () => {
     expect(await governor.proposalSnapshot(proposal.id)).to.equal(proposedAt + DAY);
 
     await nextBlockAt(proposedAt + DAY);
-    await expect(governor.connect(owner).castVote(proposal.id, Vote.For)).to.be.revertedWithCustomError(
-      governor,
-      "GovernorUnexpectedProposalState",
-    );
+    await expectRevert(governor.connect(owner).castVote(proposal.id, Vote.For), "GovernorUnexpectedProposalState");
     await nextBlockAt(proposedAt + DAY + 1);
     await governor.connect(owner).castVote(proposal.id, Vote.For);
-    await expect(governor.queue(...hashed(proposal))).to.be.revertedWithCustomError(
-      governor,
-      "GovernorUnexpectedProposalState",
-    );
+    await expectRevert(governor.queue(...hashed(proposal)), "GovernorUnexpectedProposalState");
 
     const deadline = proposedAt + DAY + 5 * DAY;
     await mineAt(deadline);
@@ -51,18 +47,12 @@ describe("A proposal", () => {
     expect(await state()).to.equal(ProposalState.Queued);
 
     await nextBlockAt(queuedAt + 2 * DAY - 1);
-    await expect(governor.connect(stranger).execute(...hashed(proposal))).to.be.revertedWithCustomError(
-      timelock,
-      "TimelockUnexpectedOperationState",
-    );
+    await expectRevert(governor.connect(stranger).execute(...hashed(proposal)), "TimelockUnexpectedOperationState");
     await nextBlockAt(queuedAt + 2 * DAY);
     await governor.connect(stranger).execute(...hashed(proposal));
     expect(await state()).to.equal(ProposalState.Executed);
     expect(await escrow.paused()).to.deep.equal([false, true]);
-    await expect(governor.execute(...hashed(proposal))).to.be.revertedWithCustomError(
-      governor,
-      "GovernorUnexpectedProposalState",
-    );
+    await expectRevert(governor.execute(...hashed(proposal)), "GovernorUnexpectedProposalState");
   });
 
   it("needs a million SVC behind its author", async () => {
@@ -120,10 +110,7 @@ describe("A proposal", () => {
     for (const { proposal, end, description } of proposals) {
       expect(await governor.state(proposal.id), description).to.equal(end);
       if (end === ProposalState.Defeated) {
-        await expect(governor.queue(...hashed(proposal))).to.be.revertedWithCustomError(
-          governor,
-          "GovernorUnexpectedProposalState",
-        );
+        await expectRevert(governor.queue(...hashed(proposal)), "GovernorUnexpectedProposalState");
       }
     }
   });
@@ -134,10 +121,7 @@ describe("A proposal", () => {
     const proposal = await votedProposal(world, pausing(world));
     const [targets, values, , description] = hashed(proposal);
     const other = [escrow.interface.encodeFunctionData("setPaused", [false])];
-    await expect(governor.queue(targets, values, other, description)).to.be.revertedWithCustomError(
-      governor,
-      "GovernorNonexistentProposal",
-    );
+    await expectRevert(governor.queue(targets, values, other, description), "GovernorNonexistentProposal");
   });
 
   it("can be taken back by its author before the vote, and by nobody else, ever", async () => {
@@ -146,17 +130,11 @@ describe("A proposal", () => {
     const proposal = await proposalOf(world, pausing(world), "taken back");
     await governor.connect(owner).propose(...proposal.args);
     for (const caller of [stranger, guardian]) {
-      await expect(governor.connect(caller).cancel(...hashed(proposal))).to.be.revertedWithCustomError(
-        governor,
-        "GovernorUnableToCancel",
-      );
+      await expectRevert(governor.connect(caller).cancel(...hashed(proposal)), "GovernorUnableToCancel");
     }
     await governor.connect(owner).cancel(...hashed(proposal));
     expect(await governor.state(proposal.id)).to.equal(ProposalState.Canceled);
     const queued = await queuedProposal(world, pausing(world), "queued");
-    await expect(governor.connect(owner).cancel(...hashed(queued))).to.be.revertedWithCustomError(
-      governor,
-      "GovernorUnableToCancel",
-    );
+    await expectRevert(governor.connect(owner).cancel(...hashed(queued)), "GovernorUnableToCancel");
   });
 });

@@ -1,6 +1,8 @@
 /** SVC as votes: by the holder's word, by signature, as of the snapshot; and as permits. */
+
 import { expect } from "chai";
 import { ethers, mineAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshGovernedWorld, proposalOf, Vote, votingDelay } from "../support/governance.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
 import { CHAIN_ID, type World } from "../support/world.ts";
@@ -47,13 +49,8 @@ describe("Votes", () => {
     await governor.connect(stranger).castVote(id, Vote.Against);
     await governor.connect(client).castVote(id, Vote.For);
     expect(await governor.proposalVotes(id)).to.deep.equal([0n, AMOUNT, 0n]);
-    await expect(governor.connect(client).castVote(id, Vote.Against))
-      .to.be.revertedWithCustomError(governor, "GovernorAlreadyCastVote")
-      .withArgs(client.address);
-    await expect(governor.connect(owner).castVote(id, 3)).to.be.revertedWithCustomError(
-      governor,
-      "GovernorInvalidVoteType",
-    );
+    await expectRevert(governor.connect(client).castVote(id, Vote.Against), "GovernorAlreadyCastVote", client.address);
+    await expectRevert(governor.connect(owner).castVote(id, 3), "GovernorInvalidVoteType");
   });
 
   it("are not the stake's: staked SVC votes for nobody", async () => {
@@ -80,10 +77,7 @@ describe("Votes", () => {
       );
     const late = (await now()) - 1;
     const old = await sign(late);
-    await expect(svc.delegateBySig(stranger.address, 0, late, old.v, old.r, old.s)).to.be.revertedWithCustomError(
-      svc,
-      "VotesExpiredSignature",
-    );
+    await expectRevert(svc.delegateBySig(stranger.address, 0, late, old.v, old.r, old.s), "VotesExpiredSignature");
     const expiry = (await now()) + 1_000;
     const { v, r, s } = await sign(expiry);
     await svc.connect(stranger).delegateBySig(stranger.address, 0, expiry, v, r, s);
@@ -116,19 +110,14 @@ describe("Permits of SVC", () => {
     await svc.connect(stranger).permit(...args);
     expect(await svc.allowance(owner.address, stranger.address)).to.equal(AMOUNT);
     expect(await svc.nonces(owner.address)).to.equal(1);
-    await expect(svc.permit(...args)).to.be.revertedWithCustomError(svc, "ERC2612InvalidSigner");
+    await expectRevert(svc.permit(...args), "ERC2612InvalidSigner");
   });
 
   it("are worth nothing after their deadline or on another chain", async () => {
     const world = await freshGovernedWorld();
     const { svc } = world;
     const deadline = (await now()) - 1;
-    await expect(svc.permit(...(await permit(world, deadline))))
-      .to.be.revertedWithCustomError(svc, "ERC2612ExpiredSignature")
-      .withArgs(deadline);
-    await expect(svc.permit(...(await permit(world, (await now()) + 1_000, 1)))).to.be.revertedWithCustomError(
-      svc,
-      "ERC2612InvalidSigner",
-    );
+    await expectRevert(svc.permit(...(await permit(world, deadline))), "ERC2612ExpiredSignature", deadline);
+    await expectRevert(svc.permit(...(await permit(world, (await now()) + 1_000, 1))), "ERC2612InvalidSigner");
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, storedJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAcknowledgement, signAssignment } from "../support/sign.ts";
@@ -34,9 +35,7 @@ describe("acknowledge", () => {
       .to.emit(escrow, "JobAcknowledged")
       .withArgs(job.id, rival.key.address, 3);
     // The first worker cannot win it back with its old Assignment.
-    await expect(sendAcknowledge(world, job, { worker, attempt: 2 }))
-      .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
-      .withArgs(job.id, 2, 3);
+    await expectRevert(sendAcknowledge(world, job, { worker, attempt: 2 }), "Job_AttemptTaken", job.id, 2, 3);
     expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
   });
 
@@ -51,9 +50,7 @@ describe("acknowledge", () => {
   it("refuses attempt 0: the first is 1", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
-    await expect(sendAcknowledge(world, job, { attempt: 0 }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_AttemptTaken")
-      .withArgs(job.id, 0, 0);
+    await expectRevert(sendAcknowledge(world, job, { attempt: 0 }), "Job_AttemptTaken", job.id, 0, 0);
   });
 
   it("is mined before acknowledgeBy, not at it", async () => {
@@ -73,16 +70,11 @@ describe("acknowledge", () => {
     const { escrow, otherGateway, operatorAdmin, stranger } = world;
     const job = await lockJob(world);
     for (const assignedBy of [otherGateway, operatorAdmin, stranger]) {
-      await expect(sendAcknowledge(world, job, { assignedBy }))
-        .to.be.revertedWithCustomError(escrow, "Job_NotAssigned")
-        .withArgs(job.id, assignedBy.address);
+      await expectRevert(sendAcknowledge(world, job, { assignedBy }), "Job_NotAssigned", job.id, assignedBy.address);
     }
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
     const changed = { ...assignment, acknowledgeBy: assignment.acknowledgeBy + 1 };
-    await expect(escrow.acknowledge(changed, byGateway, byWorker)).to.be.revertedWithCustomError(
-      escrow,
-      "Job_NotAssigned",
-    );
+    await expectRevert(escrow.acknowledge(changed, byGateway, byWorker), "Job_NotAssigned");
   });
 
   it("takes the Assignment of any signer of the operator", async () => {
@@ -130,10 +122,7 @@ describe("acknowledge", () => {
       await signAcknowledgement(escrow, worker.key, { jobId: job.id, attempt: 2 }),
     ];
     for (const byWorker of wrong) {
-      await expect(escrow.acknowledge(assignment, byGateway, byWorker)).to.be.revertedWithCustomError(
-        escrow,
-        "Job_NotTheWorker",
-      );
+      await expectRevert(escrow.acknowledge(assignment, byGateway, byWorker), "Job_NotTheWorker");
     }
   });
 });

@@ -1,4 +1,5 @@
 /** Wallets with an authorization key: each lock needs that key's signature, so that operator and worker together take what was signed. */
+
 import { expect } from "chai";
 import { getAddress, type Hex } from "viem";
 import type { Authorization } from "../../../protocol/messages.ts";
@@ -15,6 +16,7 @@ import { executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import { answerAtOnce } from "../support/collusion.ts";
 import { accountWith, jobWith } from "../support/events.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";
@@ -38,9 +40,7 @@ async function freshAuthorizedWorld(): Promise<World> {
 /** The lock is refused because the wallet's key did not sign it. */
 async function expectNotAuthorized(world: World, sending: Promise<unknown>) {
   const another = (recovered: string) => recovered !== AUTHORIZATION_KEY.address;
-  await expect(sending)
-    .to.be.revertedWithCustomError(world.escrow, "Job_NotAuthorized")
-    .withArgs(world.client.address, AUTHORIZATION_KEY.address, another);
+  await expectRevert(sending, "Job_NotAuthorized", world.client.address, AUTHORIZATION_KEY.address, another);
 }
 
 /** A UUIDv7 of this time, with other bits where named: the version's digit, and the one with the variant's two bits. */
@@ -68,9 +68,7 @@ describe("setAuthorizationKey", () => {
     const world = await freshWorld();
     await sendLock(world);
     await requireAuthorization(world);
-    await expect(sendLock(world))
-      .to.be.revertedWithCustomError(world.escrow, "Job_AuthorizationRequired")
-      .withArgs(world.client.address);
+    await expectRevert(sendLock(world), "Job_AuthorizationRequired", world.client.address);
     await sendLockAuthorized(world);
   });
 
@@ -152,11 +150,9 @@ describe("lockAuthorized", () => {
 
   it("is any signer's of the operator, and nobody else's", async () => {
     const world = await freshAuthorizedWorld();
-    const { escrow, secondGateway, client, stranger, operatorAdmin } = world;
+    const { secondGateway, client, stranger, operatorAdmin } = world;
     for (const gateway of [client, stranger, operatorAdmin]) {
-      await expect(sendLockAuthorized(world, { gateway }))
-        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
-        .withArgs(gateway.address);
+      await expectRevert(sendLockAuthorized(world, { gateway }), "Job_MayNotLock", gateway.address);
     }
     await sendLockAuthorized(world, { gateway: secondGateway });
   });
@@ -202,10 +198,7 @@ describe("lockAuthorized", () => {
     await escrow.connect(stranger).setAuthorizationKey(AUTHORIZATION_KEY.address);
     const authorization = await authorizationOf(world);
     const signature = await signAuthorization(escrow, AUTHORIZATION_KEY, authorization);
-    await expect(sendLockAuthorized(world, { ...authorization, wallet, signature })).to.be.revertedWithCustomError(
-      escrow,
-      "Job_NotAuthorized",
-    );
+    await expectRevert(sendLockAuthorized(world, { ...authorization, wallet, signature }), "Job_NotAuthorized");
     expect((await escrow.accountOf(wallet)).free).to.equal(1_000);
   });
 
@@ -225,10 +218,7 @@ describe("lockAuthorized", () => {
       .to.be.revertedWithCustomError(escrow, "Job_NotAuthorized")
       .withArgs(world.client.address, AUTHORIZATION_KEY.address, key.address);
     await expectNotAuthorized(world, sendLockAuthorized(world, { key: worker.key }));
-    await expect(sendLockAuthorized(world, { signature: NO_SIGNATURE })).to.be.revertedWithCustomError(
-      escrow,
-      "ECDSAInvalidSignature",
-    );
+    await expectRevert(sendLockAuthorized(world, { signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
     const authorization = await authorizationOf(world);
     const elsewhere = await signAuthorization(second.escrow, AUTHORIZATION_KEY, authorization);
     await expectNotAuthorized(world, sendLockAuthorized(world, { ...authorization, signature: elsewhere }));
@@ -264,9 +254,7 @@ describe("lockAuthorized", () => {
     await nextBlockAt(expiresAt - 1);
     await sendLockAuthorized(world, { expiresAt });
     await nextBlockAt(expiresAt);
-    await expect(sendLockAuthorized(world, { expiresAt }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_LockExpired")
-      .withArgs(expiresAt, expiresAt);
+    await expectRevert(sendLockAuthorized(world, { expiresAt }), "Job_LockExpired", expiresAt, expiresAt);
   });
 
   it("takes an authorization for 600 s ahead, and none for 601: nobody hoards them", async () => {
@@ -293,7 +281,7 @@ describe("lockAuthorized", () => {
       await nextBlockAt(time);
       const locking = sendLockAuthorized(world, { jobId: id });
       if (accepted) await locking;
-      else await expect(locking).to.be.revertedWithCustomError(world.escrow, "Job_InvalidId").withArgs(id);
+      else await expectRevert(locking, "Job_InvalidId", id);
       expect((await world.escrow.jobOf(id)).status).to.equal(accepted ? 1 : 0);
     });
   }
@@ -304,9 +292,7 @@ describe("lockAuthorized", () => {
     const others = ["0", "1", "4", "6", "8", "f"].map((version) => idAt(milliseconds, { version }));
     const variants = ["0", "4", "7", "c", "f"].map((variant) => idAt(milliseconds, { variant }));
     for (const id of [...others, ...variants, `0x${"0".repeat(32)}` as const]) {
-      await expect(sendLockAuthorized(world, { jobId: id }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_InvalidId")
-        .withArgs(id);
+      await expectRevert(sendLockAuthorized(world, { jobId: id }), "Job_InvalidId", id);
     }
     for (const variant of ["8", "9", "a", "b"]) {
       await sendLockAuthorized(world, { jobId: idAt(milliseconds, { variant }) });
@@ -327,29 +313,22 @@ describe("lockAuthorized", () => {
     await again();
     const settled = await lockAuthorizedJob(world);
     await sendComplete(world, settled);
-    await expect(sendLockAuthorized(world, { jobId: settled.id })).to.be.revertedWithCustomError(
-      escrow,
-      "Job_AlreadyExists",
-    );
+    await expectRevert(sendLockAuthorized(world, { jobId: settled.id }), "Job_AlreadyExists");
   });
 
   it("is not for an id that another wallet's job has: whoever comes first has it", async () => {
     const world = await freshAuthorizedWorld();
-    const { escrow, stranger } = world;
+    const { stranger } = world;
     await buyCredits(world, stranger, 1_000);
     const authorization = await authorizationOf(world);
     await sendLock(world, { id: authorization.jobId, wallet: stranger.address });
-    await expect(sendLockAuthorized(world, authorization))
-      .to.be.revertedWithCustomError(escrow, "Job_AlreadyExists")
-      .withArgs(authorization.jobId);
+    await expectRevert(sendLockAuthorized(world, authorization), "Job_AlreadyExists", authorization.jobId);
   });
 
   it("locks at most what was signed, when the price has risen since", async () => {
     const world = await freshAuthorizedWorld();
     const { escrow } = world;
-    await expect(sendLockAuthorized(world, { maxCredits: 79 }))
-      .to.be.revertedWithCustomError(escrow, "Job_PriceExceedsLimit")
-      .withArgs(80, 79);
+    await expectRevert(sendLockAuthorized(world, { maxCredits: 79 }), "Job_PriceExceedsLimit", 80, 79);
     const job = await lockAuthorizedJob(world, { maxCredits: 81 });
     expect((await escrow.jobOf(job.id)).credits).to.equal(80);
   });
@@ -359,28 +338,22 @@ describe("lockAuthorized", () => {
     const { escrow, client, guardian, catalog } = world;
     const mine = escrow.connect(client);
     await mine.setLimits(true, 79, false);
-    await expect(sendLockAuthorized(world))
-      .to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached")
-      .withArgs(client.address, 0, 79, 80);
+    await expectRevert(sendLockAuthorized(world), "Limits_DailyLimitReached", client.address, 0, 79, 80);
     await mine.setLimits(false, 0, true);
-    await expect(sendLockAuthorized(world)).to.be.revertedWithCustomError(escrow, "Limits_Frozen");
+    await expectRevert(sendLockAuthorized(world), "Limits_Frozen");
     await mine.setLimits(false, 0, false);
     await expect(sendLockAuthorized(world, { maxTokens: 250_001, maxCredits: 2 ** 32 - 1 }))
       .to.be.revertedWithCustomError(escrow, "Job_TooLarge")
       .withArgs(5_001, 5_000);
     await mine.withdraw(CLIENT_CREDITS - 79, client.address);
-    await expect(sendLockAuthorized(world))
-      .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
-      .withArgs(client.address, 79, 80);
-    await expect(sendLockAuthorized(world, { model: 200 }))
-      .to.be.revertedWithCustomError(escrow, "Job_ModelNotActive")
-      .withArgs(200);
+    await expectRevert(sendLockAuthorized(world), "Ledger_InsufficientCredits", client.address, 79, 80);
+    await expectRevert(sendLockAuthorized(world, { model: 200 }), "Job_ModelNotActive", 200);
     await escrow.connect(guardian).setPaused(true);
-    await expect(sendLockAuthorized(world, { maxTokens: 1 })).to.be.revertedWithCustomError(escrow, "Ledger_Paused");
+    await expectRevert(sendLockAuthorized(world, { maxTokens: 1 }), "Ledger_Paused");
     await escrow.connect(guardian).setPaused(false);
     await sendLockAuthorized(world, { maxTokens: 1 });
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await expect(sendLockAuthorized(world, { maxTokens: 1 })).to.be.revertedWithCustomError(escrow, "Job_MayNotLock");
+    await expectRevert(sendLockAuthorized(world, { maxTokens: 1 }), "Job_MayNotLock");
     expect(await catalog.modelCount()).to.equal(8);
   });
 });

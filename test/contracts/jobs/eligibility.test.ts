@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { signingKey } from "../support/actors.ts";
 import { ethers, mineAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge } from "../support/jobs.ts";
 import { MODEL, OTHER_MODEL, registerWorker, STAKE_UNIT } from "../support/world.ts";
@@ -19,32 +20,28 @@ describe("acknowledge needs an eligible worker", () => {
     const world = await freshWorld();
     const worker = await registerWorker(world, "specialist", { models: [OTHER_MODEL] });
     const job = await lockJob(world);
-    await expect(sendAcknowledge(world, job, { worker }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
-      .withArgs(worker.key.address, MODEL);
+    await expectRevert(sendAcknowledge(world, job, { worker }), "Job_WorkerNotEligible", worker.key.address, MODEL);
     await acknowledgedJob(world, { worker, model: OTHER_MODEL });
   });
 
   it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
     const world = await freshWorld();
-    const { registry, worker, escrow, workerOwner } = world;
+    const { registry, worker, workerOwner } = world;
     const job = await lockJob(world);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);
-    await expect(sendAcknowledge(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    await expectRevert(sendAcknowledge(world, job), "Job_WorkerNotEligible");
     await registry.connect(workerOwner).cancelUnbonding(worker.key.address);
     await sendAcknowledge(world, job);
   });
 
   it("refuses a worker below the minimum stake, also when the minimum rises", async () => {
     const world = await freshWorld();
-    const { registry, escrow, worker } = world;
+    const { registry, worker } = world;
     const minimum = await registry.minimumStake();
     await registry.scheduleStakeTerms(minimum + 1n, 1n);
     await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
     const job = await lockJob(world);
-    await expect(sendAcknowledge(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
-      .withArgs(worker.key.address, MODEL);
+    await expectRevert(sendAcknowledge(world, job), "Job_WorkerNotEligible", worker.key.address, MODEL);
     await world.svc.connect(world.owner).approve(registry, STAKE_UNIT);
     await registry.connect(world.owner).addStake(worker.key.address, 1n);
     await sendAcknowledge(world, job);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
@@ -40,9 +41,7 @@ describe("fail", () => {
     const { escrow, secondGateway, otherGateway, operatorAdmin, stranger, client, owner, guardian } = world;
     const job = await lockJob(world);
     for (const caller of [otherGateway, operatorAdmin, stranger, client, owner, guardian]) {
-      await expect(escrow.connect(caller).fail(job.id, 0))
-        .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
-        .withArgs(job.id, caller.address);
+      await expectRevert(escrow.connect(caller).fail(job.id, 0), "Job_NotItsOperator", job.id, caller.address);
     }
     await escrow.connect(secondGateway).fail(job.id, 0);
   });

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { accountWith, jobWith } from "../support/events.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import {
@@ -67,9 +68,7 @@ describe("lock", () => {
     const world = await freshWorld();
     await buyCredits(world, world.client, 5_000);
     expect(await world.escrow.JOB_LIMIT()).to.equal(5_000);
-    await expect(sendLock(world, { maxTokens: 250_001 }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_TooLarge")
-      .withArgs(5_001, 5_000);
+    await expectRevert(sendLock(world, { maxTokens: 250_001 }), "Job_TooLarge", 5_001, 5_000);
     const job = await lockJob(world, { maxTokens: 250_000 });
     expect((await world.escrow.jobOf(job.id)).credits).to.equal(5_000);
   });
@@ -78,9 +77,7 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, stranger, client, owner, guardian, operatorAdmin, otherGateway, secondGateway } = world;
     for (const gateway of [stranger, client, owner, guardian, operatorAdmin]) {
-      await expect(sendLock(world, { gateway }))
-        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
-        .withArgs(gateway.address);
+      await expectRevert(sendLock(world, { gateway }), "Job_MayNotLock", gateway.address);
     }
     await expect(sendLock(world, { gateway: otherGateway }))
       .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
@@ -100,31 +97,27 @@ describe("lock", () => {
     await nextBlockAt(validUntil - 1);
     await sendLock(world, { validUntil });
     await nextBlockAt(validUntil);
-    await expect(sendLock(world, { validUntil }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_LockExpired")
-      .withArgs(validUntil, validUntil);
+    await expectRevert(sendLock(world, { validUntil }), "Job_LockExpired", validUntil, validUntil);
   });
 
   it("never takes the id zero", async () => {
     const world = await freshWorld();
     const id = `0x${"0".repeat(32)}` as const;
-    await expect(sendLock(world, { id })).to.be.revertedWithCustomError(world.escrow, "Job_InvalidId");
+    await expectRevert(sendLock(world, { id }), "Job_InvalidId");
   });
 
   it("needs an active model: known, and before its retirement", async () => {
     const world = await freshWorld();
-    const { escrow, catalog } = world;
+    const { catalog } = world;
     for (const model of [0, 9, 65_535]) {
-      await expect(sendLock(world, { model }))
-        .to.be.revertedWithCustomError(escrow, "Job_ModelNotActive")
-        .withArgs(model);
+      await expectRevert(sendLock(world, { model }), "Job_ModelNotActive", model);
     }
     const retiresAt = (await now()) + 15 * 86_400;
     await catalog.scheduleRetirement(MODEL, retiresAt);
     await nextBlockAt(retiresAt - 1);
     await sendLock(world);
     await nextBlockAt(retiresAt);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_ModelNotActive").withArgs(MODEL);
+    await expectRevert(sendLock(world), "Job_ModelNotActive", MODEL);
     await sendLock(world, { model: OTHER_MODEL });
   });
 
@@ -132,14 +125,10 @@ describe("lock", () => {
     const world = await freshWorld();
     const { escrow, stranger } = world;
     const wallet = stranger.address;
-    await expect(sendLock(world, { wallet }))
-      .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
-      .withArgs(wallet);
+    await expectRevert(sendLock(world, { wallet }), "Ledger_UnknownAccount", wallet);
     await buyCredits(world, stranger, 100);
     // 5,000 tokens cost 100 credits, 5,001 cost 101.
-    await expect(sendLock(world, { wallet, maxTokens: 5_001 }))
-      .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
-      .withArgs(wallet, 100, 101);
+    await expectRevert(sendLock(world, { wallet, maxTokens: 5_001 }), "Ledger_InsufficientCredits", wallet, 100, 101);
     await sendLock(world, { wallet, maxTokens: 5_000 });
     const account = await escrow.accountOf(wallet);
     expect([account.free, account.escrowed]).to.deep.equal([0n, 100n]);

@@ -1,8 +1,10 @@
 /** EIP-712: what protocol/messages.ts signs is what the contracts accept, and nothing signed for one place works in another. */
+
 import { expect } from "chai";
 import { getAddress, type Hex } from "viem";
 import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from "../../../protocol/messages.ts";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, completionOf, lockJob, sendComplete } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
@@ -53,10 +55,7 @@ describe("Signatures", () => {
     for (const domain of elsewhere) {
       const signature = await signedFor(world, domain, job);
       // The signer recovered is some unknown key: nobody is paid.
-      await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(
-        escrow,
-        "Job_WorkerNotEligible",
-      );
+      await expectRevert(sendComplete(world, job, { signature }), "Job_WorkerNotEligible");
     }
     await sendComplete(world, job, { signature: await signedFor(world, good, job) });
   });
@@ -65,10 +64,7 @@ describe("Signatures", () => {
     const world = await freshWorld();
     const [first, second] = [await lockJob(world), await lockJob(world)];
     const signature = await signCompletion(world.escrow, world.worker.key, completionOf(first));
-    await expect(sendComplete(world, second, { signature })).to.be.revertedWithCustomError(
-      world.escrow,
-      "Job_WorkerNotEligible",
-    );
+    await expectRevert(sendComplete(world, second, { signature }), "Job_WorkerNotEligible");
   });
 
   it("with a high s are refused", async () => {
@@ -88,19 +84,14 @@ describe("Signatures", () => {
     const job = await lockJob(world);
     const s = ORDER / 2n + 1n;
     const signature: Signature = { r: `0x${"11".repeat(32)}`, vs: `0x${s.toString(16).padStart(64, "0")}` };
-    await expect(sendComplete(world, job, { signature }))
-      .to.be.revertedWithCustomError(world.escrow, "ECDSAInvalidSignatureS")
-      .withArgs(signature.vs);
+    await expectRevert(sendComplete(world, job, { signature }), "ECDSAInvalidSignatureS", signature.vs);
   });
 
   it("that recover nobody are refused by name", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     const signature: Signature = { r: `0x${"00".repeat(32)}`, vs: `0x${"00".repeat(31)}01` };
-    await expect(sendComplete(world, job, { signature })).to.be.revertedWithCustomError(
-      world.escrow,
-      "ECDSAInvalidSignature",
-    );
+    await expectRevert(sendComplete(world, job, { signature }), "ECDSAInvalidSignature");
   });
 
   it("of an Acknowledgement are no Completion and the other way round", async () => {
@@ -108,14 +99,8 @@ describe("Signatures", () => {
     const { escrow } = world;
     const job = await lockJob(world);
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
-    await expect(sendComplete(world, job, { signature: byWorker })).to.be.revertedWithCustomError(
-      escrow,
-      "Job_WorkerNotEligible",
-    );
+    await expectRevert(sendComplete(world, job, { signature: byWorker }), "Job_WorkerNotEligible");
     const completion = await signCompletion(escrow, world.worker.key, completionOf(job));
-    await expect(escrow.acknowledge(assignment, byGateway, completion)).to.be.revertedWithCustomError(
-      escrow,
-      "Job_NotTheWorker",
-    );
+    await expectRevert(escrow.acknowledge(assignment, byGateway, completion), "Job_NotTheWorker");
   });
 });

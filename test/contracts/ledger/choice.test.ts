@@ -1,9 +1,11 @@
 /** A wallet chooses the one operator that may lock its credits: by its deposit or by a call, and as often as it likes. */
+
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import { answerAtOnce } from "../support/collusion.ts";
 import { sendDispute, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { fieldsOf } from "../support/fields.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize, sendLock } from "../support/jobs.ts";
@@ -14,9 +16,7 @@ const chosenBy = async ({ escrow }: Pick<World, "escrow">, wallet: { address: st
 
 /** The signers of an operator cannot lock the client's credits; `chosen` is whom it chose. */
 async function expectNotChosen(world: World, gateway: World["gateway"], chosen: number, operator: number) {
-  await expect(sendLock(world, { gateway }))
-    .to.be.revertedWithCustomError(world.escrow, "Job_OperatorNotChosen")
-    .withArgs(world.client.address, chosen, operator);
+  await expectRevert(sendLock(world, { gateway }), "Job_OperatorNotChosen", world.client.address, chosen, operator);
 }
 
 describe("A deposit", () => {
@@ -51,9 +51,7 @@ describe("A deposit", () => {
     await token.connect(client).approve(escrow, 2_000_000n);
     const none = [ethers.ZeroHash, ethers.ZeroHash] as const;
     for (const operator of [OTHER_OPERATOR + 1, 255]) {
-      await expect(escrow.connect(client).deposit(100, operator))
-        .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
-        .withArgs(operator);
+      await expectRevert(escrow.connect(client).deposit(100, operator), "Operator_Unknown", operator);
       await expect(escrow.connect(client).depositWithPermit(100, operator, 0, 27, ...none))
         .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
         .withArgs(operator);
@@ -91,9 +89,7 @@ describe("chooseOperator", () => {
     const world = await freshWorld();
     const { escrow, client, stranger, operatorAdmin, owner } = world;
     for (const caller of [stranger, operatorAdmin, owner]) {
-      await expect(escrow.connect(caller).chooseOperator(OPERATOR))
-        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
-        .withArgs(caller.address);
+      await expectRevert(escrow.connect(caller).chooseOperator(OPERATOR), "Ledger_UnknownAccount", caller.address);
     }
     await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR + 1))
       .to.be.revertedWithCustomError(escrow, "Operator_Unknown")

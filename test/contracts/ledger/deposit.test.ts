@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers } from "../support/chain.ts";
 import { escrowFactory } from "../support/escrow-factory.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { buyCredits, OPERATOR } from "../support/world.ts";
 
@@ -12,9 +13,7 @@ describe("deposit", () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS);
-    await expect(escrow.connect(client).deposit(99, OPERATOR))
-      .to.be.revertedWithCustomError(escrow, "Ledger_DepositTooSmall")
-      .withArgs(99, 100);
+    await expectRevert(escrow.connect(client).deposit(99, OPERATOR), "Ledger_DepositTooSmall", 99, 100);
     await expect(escrow.connect(client).deposit(100, OPERATOR))
       .to.emit(escrow, "Deposited")
       .withArgs(1, client.address, 1, 100, OPERATOR, 100, 0);
@@ -53,10 +52,7 @@ describe("deposit", () => {
     const { escrow, token, client } = await freshBare();
     await token.mint(client.address, 100n * UNITS);
     await token.connect(client).approve(escrow, 100n * UNITS - 1n);
-    await expect(escrow.connect(client).deposit(100, OPERATOR)).to.be.revertedWithCustomError(
-      token,
-      "ERC20InsufficientAllowance",
-    );
+    await expectRevert(escrow.connect(client).deposit(100, OPERATOR), "ERC20InsufficientAllowance");
     expect((await escrow.accountOf(client.address)).id).to.equal(0);
   });
 

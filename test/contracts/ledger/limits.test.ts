@@ -1,6 +1,8 @@
 /** What a wallet allows its operator to lock: daily limit and freeze switch. */
+
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
@@ -40,9 +42,7 @@ describe("setLimits", () => {
     account = await escrow.accountOf(client.address);
     expect([account.flags, account.dailyLimit, account.free]).to.deep.equal([1n, 0n, BigInt(CLIENT_CREDITS)]);
     for (const caller of [stranger, world.owner, world.guardian, world.gateway]) {
-      await expect(escrow.connect(caller).setLimits(false, 0, false))
-        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
-        .withArgs(caller.address);
+      await expectRevert(escrow.connect(caller).setLimits(false, 0, false), "Ledger_UnknownAccount", caller.address);
     }
   });
 });
@@ -85,12 +85,12 @@ describe("The daily limit", () => {
     await nextBlockAt(day - 2);
     await lockJob(world);
     await nextBlockAt(day - 1);
-    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+    await expectRevert(sendLock(world, FORTY), "Limits_DailyLimitReached");
     await nextBlockAt(day);
     await lockJob(world);
     expect(await spentToday(world)).to.equal(80);
     await nextBlockAt(day + DAY - 1);
-    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+    await expectRevert(sendLock(world, FORTY), "Limits_DailyLimitReached");
   });
 
   it("gets back what a job of the day returns: all of a failed one, the difference of a settled one", async () => {
@@ -120,7 +120,7 @@ describe("The daily limit", () => {
     await escrow.connect(gateway).fail(yesterday.id, 0);
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 80);
     expect(await spentToday(world)).to.equal(80);
-    await expect(sendLock(world, FORTY)).to.be.revertedWithCustomError(escrow, "Limits_DailyLimitReached");
+    await expectRevert(sendLock(world, FORTY), "Limits_DailyLimitReached");
   });
 
   it("of today is not touched by yesterday's job that ends before today's first", async () => {
@@ -154,9 +154,7 @@ describe("The freeze switch", () => {
     const { escrow, client, secondGateway } = world;
     await escrow.connect(client).setLimits(true, 1_000, true);
     for (const gateway of [world.gateway, secondGateway]) {
-      await expect(sendLock(world, { gateway }))
-        .to.be.revertedWithCustomError(escrow, "Limits_Frozen")
-        .withArgs(client.address);
+      await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
     }
     await escrow.connect(client).setLimits(true, 1_000, false);
     await sendLock(world);

@@ -1,9 +1,11 @@
 /** Who may lock and end jobs: operators that governance admits, and the signers that their admins name. */
+
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { sendDispute, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { fieldsOf } from "../support/fields.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { inOneBlock } from "../support/front-running.ts";
@@ -45,9 +47,7 @@ describe("admitOperator", () => {
 
   it("needs an admin, who may run two operators", async () => {
     const { escrow, operatorAdmin } = await freshBare();
-    await expect(escrow.admitOperator(ethers.ZeroAddress))
-      .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
-      .withArgs(ethers.ZeroAddress);
+    await expectRevert(escrow.admitOperator(ethers.ZeroAddress), "Admin_InvalidAddress", ethers.ZeroAddress);
     await escrow.admitOperator(operatorAdmin.address);
     expect((await escrow.operatorOf(3)).admin).to.equal(operatorAdmin.address);
   });
@@ -62,7 +62,7 @@ describe("admitOperator", () => {
     expect(await escrow.operatorCount()).to.equal(160);
     await escrow.connect(guardian).stopOperator(160, true);
     expect(await escrow.stoppedOperators()).to.equal(1n << 159n);
-    await expect(escrow.admitOperator(stranger.address)).to.be.revertedWithCustomError(escrow, "Operator_TooMany");
+    await expectRevert(escrow.admitOperator(stranger.address), "Operator_TooMany");
   });
 });
 
@@ -99,9 +99,7 @@ describe("stopOperator", () => {
         [guardian, true],
         [owner, false],
       ] as const) {
-        await expect(escrow.connect(caller).stopOperator(operator, stopped))
-          .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
-          .withArgs(operator);
+        await expectRevert(escrow.connect(caller).stopOperator(operator, stopped), "Operator_Unknown", operator);
       }
     }
     await escrow.connect(guardian).stopOperator(OTHER_OPERATOR, true);
@@ -112,9 +110,7 @@ describe("stopOperator", () => {
     const { escrow, guardian, gateway, secondGateway, otherGateway, client } = world;
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
     for (const stopped of [gateway, secondGateway]) {
-      await expect(sendLock(world, { gateway: stopped }))
-        .to.be.revertedWithCustomError(escrow, "Job_MayNotLock")
-        .withArgs(stopped.address);
+      await expectRevert(sendLock(world, { gateway: stopped }), "Job_MayNotLock", stopped.address);
     }
     await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
     await sendLock(world, { gateway: otherGateway });
@@ -144,7 +140,7 @@ describe("setOperatorAdmin", () => {
     await expect(escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger.address))
       .to.emit(escrow, "OperatorAdminSet")
       .withArgs(OPERATOR, stranger.address, 3);
-    await expect(remove(world, gateway)).to.be.revertedWithCustomError(escrow, "Operator_NotAdmin");
+    await expectRevert(remove(world, gateway), "Operator_NotAdmin");
     await escrow.connect(stranger).rotateSigners(OPERATOR, [], [], [gateway.address]);
     // The signers of before stay until they are removed.
     expect(await signer(world, world.secondGateway)).to.deep.equal([OPERATOR, 0]);
@@ -264,12 +260,9 @@ describe("rotateSigners", () => {
 
   it("adds all keys or none", async () => {
     const world = await freshBare();
-    const { escrow, operatorAdmin, gateway } = world;
+    const { operatorAdmin, gateway } = world;
     const keys = [other(world, first), gateway];
-    await expect(addSigners(world, OPERATOR, operatorAdmin, keys)).to.be.revertedWithCustomError(
-      escrow,
-      "Operator_SignerTaken",
-    );
+    await expectRevert(addSigners(world, OPERATOR, operatorAdmin, keys), "Operator_SignerTaken");
     expect(await signer(world, other(world, first))).to.deep.equal([0, 0]);
   });
 
@@ -300,19 +293,13 @@ describe("rotateSigners", () => {
 
   it("removes signers in office of this operator only, each once", async () => {
     const world = await freshBare();
-    const { escrow, gateway, otherGateway, stranger } = world;
+    const { gateway, otherGateway, stranger } = world;
     for (const key of [otherGateway, stranger]) {
-      await expect(remove(world, key))
-        .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
-        .withArgs(OPERATOR, key.address);
+      await expectRevert(remove(world, key), "Operator_NotASigner", OPERATOR, key.address);
     }
-    await expect(remove(world, gateway, gateway))
-      .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
-      .withArgs(OPERATOR, gateway.address);
+    await expectRevert(remove(world, gateway, gateway), "Operator_NotASigner", OPERATOR, gateway.address);
     await remove(world, gateway);
-    await expect(remove(world, gateway))
-      .to.be.revertedWithCustomError(escrow, "Operator_NotASigner")
-      .withArgs(OPERATOR, gateway.address);
+    await expectRevert(remove(world, gateway), "Operator_NotASigner", OPERATOR, gateway.address);
   });
 
   it("takes a removed key back, with all its rights", async () => {
@@ -320,7 +307,7 @@ describe("rotateSigners", () => {
     const { escrow, operatorAdmin, gateway } = world;
     const job = await lockJob(world);
     await remove(world, gateway);
-    await expect(escrow.connect(gateway).fail(job.id, 0)).to.be.revertedWithCustomError(escrow, "Job_NotItsOperator");
+    await expectRevert(escrow.connect(gateway).fail(job.id, 0), "Job_NotItsOperator");
     await addSigners(world, OPERATOR, operatorAdmin, [gateway]);
     expect(await signer(world, gateway)).to.deep.equal([OPERATOR, 0]);
     await escrow.connect(gateway).fail(job.id, 0);
@@ -342,16 +329,10 @@ describe("A removed signer", () => {
     const { escrow, gateway } = world;
     const [settled, job] = [await settledJob(world), await lockJob(world)];
     await remove(world, gateway);
-    await expect(sendLock(world)).to.be.revertedWithCustomError(escrow, "Job_MayNotLock").withArgs(gateway.address);
-    await expect(sendComplete(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
-      .withArgs(job.id, gateway.address);
-    await expect(escrow.connect(gateway).fail(job.id, 0))
-      .to.be.revertedWithCustomError(escrow, "Job_NotItsOperator")
-      .withArgs(job.id, gateway.address);
-    await expect(sendDispute(world, settled))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NotAParty")
-      .withArgs(settled.id, gateway.address);
+    await expectRevert(sendLock(world), "Job_MayNotLock", gateway.address);
+    await expectRevert(sendComplete(world, job), "Job_NotItsOperator", job.id, gateway.address);
+    await expectRevert(escrow.connect(gateway).fail(job.id, 0), "Job_NotItsOperator", job.id, gateway.address);
+    await expectRevert(sendDispute(world, settled), "Dispute_NotAParty", settled.id, gateway.address);
     await nextBlockAt(job.lockedAt + 149);
     await expect(escrow.connect(gateway).refund(job.id))
       .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
@@ -381,9 +362,7 @@ describe("A removed signer", () => {
 
     await sendAcknowledge(world, before);
     await sendAcknowledge(world, same);
-    await expect(sendAcknowledge(world, after))
-      .to.be.revertedWithCustomError(escrow, "Job_NotAssigned")
-      .withArgs(after.id, gateway.address);
+    await expectRevert(sendAcknowledge(world, after), "Job_NotAssigned", after.id, gateway.address);
     await sendAcknowledge(world, after, { assignedBy: secondGateway });
   });
 

@@ -2,6 +2,7 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import { expect } from "chai";
 import { getAddress } from "viem";
 import { ethers, now, prepared } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
 import { type BareWorld, CHAIN_ID, deployBare, OPERATOR } from "../support/world.ts";
@@ -53,22 +54,16 @@ describe("depositWithPermit", () => {
 
   it("fails with the token's error when neither permit nor allowance is good", async () => {
     const world = await start();
-    const { escrow, client, token } = world;
+    const { escrow, client } = world;
     const expired = await permit(world, client, 100n, (await now()) - 1);
-    await expect(escrow.connect(client).depositWithPermit(...expired)).to.be.revertedWithCustomError(
-      token,
-      "ERC20InsufficientAllowance",
-    );
+    await expectRevert(escrow.connect(client).depositWithPermit(...expired), "ERC20InsufficientAllowance");
   });
 
   it("takes the caller's tokens only: another's permit buys nothing", async () => {
     const world = await start();
     const { escrow, client, stranger, token } = world;
     const args = await permit(world, client, 100n, (await now()) + 60);
-    await expect(escrow.connect(stranger).depositWithPermit(...args)).to.be.revertedWithCustomError(
-      token,
-      "ERC20InsufficientAllowance",
-    );
+    await expectRevert(escrow.connect(stranger).depositWithPermit(...args), "ERC20InsufficientAllowance");
     expect(await token.balanceOf(client.address)).to.equal(100n * UNITS);
   });
 
@@ -76,16 +71,10 @@ describe("depositWithPermit", () => {
     const world = await start();
     const { escrow, client, guardian } = world;
     const small = await permit(world, client, 99n, (await now()) + 60);
-    await expect(escrow.connect(client).depositWithPermit(...small)).to.be.revertedWithCustomError(
-      escrow,
-      "Ledger_DepositTooSmall",
-    );
+    await expectRevert(escrow.connect(client).depositWithPermit(...small), "Ledger_DepositTooSmall");
     await escrow.connect(guardian).setPaused(true);
     const args = await permit(world, client, 100n, (await now()) + 60);
-    await expect(escrow.connect(client).depositWithPermit(...args)).to.be.revertedWithCustomError(
-      escrow,
-      "Ledger_Paused",
-    );
+    await expectRevert(escrow.connect(client).depositWithPermit(...args), "Ledger_Paused");
   });
 
   it("falls back to the allowance of a token that knows no permit", async () => {

@@ -1,7 +1,9 @@
 /** An operator's reserve: its skin in the game. What it pays for is told in disputes. */
+
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedProvenJob, sendExpire } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import {
@@ -49,26 +51,19 @@ describe("fundReserve", () => {
 
   it("refuses zero credits, and operators that there are not", async () => {
     const { escrow } = await freshBare();
-    await expect(escrow.fundReserve(OPERATOR, 0)).to.be.revertedWithCustomError(escrow, "Ledger_ZeroCredits");
+    await expectRevert(escrow.fundReserve(OPERATOR, 0), "Ledger_ZeroCredits");
     for (const operator of [0, OTHER_OPERATOR + 1]) {
-      await expect(escrow.fundReserve(operator, 1))
-        .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
-        .withArgs(operator);
+      await expectRevert(escrow.fundReserve(operator, 1), "Operator_Unknown", operator);
     }
   });
 
   it("needs the caller's allowance, and the exact tokens", async () => {
-    const { escrow, token, hostile, stranger } = await freshHostileWorld();
-    await expect(escrow.connect(stranger).fundReserve(OPERATOR, 1)).to.be.revertedWithCustomError(
-      token,
-      "ERC20InsufficientAllowance",
-    );
+    const { escrow, hostile, stranger } = await freshHostileWorld();
+    await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "ERC20InsufficientAllowance");
     await hostile.mint(stranger.address, UNITS);
     await hostile.connect(stranger).approve(escrow, UNITS);
     await hostile.setFee(1);
-    await expect(escrow.connect(stranger).fundReserve(OPERATOR, 1))
-      .to.be.revertedWithCustomError(escrow, "Ledger_InexactTransfer")
-      .withArgs(UNITS - 1n, UNITS);
+    await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "Ledger_InexactTransfer", UNITS - 1n, UNITS);
   });
 
   it("works while paused: what backs disputes is never shut out", async () => {
@@ -176,9 +171,7 @@ describe("withdrawReserve", () => {
       .to.emit(escrow, "ReserveChanged")
       .withArgs(OPERATOR, NO_JOB, 5, RESERVE_CREDITS - 500, 0);
     expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS - 500 + CLIENT_CREDITS), 0n]);
-    await expect(mine.withdrawReserve(OPERATOR, stranger.address))
-      .to.be.revertedWithCustomError(escrow, "Operator_ReserveStays")
-      .withArgs(OPERATOR, 0, due + 1);
+    await expectRevert(mine.withdrawReserve(OPERATOR, stranger.address), "Operator_ReserveStays", OPERATOR, 0, due + 1);
   });
 
   it("needs an announcement", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { LOCK_CREDITS, lockJob } from "../support/jobs.ts";
@@ -18,10 +19,7 @@ describe("withdraw", () => {
 
   it("refuses zero credits", async () => {
     const { escrow, client } = await freshWorld();
-    await expect(escrow.connect(client).withdraw(0, client.address)).to.be.revertedWithCustomError(
-      escrow,
-      "Ledger_ZeroCredits",
-    );
+    await expectRevert(escrow.connect(client).withdraw(0, client.address), "Ledger_ZeroCredits");
   });
 
   it("gives the whole free balance and not a credit more", async () => {
@@ -49,18 +47,14 @@ describe("withdraw", () => {
   it("is the wallet's own: a wallet without an account has nothing", async () => {
     const { escrow, stranger, gateway, owner } = await freshWorld();
     for (const other of [stranger, gateway, owner]) {
-      await expect(escrow.connect(other).withdraw(1, other.address))
-        .to.be.revertedWithCustomError(escrow, "Ledger_UnknownAccount")
-        .withArgs(other.address);
+      await expectRevert(escrow.connect(other).withdraw(1, other.address), "Ledger_UnknownAccount", other.address);
     }
   });
 
   it("refuses receivers that would lose the tokens", async () => {
     const { escrow, token, client } = await freshWorld();
     for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
-      await expect(escrow.connect(client).withdraw(1, receiver))
-        .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
-        .withArgs(receiver);
+      await expectRevert(escrow.connect(client).withdraw(1, receiver), "Ledger_InvalidReceiver", receiver);
     }
   });
 

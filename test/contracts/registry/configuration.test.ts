@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 
 const MINIMUM = 1_000_000_000n;
@@ -47,18 +48,16 @@ describe("The registry's stake terms", () => {
       [0n, 0n],
       [largest + 1n, 1n],
     ] as const) {
-      await expect(registry.scheduleStakeTerms(minimum, slash))
-        .to.be.revertedWithCustomError(registry, "Registry_InvalidStakeTerms")
-        .withArgs(minimum, slash);
+      await expectRevert(registry.scheduleStakeTerms(minimum, slash), "Registry_InvalidStakeTerms", minimum, slash);
     }
     await registry.scheduleStakeTerms(largest, largest);
   });
 
   it("names the escrow once and for all", async () => {
     const { registry, stranger, owner, svc } = await freshWorld();
-    await expect(registry.setEscrow(stranger)).to.be.revertedWithCustomError(registry, "Registry_InvalidEscrow");
+    await expectRevert(registry.setEscrow(stranger), "Registry_InvalidEscrow");
     const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
-    await expect(other.setEscrow(ethers.ZeroAddress)).to.be.revertedWithCustomError(registry, "Registry_InvalidEscrow");
+    await expectRevert(other.setEscrow(ethers.ZeroAddress), "Registry_InvalidEscrow");
     await expect(other.setEscrow(stranger)).to.emit(other, "EscrowSet").withArgs(stranger.address);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { signingKey, someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { type BareWorld, enroll, registerWorker, STAKE_UNIT } from "../support/world.ts";
 
@@ -73,9 +74,7 @@ describe("register", () => {
   it("takes a key once", async () => {
     const world = await freshBare();
     await register(world);
-    await expect(register(world))
-      .to.be.revertedWithCustomError(world.registry, "Registry_WorkerExists")
-      .withArgs(signingKey("newcomer").address);
+    await expectRevert(register(world), "Registry_WorkerExists", signingKey("newcomer").address);
   });
 
   it("gives ids in order", async () => {
@@ -88,16 +87,12 @@ describe("register", () => {
     const { registry, workerOwner, escrow, token } = world;
     const lost = [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()];
     for (const payout of lost) {
-      await expect(register(world, { payout }))
-        .to.be.revertedWithCustomError(registry, "Registry_InvalidPayout")
-        .withArgs(payout);
+      await expectRevert(register(world, { payout }), "Registry_InvalidPayout", payout);
     }
     await register(world);
     const signer = signingKey("newcomer").address;
     for (const payout of lost) {
-      await expect(registry.connect(workerOwner).setPayout(signer, payout))
-        .to.be.revertedWithCustomError(registry, "Registry_InvalidPayout")
-        .withArgs(payout);
+      await expectRevert(registry.connect(workerOwner).setPayout(signer, payout), "Registry_InvalidPayout", payout);
     }
   });
 
@@ -105,18 +100,12 @@ describe("register", () => {
     const world = await freshBare();
     const { registry, workerOwner } = world;
     for (const endpoint of ["", "x".repeat(201)]) {
-      await expect(register(world, { endpoint })).to.be.revertedWithCustomError(registry, "Registry_InvalidEndpoint");
+      await expectRevert(register(world, { endpoint }), "Registry_InvalidEndpoint");
     }
     await register(world, { endpoint: "x".repeat(200) });
     const signer = signingKey("newcomer").address;
-    await expect(registry.connect(workerOwner).setEndpoint(signer, "")).to.be.revertedWithCustomError(
-      registry,
-      "Registry_InvalidEndpoint",
-    );
-    await expect(registry.connect(workerOwner).setEndpoint(signer, "x".repeat(201))).to.be.revertedWithCustomError(
-      registry,
-      "Registry_InvalidEndpoint",
-    );
+    await expectRevert(registry.connect(workerOwner).setEndpoint(signer, ""), "Registry_InvalidEndpoint");
+    await expectRevert(registry.connect(workerOwner).setEndpoint(signer, "x".repeat(201)), "Registry_InvalidEndpoint");
     await expect(registry.connect(workerOwner).setEndpoint(signer, "y"))
       .to.emit(registry, "EndpointSet")
       .withArgs(1, signer, 2, "y");
@@ -129,9 +118,6 @@ describe("register", () => {
     await expect(registry.register(owner, PAYOUT, ENDPOINT, [], 0, signature)).to.revert(ethers);
     const key = signingKey("newcomer");
     const enrollment = await enroll({ registry } as unknown as BareWorld, key, owner.address);
-    await expect(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment)).to.be.revertedWithCustomError(
-      registry,
-      "Registry_InvalidEscrow",
-    );
+    await expectRevert(registry.register(key.address, PAYOUT, ENDPOINT, [], 0, enrollment), "Registry_InvalidEscrow");
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { decodePayee } from "../../../protocol/words.ts";
 import { someAddress } from "../support/actors.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 
 const PAYOUT = someAddress("payout");
@@ -21,9 +22,7 @@ describe("A worker's settings", () => {
         () => mine.withdrawStake(signer, caller.address),
       ];
       for (const attempt of attempts) {
-        await expect(attempt())
-          .to.be.revertedWithCustomError(registry, "Registry_NotOwner")
-          .withArgs(signer, caller.address);
+        await expectRevert(attempt(), "Registry_NotOwner", signer, caller.address);
       }
     }
   });
@@ -41,9 +40,9 @@ describe("A worker's settings", () => {
       registry.addStake(nobody, 1),
     ];
     for (const attempt of attempts) {
-      await expect(attempt).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker").withArgs(nobody);
+      await expectRevert(attempt, "Registry_UnknownWorker", nobody);
     }
-    await expect(registry.workerAt(3)).to.be.revertedWithCustomError(registry, "Registry_UnknownWorker");
+    await expectRevert(registry.workerAt(3), "Registry_UnknownWorker");
     for (const model of [0, 1]) expect(await registry.payeeOf(nobody, model)).to.equal(0);
   });
 
@@ -89,8 +88,6 @@ describe("A worker's settings", () => {
     expect(await Promise.all(added.map(eligible))).to.deep.equal([false, false, false, false, false]);
     await mine.setHosting(signer, [3, 3], true);
     expect(await eligible(3)).to.equal(true);
-    await expect(mine.setHosting(signer, [4, 0], true))
-      .to.be.revertedWithCustomError(registry, "Registry_InvalidModel")
-      .withArgs(0);
+    await expectRevert(mine.setHosting(signer, [4, 0], true), "Registry_InvalidModel", 0);
   });
 });

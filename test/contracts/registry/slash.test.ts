@@ -1,8 +1,10 @@
 /** What a slash takes, from whom, and on whose word. */
+
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedJob, Ruling, sendEquivocation, sendRuling } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
@@ -40,9 +42,7 @@ describe("A slash", () => {
     const { registry } = world;
     const mine = await asEscrow(world);
     for (const id of [jobId(), (await lockJob(world)).id]) {
-      await expect(mine.slash(id, false))
-        .to.be.revertedWithCustomError(registry, "Registry_UnknownWorker")
-        .withArgs(ethers.ZeroAddress);
+      await expectRevert(mine.slash(id, false), "Registry_UnknownWorker", ethers.ZeroAddress);
       expect(await registry.slashOf(id)).to.deep.equal([0n, false]);
     }
   });
@@ -56,9 +56,7 @@ describe("A slash", () => {
     expect((await registry.workerAt(worker.id)).stake).to.equal(0);
     expect(await registry.slashOf(jobs[2].id)).to.deep.equal([BigInt(worker.id), false]);
     for (const { id } of jobs) {
-      await expect(mine.slash(id, true))
-        .to.be.revertedWithCustomError(registry, "Registry_AlreadySlashed")
-        .withArgs(id);
+      await expectRevert(mine.slash(id, true), "Registry_AlreadySlashed", id);
     }
   });
 
@@ -133,9 +131,7 @@ describe("A slash", () => {
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
     expect(await registry.payeeOf(worker.key.address, 1)).to.equal(0);
     for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
-      await expect(attempt())
-        .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
-        .withArgs(worker.key.address, 1);
+      await expectRevert(attempt(), "Job_WorkerNotEligible", worker.key.address, 1);
     }
     await expect(sendComplete(world, open)).to.emit(escrow, "JobSettled");
   });
@@ -146,14 +142,14 @@ describe("A slash", () => {
   ] as const) {
     it(`leaves ${active ? "at" : "out of"} work who stands ${active ? "at" : "a millionth below"} the minimum then`, async () => {
       const world = await freshWorld();
-      const { escrow, registry, worker } = world;
+      const { registry, worker } = world;
       await topUp(world, added);
       await (await asEscrow(world)).slash((await acknowledgedJob(world)).id, false);
       const { stake, active: isActive } = await registry.workerAt(worker.id);
       expect([stake, isActive]).to.deep.equal([MINIMUM + added - SLASH, active]);
       const next = await lockJob(world);
       if (active) await sendAcknowledge(world, next);
-      else await expect(sendAcknowledge(world, next)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+      else await expectRevert(sendAcknowledge(world, next), "Job_WorkerNotEligible");
     });
   }
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { registerWorker, STAKE_UNIT, type World } from "../support/world.ts";
 
@@ -26,15 +27,9 @@ describe("Stake", () => {
 
   it("cannot be zero, nor more than was approved", async () => {
     const world = await freshWorld();
-    const { registry, worker, stranger, svc } = world;
-    await expect(registry.addStake(worker.key.address, 0)).to.be.revertedWithCustomError(
-      registry,
-      "Registry_ZeroStake",
-    );
-    await expect(registry.connect(stranger).addStake(worker.key.address, 1)).to.be.revertedWithCustomError(
-      svc,
-      "ERC20InsufficientAllowance",
-    );
+    const { registry, worker, stranger } = world;
+    await expectRevert(registry.addStake(worker.key.address, 0), "Registry_ZeroStake");
+    await expectRevert(registry.connect(stranger).addStake(worker.key.address, 1), "ERC20InsufficientAllowance");
   });
 
   it("fits 48 bits, and more is refused instead of cut", async () => {
@@ -84,13 +79,8 @@ describe("Stake", () => {
     await expect(withdrawing).to.changeTokenBalance(ethers, svc, stranger, MINIMUM * STAKE_UNIT);
     const view = await registry.workerAt(worker.id);
     expect([view.stake, view.unbondsAt, view.active]).to.deep.equal([0n, 0n, false]);
-    await expect(mine.withdrawStake(signer, stranger.address)).to.be.revertedWithCustomError(
-      registry,
-      "Registry_NotUnbonding",
-    );
-    await expect(mine.startUnbonding(signer))
-      .to.be.revertedWithCustomError(registry, "Registry_NoStake")
-      .withArgs(signer);
+    await expectRevert(mine.withdrawStake(signer, stranger.address), "Registry_NotUnbonding");
+    await expectRevert(mine.startUnbonding(signer), "Registry_NoStake", signer);
   });
 
   it("is not withdrawable without unbonding", async () => {
@@ -104,13 +94,9 @@ describe("Stake", () => {
     const { registry, worker, workerOwner } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
-    await expect(mine.cancelUnbonding(signer))
-      .to.be.revertedWithCustomError(registry, "Registry_NotUnbonding")
-      .withArgs(signer);
+    await expectRevert(mine.cancelUnbonding(signer), "Registry_NotUnbonding", signer);
     await mine.startUnbonding(signer);
-    await expect(mine.startUnbonding(signer))
-      .to.be.revertedWithCustomError(registry, "Registry_Unbonding")
-      .withArgs(signer);
+    await expectRevert(mine.startUnbonding(signer), "Registry_Unbonding", signer);
     await nextBlockAt((await now()) + UNBONDING - 1);
     await expect(mine.cancelUnbonding(signer)).to.emit(registry, "UnbondingCancelled").withArgs(worker.id, signer, 5);
     expect((await registry.workerAt(worker.id)).active).to.equal(true);
@@ -118,10 +104,7 @@ describe("Stake", () => {
     await nextBlockAt(restarted);
     await mine.startUnbonding(signer);
     await nextBlockAt(restarted + UNBONDING - 1);
-    await expect(mine.withdrawStake(signer, workerOwner.address)).to.be.revertedWithCustomError(
-      registry,
-      "Registry_StillBonded",
-    );
+    await expectRevert(mine.withdrawStake(signer, workerOwner.address), "Registry_StillBonded");
   });
 
   it("takes no addition while unbonding, and works again after a withdrawal", async () => {
@@ -131,9 +114,7 @@ describe("Stake", () => {
     const mine = registry.connect(workerOwner);
     await giveStake(world, MINIMUM);
     await mine.startUnbonding(signer);
-    await expect(registry.connect(world.stranger).addStake(signer, 1))
-      .to.be.revertedWithCustomError(registry, "Registry_Unbonding")
-      .withArgs(signer);
+    await expectRevert(registry.connect(world.stranger).addStake(signer, 1), "Registry_Unbonding", signer);
     await nextBlockAt((await now()) + UNBONDING);
     await mine.withdrawStake(signer, workerOwner.address);
     await registry.connect(world.stranger).addStake(signer, MINIMUM);
@@ -148,9 +129,7 @@ describe("Stake", () => {
     await mine.startUnbonding(worker.key.address);
     await nextBlockAt((await now()) + UNBONDING);
     for (const receiver of [ethers.ZeroAddress, await registry.getAddress()]) {
-      await expect(mine.withdrawStake(worker.key.address, receiver))
-        .to.be.revertedWithCustomError(registry, "Registry_InvalidReceiver")
-        .withArgs(receiver);
+      await expectRevert(mine.withdrawStake(worker.key.address, receiver), "Registry_InvalidReceiver", receiver);
     }
   });
 });

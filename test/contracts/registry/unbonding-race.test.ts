@@ -1,8 +1,10 @@
 /** A worker that runs: no stake leaves before the last second in which a job of it can be punished. */
+
 import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, freshly, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, sendProof } from "../support/jobs.ts";
 import { stakeTermsInForce } from "../support/stake.ts";
@@ -91,7 +93,7 @@ describe("A worker that unbonds ahead of a slash", () => {
     await nextBlockAt(last - 2);
     await sendVote(world, job, Ruling.WorkerAtFault, arbiters[0]);
     await nextBlockAt(last - 1);
-    await expect(withdraw(world)).to.be.revertedWithCustomError(registry, "Registry_StillBonded");
+    await expectRevert(withdraw(world), "Registry_StillBonded");
     await nextBlockAt(last);
     await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[1]))
       .to.emit(registry, "WorkerSlashed")

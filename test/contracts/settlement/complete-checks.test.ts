@@ -3,6 +3,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
 import { ethers } from "../support/chain.ts";
 import { eventsOf } from "../support/events.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -14,9 +15,7 @@ describe("What complete checks", () => {
     const { otherGateway, operatorAdmin, stranger, client, owner } = world;
     const job = await lockJob(world);
     for (const gateway of [otherGateway, operatorAdmin, stranger, client, owner]) {
-      await expect(sendComplete(world, job, { gateway }))
-        .to.be.revertedWithCustomError(world.escrow, "Job_NotItsOperator")
-        .withArgs(job.id, gateway.address);
+      await expectRevert(sendComplete(world, job, { gateway }), "Job_NotItsOperator", job.id, gateway.address);
     }
   });
 
@@ -31,10 +30,7 @@ describe("What complete checks", () => {
       { completionTokens: 2_999 },
       { completedAt: job.lockedAt },
     ]) {
-      await expect(sendComplete(world, job, { ...changed, signature })).to.be.revertedWithCustomError(
-        escrow,
-        "Job_NotTheWorker",
-      );
+      await expectRevert(sendComplete(world, job, { ...changed, signature }), "Job_NotTheWorker");
     }
     const open = await lockJob(world);
     const stolen = await signCompletion(escrow, worker.key, completionOf(open));
@@ -90,13 +86,11 @@ describe("What complete checks", () => {
     const { escrow, registry, workerOwner, worker } = world;
     const foreign = await registerWorker(world, "hosts nothing", { models: [] });
     const job = await lockJob(world);
-    await expect(sendComplete(world, job, { worker: foreign }))
-      .to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible")
-      .withArgs(foreign.key.address, 1);
+    await expectRevert(sendComplete(world, job, { worker: foreign }), "Job_WorkerNotEligible", foreign.key.address, 1);
     const taken = await lockJob(world);
     await sendAcknowledge(world, taken);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);
-    await expect(sendComplete(world, job)).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+    await expectRevert(sendComplete(world, job), "Job_WorkerNotEligible");
     await sendComplete(world, taken);
     expect((await escrow.jobOf(taken.id)).status).to.equal(4);
   });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, provenJob, sendComplete, settledValues, storedJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
@@ -62,9 +63,7 @@ describe("complete", () => {
       { promptTokens: 13 },
       { completedAt: job.lockedAt + 2 },
     ]) {
-      await expect(sendComplete(world, job, other))
-        .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
-        .withArgs(job.id);
+      await expectRevert(sendComplete(world, job, other), "Settlement_OtherCompletion", job.id);
     }
   });
 

@@ -1,6 +1,8 @@
 /** A caught transfer gets the whole gas that it may use, whoever chooses the gas of the call: at the limit, not a unit less. */
+
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
@@ -38,7 +40,7 @@ describe("The gas of a caught transfer", () => {
       if (await suffices(middle)) high = middle;
       else low = middle;
     }
-    await expect(claim(worker.payout, { gasLimit: low })).to.be.revertedWithCustomError(escrow, "BoundedCall_OutOfGas");
+    await expectRevert(claim(worker.payout, { gasLimit: low }), "BoundedCall_OutOfGas");
     const { hash } = await claim(worker.payout, { gasLimit: high });
     // EIP-150 keeps a 64th of what is left: the floor must count it in, or the token gets less than its gas.
     expect(await firstCallGas(hash)).to.equal(CALL_GAS);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { completeArgs, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
@@ -77,10 +78,7 @@ describe("Payouts", () => {
     const world = await freshWorld();
     const { escrow, gateway } = world;
     const args = await completeArgs(world, await lockJob(world));
-    await expect(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n })).to.be.revertedWithCustomError(
-      escrow,
-      "BoundedCall_OutOfGas",
-    );
+    await expectRevert(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n }), "BoundedCall_OutOfGas");
   });
 
   it("cannot be re-entered by the token", async () => {
@@ -119,9 +117,7 @@ describe("claim", () => {
       [-PAID, PAID, 0n],
     );
     expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), 0n]);
-    await expect(escrow.claim(worker.payout))
-      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
-      .withArgs(worker.payout);
+    await expectRevert(escrow.claim(worker.payout), "Ledger_NothingToClaim", worker.payout);
   });
 
   it("adds up what several jobs owe and counts the claims", async () => {
@@ -143,9 +139,7 @@ describe("claim", () => {
 
   it("keeps the amount while the token still refuses", async () => {
     const { escrow, worker } = await withDeferred();
-    await expect(escrow.claim(worker.payout))
-      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
-      .withArgs(worker.payout, PAID);
+    await expectRevert(escrow.claim(worker.payout), "Ledger_PayoutRefused", worker.payout, PAID);
     expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
   });
 });
@@ -163,24 +157,18 @@ describe("claimTo", () => {
 
   it("pays the caller's own deferred payout to whom it names: the way out of a blocked address", async () => {
     const { escrow, hostile, payee, client } = await withBlockedPayee();
-    await expect(escrow.claim(payee.address))
-      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
-      .withArgs(payee.address, PAID);
+    await expectRevert(escrow.claim(payee.address), "Ledger_PayoutRefused", payee.address, PAID);
     const claiming = escrow.connect(payee).claimTo(client.address);
     await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(payee.address, client.address, 1, PAID);
     await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, client, payee], [-PAID, PAID, 0n]);
     expect(await escrow.claimableOf(payee.address)).to.equal(0);
-    await expect(escrow.connect(payee).claimTo(client.address))
-      .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
-      .withArgs(payee.address);
+    await expectRevert(escrow.connect(payee).claimTo(client.address), "Ledger_NothingToClaim", payee.address);
   });
 
   it("redirects nothing for anybody else", async () => {
     const { escrow, owner, guardian, gateway, client, workerOwner, payee } = await withBlockedPayee();
     for (const caller of [owner, guardian, gateway, client, workerOwner]) {
-      await expect(escrow.connect(caller).claimTo(caller.address))
-        .to.be.revertedWithCustomError(escrow, "Ledger_NothingToClaim")
-        .withArgs(caller.address);
+      await expectRevert(escrow.connect(caller).claimTo(caller.address), "Ledger_NothingToClaim", caller.address);
     }
     expect(await escrow.claimableOf(payee.address)).to.equal(PAID);
   });
@@ -188,18 +176,14 @@ describe("claimTo", () => {
   it("refuses receivers that would lose the tokens", async () => {
     const { escrow, hostile, payee } = await withBlockedPayee();
     for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
-      await expect(escrow.connect(payee).claimTo(receiver))
-        .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
-        .withArgs(receiver);
+      await expectRevert(escrow.connect(payee).claimTo(receiver), "Ledger_InvalidReceiver", receiver);
     }
   });
 
   it("keeps the amount when the token refuses the receiver, too", async () => {
     const { escrow, hostile, payee, client } = await withBlockedPayee();
     await hostile.setBehaviour(client.address, Behaviour.ReturnFalse);
-    await expect(escrow.connect(payee).claimTo(client.address))
-      .to.be.revertedWithCustomError(escrow, "Ledger_PayoutRefused")
-      .withArgs(client.address, PAID);
+    await expectRevert(escrow.connect(payee).claimTo(client.address), "Ledger_PayoutRefused", client.address, PAID);
     expect(await escrow.claimableOf(payee.address)).to.equal(PAID);
   });
 

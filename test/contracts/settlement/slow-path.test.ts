@@ -3,6 +3,7 @@ import { type Hex, zeroHash } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
@@ -40,9 +41,7 @@ describe("submitProof", () => {
     const world = await freshWorld();
     const { escrow, worker, rival } = world;
     const job = await acknowledgedJob(world);
-    await expect(sendProof(world, job, { worker: rival }))
-      .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-      .withArgs(job.id, rival.key.address);
+    await expectRevert(sendProof(world, job, { worker: rival }), "Job_NotTheWorker", job.id, rival.key.address);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
     await expect(
       escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature),
@@ -51,15 +50,13 @@ describe("submitProof", () => {
 
   it("does not pay a silent worker for its replacement's hash once that one is acknowledged", async () => {
     const world = await freshWorld();
-    const { escrow, token, worker, rival } = world;
+    const { token, worker, rival } = world;
     const job = await acknowledgedJob(world);
     // The first worker is silent; the gateway offers the job to the rival and waits until that is mined.
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
     // The rival's Completion is public once the settlement waits to be mined: the first worker signs the same hash.
     for (const sender of [world.stranger, world.workerOwner]) {
-      await expect(sendProof(world, job, { worker, sender }))
-        .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
-        .withArgs(job.id, worker.key.address);
+      await expectRevert(sendProof(world, job, { worker, sender }), "Job_NotTheWorker", job.id, worker.key.address);
     }
     await sendComplete(world, job, { worker: rival });
     expect([await token.balanceOf(worker.payout), await token.balanceOf(rival.payout)]).to.deep.equal([0n, 540_000n]);
@@ -72,9 +69,7 @@ describe("finalize", () => {
     const { escrow } = world;
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom - 1);
-    await expect(sendFinalize(world, job))
-      .to.be.revertedWithCustomError(escrow, "Job_TooEarly")
-      .withArgs(job.id, job.finalizeFrom, job.finalizeFrom - 1);
+    await expectRevert(sendFinalize(world, job), "Job_TooEarly", job.id, job.finalizeFrom, job.finalizeFrom - 1);
     await nextBlockAt(job.finalizeFrom);
     await sendFinalize(world, job);
     expect((await escrow.jobOf(job.id)).status).to.equal(4);
@@ -119,9 +114,7 @@ describe("finalize", () => {
       { promptTokens: 0 },
       { completedAt: job.lockedAt },
     ]) {
-      await expect(sendFinalize(world, job, other))
-        .to.be.revertedWithCustomError(world.escrow, "Settlement_OtherCompletion")
-        .withArgs(job.id);
+      await expectRevert(sendFinalize(world, job, other), "Settlement_OtherCompletion", job.id);
     }
   });
 

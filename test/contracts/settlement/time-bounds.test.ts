@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, type Job, lockJob, sendComplete, sendProof } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
@@ -53,9 +54,7 @@ for (const [name, make, send] of ways) {
       const job = await make(world);
       const time = job.lockedAt + 40;
       await nextBlockAt(time);
-      await expect(send(world, job, time + 1))
-        .to.be.revertedWithCustomError(world.escrow, "Settlement_CompletedOutOfTime")
-        .withArgs(job.id, time + 1, job.lockedAt);
+      await expectRevert(send(world, job, time + 1), "Settlement_CompletedOutOfTime", job.id, time + 1, job.lockedAt);
       await nextBlockAt(time + 1);
       await send(world, job, time + 1);
     });
