@@ -3,19 +3,11 @@ import { expect } from "chai";
 import { AUTHORIZATION_KEY, authorizationOf, requireAuthorization } from "../support/authorizations.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
-import {
-  disputedJob,
-  disputedProvenJob,
-  OTHER_HASH,
-  provenJob,
-  Ruling,
-  sendRuling,
-  settledJob,
-} from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, provenJob, Ruling, sendRuling, settledJob } from "../support/disputes.ts";
 import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import { acknowledgedJob, completionOf, type Job, lockJob } from "../support/jobs.ts";
-import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";
+import { acknowledgedJob, lockJob } from "../support/jobs.ts";
+import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
 import { fundReserve } from "../support/world.ts";
 
 /** What execute itself needs besides: the transaction's own gas and calldata. */
@@ -26,16 +18,6 @@ async function burning(world: HostileWorld, escrowToo = true): Promise<void> {
   for (const payee of [worker.payout, await treasury.getAddress()])
     await hostile.setBehaviour(payee, Behaviour.BurnGas);
   if (escrowToo) await hostile.setBehaviour(escrow, Behaviour.BurnGas);
-}
-
-async function signed(world: HostileWorld, job: Job, proofHash = completionOf(job).proofHash) {
-  const completion = completionOf(job, { proofHash });
-  return [completion, await signCompletion(world.escrow, world.worker.key, completion)] as const;
-}
-
-async function equivocation(world: HostileWorld, job: Job): Promise<string> {
-  const args = [...(await signed(world, job)), ...(await signed(world, job, OTHER_HASH))] as const;
-  return world.escrow.interface.encodeFunctionData("proveEquivocation", [...args]);
 }
 
 /** The treasury as an ordinary address that lets somebody vote for it: a slash then writes votes, too. */
@@ -51,15 +33,12 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
     await burning(world);
     return await items(world).complete(job);
   },
-  submitProof: async (world) => {
-    const job = await acknowledgedJob(world);
-    return world.escrow.interface.encodeFunctionData("submitProof", [...(await signed(world, job))]);
-  },
+  submitProof: async (world) => await items(world).submitProof(await acknowledgedJob(world)),
   "finalize, both payouts burn": async (world) => {
     const job = await provenJob(world);
     await mineAt(job.finalizeFrom);
     await burning(world);
-    return world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
+    return items(world).finalize(job);
   },
   lockAuthorized: async (world) => {
     await requireAuthorization(world);
@@ -67,36 +46,31 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
     const byKey = await signAuthorization(world.escrow, AUTHORIZATION_KEY, authorization);
     return world.escrow.interface.encodeFunctionData("lockAuthorized", [authorization, byKey]);
   },
-  "openDispute by the operator, settled job": async (world) => {
-    const job = await settledJob(world);
-    return world.escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, ...(await signed(world, job))]);
-  },
-  "openDispute by the operator, proven job": async (world) => {
-    const job = await provenJob(world);
-    return world.escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, completionOf(job), NO_SIGNATURE]);
-  },
+  "openDispute by the operator, settled job": async (world) => await items(world).openDispute(await settledJob(world)),
+  "openDispute by the operator, proven job": async (world) =>
+    await items(world).openDispute(await provenJob(world), { signature: NO_SIGNATURE }),
   "expire, the compensation burns": async (world) => {
     const job = await disputedJob(world, { by: world.client });
     await mineAt(job.openedAt + 86_400);
     await burning(world);
-    return world.escrow.interface.encodeFunctionData("expire", [job.id]);
+    return items(world).expire(job);
   },
   "expire, compensated with a first fraction": async (world) => {
     const job = await disputedJob(world, { completionTokens: 2_050 });
     await mineAt(job.openedAt + 86_400);
-    return world.escrow.interface.encodeFunctionData("expire", [job.id]);
+    return items(world).expire(job);
   },
   "proveEquivocation of a settled job, the compensation burns": async (world) => {
     const job = await settledJob(world);
     await burning(world);
-    return await equivocation(world, job);
+    return await items(world).proveEquivocation(job);
   },
   "proveEquivocation in a dispute, paid": async (world) =>
-    await equivocation(world, await disputedJob(world, { by: world.client })),
+    await items(world).proveEquivocation(await disputedJob(world, { by: world.client })),
   "proveEquivocation, the slash writes votes": async (world) => {
     const job = await disputedJob(world, { by: world.client });
     await votingTreasury(world);
-    return await equivocation(world, job);
+    return await items(world).proveEquivocation(job);
   },
   "collectDebt for a worker who burns": async (world) => {
     const { escrow, hostile } = world;
@@ -105,7 +79,7 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
     await sendRuling(world, job, Ruling.GatewayAtFault);
     await hostile.setBehaviour(escrow, Behaviour.Standard);
     await burning(world, false);
-    return escrow.interface.encodeFunctionData("collectDebt", [job.id]);
+    return items(world).collectDebt(job);
   },
 };
 

@@ -7,7 +7,7 @@ import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { eventsOf } from "../support/events.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
-import { completionOf, type Job, lockJob, provenJob } from "../support/jobs.ts";
+import { lockJob, provenJob } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 
 /** Fees of the jobs below: 60 credits and 40 credits at 10 %. */
@@ -30,9 +30,6 @@ async function settlements(world: World): Promise<string[]> {
   ];
 }
 
-const finalizing = ({ escrow }: World, job: Job) =>
-  escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
-
 describe("The treasury's share of a batch", () => {
   it("is paid once, last, and to the unit", async () => {
     const world = await freshWorld();
@@ -52,7 +49,7 @@ describe("The treasury's share of a batch", () => {
     const { stranger, token, treasury, escrow } = world;
     const [first, second] = [await provenJob(world), await provenJob(world)];
     await nextBlockAt(second.finalizeFrom);
-    const batch = [finalizing(world, first), finalizing(world, second)];
+    const batch = [first, second].map(items(world).finalize);
     await expect(escrow.connect(stranger).execute(batch)).to.changeTokenBalance(ethers, token, treasury, 2n * FEE);
   });
 
@@ -105,7 +102,10 @@ describe("The treasury's share of a batch", () => {
     const { escrow, owner, stranger, token } = world;
     const proven = await provenJob(world);
     await nextBlockAt(proven.finalizeFrom);
-    const batch = [finalizing(world, proven), escrow.interface.encodeFunctionData("setTreasury", [stranger.address])];
+    const batch = [
+      items(world).finalize(proven),
+      escrow.interface.encodeFunctionData("setTreasury", [stranger.address]),
+    ];
     await expect(escrow.connect(owner).execute(batch)).to.changeTokenBalance(ethers, token, stranger, FEE);
   });
 

@@ -127,16 +127,12 @@ describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes
 describe("Finding 4, the gateway burns the client's only dispute: complete and openDispute(nonsense) in one batch", () => {
   async function burnt() {
     const world = await freshWorld();
-    const { escrow, gateway } = world;
     const job = await lockJob(world);
     const at = (await now()) + 5;
     await nextBlockAt(at);
-    const nonsense = escrow.interface.encodeFunctionData("openDispute", [
-      answerHash("nonsense"),
-      completionOf(job),
-      await signCompletion(escrow, world.worker.key, completionOf(job)),
-    ]);
-    const { failures } = await executeBatch(world, gateway, [await items(world).complete(job), nonsense]);
+    const make = items(world);
+    const nonsense = await make.openDispute(job, { receivedHash: answerHash("nonsense") });
+    const { failures } = await executeBatch(world, world.gateway, [await make.complete(job), nonsense]);
     expect(failures).to.deep.equal([]);
     return { world, job: { ...job, settledAt: at } };
   }

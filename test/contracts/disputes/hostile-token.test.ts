@@ -16,7 +16,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
-import { Behaviour, type HostileWorld } from "../support/hostile.ts";
+import { Behaviour, type HostileWorld, REFUSALS } from "../support/hostile.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
 /** What the treasury may pay in a day for one operator's jobs: a quarter of 20,000 credits. */
@@ -34,16 +34,7 @@ async function expectSolvent({ escrow, hostile }: HostileWorld): Promise<void> {
   expect(await hostile.balanceOf(escrow)).to.be.at.least(credits * 10_000n + claimable);
 }
 
-const refusals = [
-  ["reverts", Behaviour.Revert],
-  ["returns false", Behaviour.ReturnFalse],
-  ["returns 2", Behaviour.ReturnTwo],
-  ["returns a byte", Behaviour.ReturnShort],
-  ["burns all gas", Behaviour.BurnGas],
-  ["reverts with a bomb of data", Behaviour.ReturnBomb],
-] as const;
-
-for (const [name, behaviour] of refusals) {
+for (const [name, behaviour] of REFUSALS) {
   describe(`A token that ${name}`, () => {
     it("towards the escrow: the compensation is a debt, paid when it lets go", async () => {
       const world = await richWorld();

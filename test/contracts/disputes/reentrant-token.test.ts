@@ -5,7 +5,6 @@ import { nextBlockAt } from "../support/chain.ts";
 import {
   disputedJob,
   FEE_UNITS,
-  OTHER_HASH,
   Ruling,
   sendDispute,
   sendEquivocation,
@@ -14,46 +13,9 @@ import {
   settledJob,
 } from "../support/disputes.ts";
 import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
-import type { HostileWorld } from "../support/hostile.ts";
-import { completionOf, lockJob, provenJob } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
-import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
-
-/** Calls of the escrow that the token makes while the treasury's compensation arrives. */
-async function intrusions(world: HostileWorld): Promise<[string, string][]> {
-  const { escrow, client, worker, stranger } = world;
-  const code = escrow.interface;
-  const [open, proven, other] = [await settledJob(world), await provenJob(world), await disputedJob(world)];
-  const nobody = { deadline: 0, v: 0, r: OTHER_HASH, s: OTHER_HASH };
-  const sign = (job: typeof open, change = {}) => signCompletion(escrow, worker.key, completionOf(job, change));
-  return [
-    ["deposit", code.encodeFunctionData("deposit", [100, 1])],
-    [
-      "depositWithPermit",
-      code.encodeFunctionData("depositWithPermit", [100, 1, nobody.deadline, nobody.v, nobody.r, nobody.s]),
-    ],
-    ["fundReserve", code.encodeFunctionData("fundReserve", [OPERATOR, 100])],
-    ["withdraw", code.encodeFunctionData("withdraw", [1, stranger.address])],
-    ["claim", code.encodeFunctionData("claim", [client.address])],
-    ["claimTo", code.encodeFunctionData("claimTo", [stranger.address])],
-    ["joinDispute", code.encodeFunctionData("joinDispute", [other.id, OTHER_HASH])],
-    ["collectDebt", code.encodeFunctionData("collectDebt", [other.id])],
-    ["expire", code.encodeFunctionData("expire", [other.id])],
-    ["rule", code.encodeFunctionData("rule", [other.id, Ruling.GatewayAtFault])],
-    ["finalize", code.encodeFunctionData("finalize", [completionOf(proven)])],
-    ["complete", code.encodeFunctionData("complete", [completionOf(open), 3_000, await sign(open), client.address])],
-    ["openDispute", code.encodeFunctionData("openDispute", [OTHER_HASH, completionOf(open), await sign(open)])],
-    [
-      "proveEquivocation",
-      code.encodeFunctionData("proveEquivocation", [
-        completionOf(open),
-        await sign(open),
-        completionOf(open, { proofHash: OTHER_HASH }),
-        await sign(open, { proofHash: OTHER_HASH }),
-      ]),
-    ],
-  ];
-}
+import { intrusions } from "../support/hostile.ts";
+import { lockJob } from "../support/jobs.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A token that calls back during a compensation", () => {
   it("finds every door that moves money closed, and the compensation is paid once", async () => {

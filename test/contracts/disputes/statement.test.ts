@@ -3,12 +3,11 @@
 import { expect } from "chai";
 import { type Hex, keccak256, toBytes } from "viem";
 import { withDelivery } from "../../../protocol/delivery.ts";
-import { executeBatch } from "../support/batch.ts";
+import { executeBatch, items } from "../support/batch.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import {
   disputedJob,
   disputedProvenJob,
-  OTHER_HASH,
   Ruling,
   sendEquivocation,
   sendJoin,
@@ -17,8 +16,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, PROOF_HASH } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { type Job, PROOF_HASH } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 
 /** A word like any signature's. */
@@ -26,10 +24,7 @@ const WORD = keccak256(toBytes("a word"));
 
 /** The operator's call for a settled job, without and with a statement. */
 async function calls(world: World, job: Job): Promise<{ plain: Hex; stated: Hex }> {
-  const completion = completionOf(job);
-  const byWorker = await signCompletion(world.escrow, world.worker.key, completion);
-  const args = [OTHER_HASH, completion, byWorker] as const;
-  const plain = world.escrow.interface.encodeFunctionData("openDispute", [...args]) as Hex;
+  const plain = (await items(world).openDispute(job)) as Hex;
   const signature = { r: WORD, vs: WORD };
   return {
     plain,

@@ -7,7 +7,6 @@ import { books, moved } from "../support/books.ts";
 import { prepared } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { attacksOn, endByStrangers, inOneBlock } from "../support/front-running.ts";
-import { completionOf } from "../support/jobs.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const ATTACKS_ON_ANSWERS = ["submitProof", "finalize", "openDispute", "proveEquivocation of one Completion"] as const;
@@ -44,7 +43,7 @@ for (const { name, answered, prepare, due } of SCENARIOS) {
         transactions.unshift({ from: stranger, to: await escrow.getAddress(), data });
       }
       const succeeded = await inOneBlock(at, transactions);
-      const after = await endByStrangers(world, job, [completionOf(job)]);
+      const after = await endByStrangers(world, job);
       return { succeeded, change: moved(before, after) };
     }
 

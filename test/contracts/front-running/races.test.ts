@@ -4,13 +4,14 @@
  */
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
+import { items } from "../support/batch.ts";
 import { books, moved } from "../support/books.ts";
-import { Ruling, sendRuling } from "../support/disputes.ts";
+import { Ruling, sendDispute, sendJoin, sendRuling } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { endByStrangers, inOneBlock } from "../support/front-running.ts";
-import { acknowledgedJob, acknowledgement, completionOf, PROOF_HASH } from "../support/jobs.ts";
-import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
-import { proving } from "./pending.ts";
+import { acknowledgedJob, PROOF_HASH } from "../support/jobs.ts";
+import { NO_SIGNATURE } from "../support/sign.ts";
+import { call, proving } from "./pending.ts";
 
 async function started() {
   const world = await freshWorld();
@@ -26,16 +27,11 @@ describe("A worker's proof and its gateway's fail in one block", () => {
   ] as const) {
     it(`end as ${first} says when it is first`, async () => {
       const { world, before, job } = await started();
-      const { escrow, gateway } = world;
-      const failing = {
-        from: gateway,
-        to: await escrow.getAddress(),
-        data: escrow.interface.encodeFunctionData("fail", [job.id, 2]),
-      };
+      const failing = await call(world, world.gateway, items(world).fail(job, 2));
       const proof = await proving(world, job);
       const order = first === "the proof" ? [proof, failing] : [failing, proof];
       expect(await inOneBlock(job.lockedAt + 20, order)).to.deep.equal(winner);
-      expect(moved(before, await endByStrangers(world, job, [completionOf(job)]))).to.deep.equal(due);
+      expect(moved(before, await endByStrangers(world, job))).to.deep.equal(due);
     });
   }
 });
@@ -43,26 +39,16 @@ describe("A worker's proof and its gateway's fail in one block", () => {
 describe("The answer of a second worker, whose hash the silent first one copies", () => {
   it("can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
     const { world, before, job } = await started();
-    const { escrow, gateway, client, rival, worker } = world;
+    const { gateway, rival, workerOwner } = world;
     // The first worker never answered, the gateway went on to the rival, whose text the client has.
-    const passing = await acknowledgement(world, job, { worker: rival, attempt: 2, acknowledgeBy: job.lockedAt + 100 });
-    const forged = completionOf(job, { proofHash: answerHash("never delivered") });
-    const signature = await signCompletion(escrow, worker.key, forged);
-    const target = await escrow.getAddress();
-    const usurping = {
-      from: world.workerOwner,
-      to: target,
-      data: escrow.interface.encodeFunctionData("submitProof", [forged, signature]),
-    };
-    const replacing = {
-      from: gateway,
-      to: target,
-      data: escrow.interface.encodeFunctionData("acknowledge", [...passing]),
-    };
+    const passing = { worker: rival, attempt: 2, acknowledgeBy: job.lockedAt + 100 };
+    const proofHash = answerHash("never delivered");
+    const usurping = await call(world, workerOwner, items(world).submitProof(job, { proofHash }));
+    const replacing = await call(world, gateway, items(world).acknowledge(job, passing));
     expect(await inOneBlock(job.lockedAt + 90, [usurping, replacing])).to.deep.equal([true, false]);
-    await escrow.connect(gateway).openDispute(PROOF_HASH, forged, NO_SIGNATURE);
+    await sendDispute(world, job, { receivedHash: PROOF_HASH, proofHash, signature: NO_SIGNATURE });
     // The wallet has the rival's text, too: with its hash the panel can rule at once.
-    await escrow.connect(client).joinDispute(job.id, PROOF_HASH);
+    await sendJoin(world, job, PROOF_HASH);
     await sendRuling(world, job, Ruling.WorkerAtFault);
     // Known limitation: the rival's work of this one job is not paid.
     expect(moved(before, await books(world))).to.deep.equal({ stake: -500_000_000n });

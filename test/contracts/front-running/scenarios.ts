@@ -1,19 +1,30 @@
 /** Honest calls that wait to be mined, each in the last second in which it can be, with the payout that is due. */
+import { items } from "../support/batch.ts";
 import type { Books } from "../support/books.ts";
-import { disputedJob, disputedProvenJob, OTHER_HASH, provenJob, Ruling, settledJob } from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, provenJob, Ruling, settledJob } from "../support/disputes.ts";
 import type { Pending } from "../support/front-running.ts";
-import { acknowledgedJob, completionOf, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
+import { acknowledgedJob, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 import { accusing, call, completing, disputing, proving, ruling } from "./pending.ts";
 
-export type Scenario = {
+/** A call about a job; by default its worker has answered, so that its Completion and signature are public. */
+type Waiting<J extends Job> = {
   name: string;
-  /** The worker has answered: its Completion and signature are public. */
-  answered: boolean;
-  prepare: (world: World) => Promise<{ job: Job; at: number; pending: Pending }>;
+  answered?: boolean;
+  enter: (world: World) => Promise<J>;
+  at: (job: J) => number;
+  pending: (world: World, job: J) => Promise<Pending>;
   /** What has moved in the end, since before the job. */
   due: Partial<Books>;
 };
+
+function scenario<J extends Job>({ name, answered = true, enter, at, pending, due }: Waiting<J>) {
+  const prepare = async (world: World) => {
+    const job = await enter(world);
+    return { job, at: at(job), pending: await pending(world, job) };
+  };
+  return { name, answered, prepare, due };
+}
 
 /** 60 of 80 credits charged, 54 to the worker, 6 to the treasury. */
 const PAID = { free: -60n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n };
@@ -26,185 +37,146 @@ const COMPENSATED = { worker: 540_000n, treasury: -540_000n };
 
 const DAY = 86_400;
 
-export const SCENARIOS: readonly Scenario[] = [
-  {
+export const SCENARIOS = [
+  scenario({
     name: "complete of a locked job",
-    answered: true,
-    prepare: async (world) => {
-      const job = await lockJob(world);
-      return { job, at: job.lockedAt + 59, pending: await completing(world, job) };
-    },
+    enter: lockJob,
+    at: (job) => job.lockedAt + 59,
+    pending: completing,
     due: PAID,
-  },
-  {
+  }),
+  scenario({
     name: "complete that bills fewer tokens than the worker counted",
-    answered: true,
-    prepare: async (world) => {
-      const job = await lockJob(world);
-      return { job, at: job.lockedAt + 59, pending: await completing(world, job, { countedTokens: 100 }) };
-    },
+    enter: lockJob,
+    at: (job) => job.lockedAt + 59,
+    pending: (world, job) => completing(world, job, { countedTokens: 100 }),
     due: { free: -40n, worker: 360_000n, treasury: 40_000n, escrow: -400_000n },
-  },
-  {
+  }),
+  scenario({
     name: "complete of an acknowledged job, in its last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await acknowledgedJob(world);
-      return { job, at: job.lockedAt + 149, pending: await completing(world, job) };
-    },
+    enter: acknowledgedJob,
+    at: (job) => job.lockedAt + 149,
+    pending: completing,
     due: PAID,
-  },
-  {
+  }),
+  scenario({
     name: "complete of a proven job, in its last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await provenJob(world);
-      return { job, at: job.lockedAt + 149, pending: await completing(world, job) };
-    },
+    enter: provenJob,
+    at: (job) => job.lockedAt + 149,
+    pending: completing,
     due: PAID,
-  },
-  {
+  }),
+  scenario({
     name: "complete of a second worker, acknowledged after the first one never answered",
-    answered: true,
-    prepare: async (world) => {
+    enter: async (world) => {
       const job = await acknowledgedJob(world);
       await sendAcknowledge(world, job, { worker: world.rival, attempt: 2 });
-      return { job, at: job.lockedAt + 59, pending: await completing(world, job, { worker: world.rival }) };
+      return job;
     },
+    at: (job) => job.lockedAt + 59,
+    pending: (world, job) => completing(world, job, { worker: world.rival }),
     // The first worker signed the same text, too late: the 54 credits went to the second one.
     due: { free: -60n, treasury: 60_000n, escrow: -600_000n },
-  },
-  {
+  }),
+  scenario({
     name: "submitProof in its last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await acknowledgedJob(world);
-      return { job, at: job.lockedAt + 149, pending: await proving(world, job) };
-    },
+    enter: acknowledgedJob,
+    at: (job) => job.lockedAt + 149,
+    pending: proving,
     due: PAID,
-  },
-  {
+  }),
+  scenario({
     name: "finalize in its first second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await provenJob(world);
-      const data = world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
-      return { job, at: job.finalizeFrom, pending: await call(world, world.workerOwner, data) };
-    },
+    enter: provenJob,
+    at: (job) => job.finalizeFrom,
+    pending: (world, job) => call(world, world.workerOwner, items(world).finalize(job)),
     due: PAID,
-  },
-  {
+  }),
+  scenario({
     name: "fail of a job nobody answered",
     answered: false,
-    prepare: async (world) => {
-      const job = await lockJob(world);
-      const data = world.escrow.interface.encodeFunctionData("fail", [job.id, 0]);
-      return { job, at: job.lockedAt + 59, pending: await call(world, world.gateway, data) };
-    },
+    enter: lockJob,
+    at: (job) => job.lockedAt + 59,
+    pending: (world, job) => call(world, world.gateway, items(world).fail(job)),
     due: REFUNDED,
-  },
-  {
+  }),
+  scenario({
     name: "refund in its first second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await acknowledgedJob(world);
-      const data = world.escrow.interface.encodeFunctionData("refund", [job.id]);
-      return { job, at: job.lockedAt + 150, pending: await call(world, world.client, data) };
-    },
+    enter: acknowledgedJob,
+    at: (job) => job.lockedAt + 150,
+    pending: (world, job) => call(world, world.client, items(world).refund(job)),
     due: REFUNDED,
-  },
-  {
+  }),
+  scenario({
     name: "openDispute of a settled job by its operator, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await settledJob(world);
-      return { job, at: job.settledAt + 89, pending: await disputing(world, job, world.gateway) };
-    },
+    enter: settledJob,
+    at: (job) => job.settledAt + 89,
+    pending: (world, job) => disputing(world, job, world.gateway),
     due: FEE_BACK,
-  },
-  {
+  }),
+  scenario({
     name: "openDispute of a proven job by its operator, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await provenJob(world);
-      return { job, at: job.finalizeFrom - 1, pending: await disputing(world, job, world.gateway) };
-    },
+    enter: provenJob,
+    at: (job) => job.finalizeFrom - 1,
+    pending: (world, job) => disputing(world, job, world.gateway),
     due: REFUNDED,
-  },
-  {
+  }),
+  scenario({
     name: "joinDispute, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await disputedJob(world);
-      const data = world.escrow.interface.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]);
-      return { job, at: job.ruleFrom - 1, pending: await call(world, world.client, data) };
-    },
+    enter: disputedJob,
+    at: (job) => job.ruleFrom - 1,
+    pending: (world, job) => call(world, world.client, items(world).joinDispute(job)),
     due: FEE_BACK,
-  },
-  {
+  }),
+  scenario({
     name: "openDispute of a proven job by its wallet, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await provenJob(world);
-      return { job, at: job.finalizeFrom - 1, pending: await disputing(world, job, world.client) };
-    },
+    enter: provenJob,
+    at: (job) => job.finalizeFrom - 1,
+    pending: (world, job) => disputing(world, job, world.client),
     due: REFUNDED,
-  },
-  {
+  }),
+  scenario({
     name: "the vote that finds the worker of a settled job at fault, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await disputedJob(world);
-      return { job, at: job.openedAt + DAY - 1, pending: await ruling(world, job, Ruling.WorkerAtFault) };
-    },
+    enter: disputedJob,
+    at: (job) => job.openedAt + DAY - 1,
+    pending: ruling(Ruling.WorkerAtFault),
     due: { ...COMPENSATED, ...SLASHED },
-  },
-  {
+  }),
+  scenario({
     name: "the vote that rejects the dispute of a proven job, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await disputedProvenJob(world);
-      return { job, at: job.openedAt + DAY - 1, pending: await ruling(world, job, Ruling.Rejected) };
-    },
+    enter: disputedProvenJob,
+    at: (job) => job.openedAt + DAY - 1,
+    pending: ruling(Ruling.Rejected),
     // And the worker has the operator's bond, which is the job's charge.
     due: { ...PAID, worker: 1_140_000n, escrow: -1_200_000n },
-  },
-  {
+  }),
+  scenario({
     name: "the vote that finds the gateway of a proven job at fault, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await disputedProvenJob(world, { by: world.client });
-      return { job, at: job.openedAt + DAY - 1, pending: await ruling(world, job, Ruling.GatewayAtFault) };
-    },
+    enter: (world) => disputedProvenJob(world, { by: world.client }),
+    at: (job) => job.openedAt + DAY - 1,
+    pending: ruling(Ruling.GatewayAtFault),
     // The operator's reserve pays worker and treasury.
     due: { worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
-  },
-  {
+  }),
+  scenario({
     name: "expire in its first second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await disputedProvenJob(world);
-      const data = world.escrow.interface.encodeFunctionData("expire", [job.id]);
-      return { job, at: job.openedAt + DAY, pending: await call(world, world.client, data) };
-    },
+    enter: disputedProvenJob,
+    at: (job) => job.openedAt + DAY,
+    pending: (world, job) => call(world, world.client, items(world).expire(job)),
     due: REFUNDED,
-  },
-  {
+  }),
+  scenario({
     name: "proveEquivocation of an acknowledged job",
-    answered: true,
-    prepare: async (world) => {
-      const job = await acknowledgedJob(world);
-      return { job, at: job.lockedAt + 60, pending: await accusing(world, job) };
-    },
+    enter: acknowledgedJob,
+    at: (job) => job.lockedAt + 60,
+    pending: accusing,
     due: SLASHED,
-  },
-  {
+  }),
+  scenario({
     name: "proveEquivocation of a settled job, in the last second",
-    answered: true,
-    prepare: async (world) => {
-      const job = await settledJob(world);
-      return { job, at: job.lockedAt + DAY - 1, pending: await accusing(world, job) };
-    },
+    enter: settledJob,
+    at: (job) => job.lockedAt + DAY - 1,
+    pending: accusing,
     due: { ...FEE_BACK, ...SLASHED },
-  },
+  }),
 ];

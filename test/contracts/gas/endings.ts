@@ -1,40 +1,23 @@
 /** Gas of the calls that end jobs without the fast path, in batches of distinct clients and workers. */
 import { jobId } from "../support/actors.ts";
+import { items } from "../support/batch.ts";
 import { mineAt, now } from "../support/chain.ts";
-import { acknowledgement, completionOf, type Job, LOCK_TOKENS } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { type Job, LOCK_TOKENS } from "../support/jobs.ts";
 import { MODEL, type World } from "../support/world.ts";
 import type { Pair } from "./crowd.ts";
 import { send } from "./measure.ts";
 
-type Item = (world: World, job: Job, pair: Pair) => Promise<string>;
+type Item = (world: World, job: Job, pair: Pair) => string | Promise<string>;
 
-const acknowledge: Item = async (world, job, { worker }) =>
-  world.escrow.interface.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job, { worker }))]);
-const submitProof: Item = async (world, job, { worker }) => {
-  const completion = completionOf(job);
-  const signature = await signCompletion(world.escrow, worker.key, completion);
-  return world.escrow.interface.encodeFunctionData("submitProof", [completion, signature]);
-};
+const acknowledge: Item = (world, job, { worker }) => items(world).acknowledge(job, { worker });
+const submitProof: Item = (world, job, { worker }) => items(world).submitProof(job, { worker });
 
 /** What comes before each measured call, after the lock, and how many seconds to wait for it. */
 export const endings = {
   submitProof: { before: [acknowledge], wait: 0, item: submitProof },
-  finalize: {
-    before: [acknowledge, submitProof],
-    wait: 3_700,
-    item: async (world, job) => world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]),
-  },
-  fail: {
-    before: [acknowledge],
-    wait: 0,
-    item: async (world, job) => world.escrow.interface.encodeFunctionData("fail", [job.id, 1]),
-  },
-  refund: {
-    before: [],
-    wait: 150,
-    item: async (world, job) => world.escrow.interface.encodeFunctionData("refund", [job.id]),
-  },
+  finalize: { before: [acknowledge, submitProof], wait: 3_700, item: (world, job) => items(world).finalize(job) },
+  fail: { before: [acknowledge], wait: 0, item: (world, job) => items(world).fail(job, 1) },
+  refund: { before: [], wait: 150, item: (world, job) => items(world).refund(job) },
 } as const satisfies Record<string, { before: readonly Item[]; wait: number; item: Item }>;
 export type Ending = keyof typeof endings;
 

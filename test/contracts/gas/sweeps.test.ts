@@ -1,9 +1,9 @@
 /** Whoever sends a call chooses its gas: too little must never turn a payment into a refusal, or half of a ruling into a whole one. */
+import { items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
 import {
   disputedJob,
   disputedProvenJob,
-  OTHER_HASH,
   provenJob,
   Ruling,
   sendRuling,
@@ -12,8 +12,7 @@ import {
 } from "../support/disputes.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import { completeArgs, completionOf, type Job, lockJob } from "../support/jobs.ts";
-import { signCompletion } from "../support/sign.ts";
+import { type Job, lockJob } from "../support/jobs.ts";
 import { type Call, expectAllOrNothing } from "./sweep.ts";
 
 const DAY = 86_400;
@@ -25,22 +24,15 @@ async function rich(reserve: boolean): Promise<HostileWorld> {
   return world;
 }
 
-async function onEscrow(world: HostileWorld, from: Call["from"], data: string): Promise<Call> {
-  return { from, to: await world.escrow.getAddress(), data };
+async function onEscrow(world: HostileWorld, from: Call["from"], data: string | Promise<string>): Promise<Call> {
+  return { from, to: world.escrow, data: await data };
 }
 
 /** The second vote, which rules. */
 async function ruling(world: HostileWorld, job: Job, how: number): Promise<Call> {
   await sendVote(world, job, how, world.arbiters[0]);
   const data = world.panel.interface.encodeFunctionData("vote", [job.id, how]);
-  return { from: world.arbiters[1] as Call["from"], to: await world.panel.getAddress(), data };
-}
-
-async function equivocation(world: HostileWorld, job: Job): Promise<string> {
-  const [first, second] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
-  const sign = (completion: typeof first) => signCompletion(world.escrow, world.worker.key, completion);
-  const args = [first, await sign(first), second, await sign(second)] as const;
-  return world.escrow.interface.encodeFunctionData("proveEquivocation", [...args]);
+  return { from: world.arbiters[1] as Call["from"], to: world.panel, data };
 }
 
 type Case = { name: string; most: number; reserve?: true; prepare: (world: HostileWorld) => Promise<Call> };
@@ -50,9 +42,7 @@ const cases: Case[] = [
     name: "complete",
     most: 480_000,
     prepare: async (world) => {
-      const job = await lockJob(world);
-      const data = world.escrow.interface.encodeFunctionData("complete", [...(await completeArgs(world, job))]);
-      return await onEscrow(world, world.gateway, data);
+      return await onEscrow(world, world.gateway, items(world).complete(await lockJob(world)));
     },
   },
   {
@@ -61,8 +51,7 @@ const cases: Case[] = [
     prepare: async (world) => {
       const job = await provenJob(world);
       await mineAt(job.finalizeFrom);
-      const data = world.escrow.interface.encodeFunctionData("finalize", [completionOf(job)]);
-      return await onEscrow(world, world.stranger, data);
+      return await onEscrow(world, world.stranger, items(world).finalize(job));
     },
   },
   {
@@ -123,16 +112,14 @@ const cases: Case[] = [
     prepare: async (world) => {
       const job = await disputedJob(world);
       await mineAt(job.openedAt + DAY);
-      const data = world.escrow.interface.encodeFunctionData("expire", [job.id]);
-      return await onEscrow(world, world.stranger, data);
+      return await onEscrow(world, world.stranger, items(world).expire(job));
     },
   },
   {
     name: "proveEquivocation",
     most: 650_000,
     prepare: async (world) => {
-      const job = await settledJob(world);
-      return await onEscrow(world, world.stranger, await equivocation(world, job));
+      return await onEscrow(world, world.stranger, items(world).proveEquivocation(await settledJob(world)));
     },
   },
   {
@@ -140,7 +127,7 @@ const cases: Case[] = [
     most: 650_000,
     prepare: async (world) => {
       const job = await disputedJob(world, { by: world.client });
-      return await onEscrow(world, world.stranger, await equivocation(world, job));
+      return await onEscrow(world, world.stranger, items(world).proveEquivocation(job));
     },
   },
   {
@@ -152,8 +139,7 @@ const cases: Case[] = [
       await hostile.setBehaviour(escrow, Behaviour.Revert);
       await sendRuling(world, job, Ruling.GatewayAtFault);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
-      const data = escrow.interface.encodeFunctionData("collectDebt", [job.id]);
-      return await onEscrow(world, world.stranger, data);
+      return await onEscrow(world, world.stranger, items(world).collectDebt(job));
     },
   },
 ];

@@ -2,17 +2,9 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import { freshHostileWorld } from "../support/fresh.ts";
-import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import {
-  acknowledgedJob,
-  completeArgs,
-  completionOf,
-  lockJob,
-  provenJob,
-  sendComplete,
-  sendFinalize,
-} from "../support/jobs.ts";
-import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
+import { Behaviour, type HostileWorld, intrusions } from "../support/hostile.ts";
+import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
 
 const PAID = 540_000n;
 const FEE = 60_000n;
@@ -62,32 +54,6 @@ describe("A token that blocks the wallet", () => {
 });
 
 describe("A token that calls back", () => {
-  /** Calls that move money, as the token would make them while it pays a worker. */
-  async function intrusions(world: HostileWorld): Promise<[string, string][]> {
-    const { escrow, worker, stranger, client } = world;
-    const [open, proven] = [await lockJob(world), await provenJob(world)];
-    await nextBlockAt(proven.finalizeFrom);
-    const code = escrow.interface;
-    return [
-      ["deposit", code.encodeFunctionData("deposit", [100, OPERATOR])],
-      ["withdraw", code.encodeFunctionData("withdraw", [1, stranger.address])],
-      ["claim", code.encodeFunctionData("claim", [worker.payout])],
-      ["claimTo", code.encodeFunctionData("claimTo", [stranger.address])],
-      ["fundReserve", code.encodeFunctionData("fundReserve", [OPERATOR, 1])],
-      ["withdrawReserve", code.encodeFunctionData("withdrawReserve", [OPERATOR, stranger.address])],
-      ["joinDispute", code.encodeFunctionData("joinDispute", [open.id, open.id.padEnd(66, "0")])],
-      ["finalize", code.encodeFunctionData("finalize", [completionOf(proven)])],
-      ["complete", code.encodeFunctionData("complete", [...(await completeArgs(world, open))])],
-      ["collectDebt", code.encodeFunctionData("collectDebt", [open.id])],
-      ["expire", code.encodeFunctionData("expire", [open.id])],
-      [
-        "depositWithPermit",
-        code.encodeFunctionData("depositWithPermit", [100, OPERATOR, 0, 27, ethers.ZeroHash, ethers.ZeroHash]),
-      ],
-      ["withdraw to the wallet", code.encodeFunctionData("withdraw", [1, client.address])],
-    ];
-  }
-
   for (const path of ["complete", "finalize"] as const) {
     it(`during ${path} finds every door shut, and everybody is paid once`, async () => {
       const world = await freshHostileWorld();

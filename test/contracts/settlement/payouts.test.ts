@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { Behaviour } from "../support/hostile.ts";
+import { Behaviour, REFUSALS } from "../support/hostile.ts";
 import { completeArgs, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { CLIENT_CREDITS, RESERVE_CREDITS, registerWorker } from "../support/world.ts";
 
@@ -30,16 +30,8 @@ describe("Payouts", () => {
     });
   }
 
-  const refusals = [
-    ["revert", Behaviour.Revert],
-    ["return false", Behaviour.ReturnFalse],
-    ["return 2", Behaviour.ReturnTwo],
-    ["return a byte", Behaviour.ReturnShort],
-    ["burn all gas", Behaviour.BurnGas],
-    ["revert with a bomb of data", Behaviour.ReturnBomb],
-  ] as const;
-  for (const [name, behaviour] of refusals) {
-    it(`defers the worker's pay when the token would ${name}, and pays everyone else`, async () => {
+  for (const [name, behaviour] of REFUSALS) {
+    it(`defers the worker's pay when the token ${name}, and pays everyone else`, async () => {
       const world = await freshHostileWorld();
       const { escrow, hostile, worker, treasury } = world;
       await hostile.setBehaviour(worker.payout, behaviour);
@@ -79,21 +71,6 @@ describe("Payouts", () => {
     const { escrow, gateway } = world;
     const args = await completeArgs(world, await lockJob(world));
     await expectRevert(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n }), "BoundedCall_OutOfGas");
-  });
-
-  it("cannot be re-entered by the token", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker } = world;
-    await hostile.setBehaviour(worker.payout, Behaviour.Revert);
-    const first = await lockJob(world);
-    await sendComplete(world, first);
-    const target = await escrow.getAddress();
-    await hostile.setHook(target, escrow.interface.encodeFunctionData("claim", [worker.payout]));
-    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    const second = await lockJob(world);
-    await expect(sendComplete(world, second)).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
-    expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
-    expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
   });
 });
 

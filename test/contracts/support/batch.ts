@@ -1,19 +1,44 @@
 /** Batches and what they report. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import type { Completion } from "../../../protocol/messages.ts";
 import { jobId } from "./actors.ts";
-import { acknowledgement, type CompleteOptions, completeArgs, type Job, LOCK_TOKENS } from "./jobs.ts";
+import { type DisputeOptions, disputeArgs, equivocationArgs, OTHER_HASH } from "./disputes.ts";
+import {
+  type AcknowledgeOptions,
+  acknowledgement,
+  type CompleteOptions,
+  completeArgs,
+  completionOf,
+  type Job,
+  LOCK_TOKENS,
+  type ProofOptions,
+  signedCompletion,
+} from "./jobs.ts";
 import { MODEL, type World } from "./world.ts";
 
-/** ABI-encoded calls of the escrow, as items of a batch. */
+/** ABI-encoded calls of the escrow: as items of a batch, or to be sent by whom and when a test says. */
 export function items(world: World) {
   const code = world.escrow.interface;
   return {
     lock: (id = jobId()) =>
       code.encodeFunctionData("lock", [world.client.address, MODEL, id, LOCK_TOKENS, 80, 2 ** 40 - 1]),
-    acknowledge: async (job: Job) => code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job))]),
+    acknowledge: async (job: Job, options: AcknowledgeOptions = {}) =>
+      code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job, options))]),
     complete: async (job: Job, options: CompleteOptions = {}) =>
       code.encodeFunctionData("complete", [...(await completeArgs(world, job, options))]),
-    fail: (job: Job) => code.encodeFunctionData("fail", [job.id, 0]),
+    fail: (job: Job, reason = 0) => code.encodeFunctionData("fail", [job.id, reason]),
+    submitProof: async (job: Job, options: ProofOptions = {}) =>
+      code.encodeFunctionData("submitProof", [...(await signedCompletion(world, job, options))]),
+    finalize: (job: Job) => code.encodeFunctionData("finalize", [completionOf(job)]),
+    openDispute: async (job: Job, options: DisputeOptions = {}) =>
+      code.encodeFunctionData("openDispute", [...(await disputeArgs(world, job, options))]),
+    joinDispute: (job: Job) => code.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]),
+    proveEquivocation: async (job: Job, second?: Partial<Completion>) =>
+      code.encodeFunctionData("proveEquivocation", [...(await equivocationArgs(world, job, second))]),
+    claim: (payee: string) => code.encodeFunctionData("claim", [payee]),
+    refund: (job: Job) => code.encodeFunctionData("refund", [job.id]),
+    expire: (job: Job) => code.encodeFunctionData("expire", [job.id]),
+    collectDebt: (job: Job) => code.encodeFunctionData("collectDebt", [job.id]),
     withdraw: (credits: number, receiver: string) => code.encodeFunctionData("withdraw", [credits, receiver]),
     execute: (inner: string[]) => code.encodeFunctionData("execute", [inner]),
   };

@@ -5,8 +5,8 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { nextBlockAt, now } from "./chain.ts";
 import { fieldsOf } from "./fields.ts";
-import { acknowledgedJob, completionOf, type Job, lockJob, provenJob, sendComplete } from "./jobs.ts";
-import { type Signature, signCompletion } from "./sign.ts";
+import { acknowledgedJob, type Job, lockJob, provenJob, sendComplete, signedCompletion } from "./jobs.ts";
+import type { Signature } from "./sign.ts";
 import type { Worker, World } from "./world.ts";
 
 /** Numbers of `Ruling` in Types.sol. */
@@ -36,14 +36,17 @@ export type DisputeOptions = Partial<Completion> & {
   signature?: Signature;
 };
 
+/** The arguments of `openDispute`. */
+export async function disputeArgs(world: World, job: Job, options: DisputeOptions = {}) {
+  const [completion, byWorker] = await signedCompletion(world, job, options);
+  const { receivedHash = OTHER_HASH, signature = byWorker } = options;
+  return [receivedHash, completion, signature] as const;
+}
+
 /** Opens a dispute, by default by the gateway. */
 export async function sendDispute(world: World, job: Job, options: DisputeOptions = {}) {
-  const completion = completionOf(job, options);
-  const signature =
-    options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
-  return await world.escrow
-    .connect(options.by ?? world.gateway)
-    .openDispute(options.receivedHash ?? OTHER_HASH, completion, signature);
+  const args = await disputeArgs(world, job, options);
+  return await world.escrow.connect(options.by ?? world.gateway).openDispute(...args);
 }
 
 export type DisputedJob = Job & { openedAt: number; ruleFrom: number };
@@ -93,19 +96,19 @@ export async function sendExpire(world: World, job: DisputedJob) {
   return await world.escrow.connect(world.stranger).expire(job.id);
 }
 
-/** Shows two Completions of one worker for the job. */
-export async function sendEquivocation(
+/** The arguments of `proveEquivocation`: two Completions of one worker for the job. */
+export async function equivocationArgs(
   world: World,
   job: Job,
   second: Partial<Completion> = { proofHash: OTHER_HASH },
-  worker = world.worker,
 ) {
-  const completions = [completionOf(job), completionOf(job, second)] as const;
-  const [first, other] = [
-    await signCompletion(world.escrow, worker.key, completions[0]),
-    await signCompletion(world.escrow, worker.key, completions[1]),
-  ];
-  return await world.escrow.connect(world.stranger).proveEquivocation(completions[0], first, completions[1], other);
+  return [...(await signedCompletion(world, job)), ...(await signedCompletion(world, job, second))] as const;
+}
+
+/** Shows two Completions of one worker for the job. */
+export async function sendEquivocation(world: World, job: Job, second?: Partial<Completion>) {
+  const args = await equivocationArgs(world, job, second);
+  return await world.escrow.connect(world.stranger).proveEquivocation(...args);
 }
 
 export { acknowledgedJob, provenJob };

@@ -1,11 +1,9 @@
 /** Calls that wait in the mempool, what a stranger can put in front of them, and how strangers bring a job to its end. */
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import type { Completion } from "../../../protocol/messages.ts";
+import { items } from "./batch.ts";
 import { type Books, books } from "./books.ts";
 import { ethers, mineAt, networkHelpers, now } from "./chain.ts";
-import { OTHER_HASH } from "./disputes.ts";
-import { acknowledgement, completionOf, type Job } from "./jobs.ts";
-import { signCompletion } from "./sign.ts";
+import type { Job } from "./jobs.ts";
 import type { World } from "./world.ts";
 
 /** A transaction that is not sent yet. */
@@ -41,49 +39,40 @@ export async function inOneBlock(time: number, transactions: readonly Pending[])
 
 /** What a stranger may send about a job, with every signature that is public once a call of the job waits in the mempool. */
 export async function attacksOn(world: World, job: Job, answered: boolean): Promise<Record<string, string>> {
-  const { escrow, worker, client, treasury } = world;
-  const code = escrow.interface;
-  const completion = completionOf(job);
-  const byWorker = await signCompletion(escrow, worker.key, completion);
+  const { worker, client, treasury } = world;
+  const make = items(world);
   const attacks: Record<string, string> = {
-    acknowledge: code.encodeFunctionData("acknowledge", [...(await acknowledgement(world, job))]),
-    refund: code.encodeFunctionData("refund", [job.id]),
-    joinDispute: code.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]),
-    expire: code.encodeFunctionData("expire", [job.id]),
-    collectDebt: code.encodeFunctionData("collectDebt", [job.id]),
-    "claim of the worker": code.encodeFunctionData("claim", [worker.payout]),
-    "claim of the wallet": code.encodeFunctionData("claim", [client.address]),
-    "claim of the treasury": code.encodeFunctionData("claim", [await treasury.getAddress()]),
+    acknowledge: await make.acknowledge(job),
+    refund: make.refund(job),
+    joinDispute: make.joinDispute(job),
+    expire: make.expire(job),
+    collectDebt: make.collectDebt(job),
+    "claim of the worker": make.claim(worker.payout),
+    "claim of the wallet": make.claim(client.address),
+    "claim of the treasury": make.claim(await treasury.getAddress()),
   };
   if (answered) {
-    attacks["submitProof"] = code.encodeFunctionData("submitProof", [completion, byWorker]);
-    attacks["finalize"] = code.encodeFunctionData("finalize", [completion]);
-    attacks["openDispute"] = code.encodeFunctionData("openDispute", [OTHER_HASH, completion, byWorker]);
-    attacks["proveEquivocation of one Completion"] = code.encodeFunctionData("proveEquivocation", [
-      completion,
-      byWorker,
-      completion,
-      byWorker,
-    ]);
+    attacks["submitProof"] = await make.submitProof(job);
+    attacks["finalize"] = make.finalize(job);
+    attacks["openDispute"] = await make.openDispute(job);
+    attacks["proveEquivocation of one Completion"] = await make.proveEquivocation(job, {});
   }
   const all = Object.values(attacks);
-  attacks["all of them in a batch"] = code.encodeFunctionData("execute", [all]);
-  attacks["all of them in a batch, the other way round"] = code.encodeFunctionData("execute", [all.toReversed()]);
+  attacks["all of them in a batch"] = make.execute(all);
+  attacks["all of them in a batch, the other way round"] = make.execute(all.toReversed());
   return attacks;
 }
 
 /** A stranger ends the job, whatever state it is in, and has everybody paid: one batch after each deadline there is. */
-export async function endByStrangers(world: World, job: Job, completions: readonly Completion[]): Promise<Books> {
+export async function endByStrangers(world: World, job: Job): Promise<Books> {
   const { escrow, stranger, worker, client, treasury } = world;
-  const code = escrow.interface;
+  const make = items(world);
   const enders = [
-    code.encodeFunctionData("refund", [job.id]),
-    ...completions.map((completion) => code.encodeFunctionData("finalize", [completion])),
-    code.encodeFunctionData("expire", [job.id]),
-    code.encodeFunctionData("collectDebt", [job.id]),
-    ...[worker.payout, client.address, await treasury.getAddress()].map((payee) =>
-      code.encodeFunctionData("claim", [payee]),
-    ),
+    make.refund(job),
+    make.finalize(job),
+    make.expire(job),
+    make.collectDebt(job),
+    ...[worker.payout, client.address, await treasury.getAddress()].map(make.claim),
   ];
   // After the time for a proof, for the finalization of one, and for a ruling on it.
   for (const deadline of [150, 150 + 3_600, 150 + 3_600 + 86_400]) {

@@ -95,10 +95,8 @@ export function completionOf(job: Job, overrides: Partial<Completion> = {}): Com
 
 /** The arguments of `complete`. */
 export async function completeArgs(world: World, job: Job, options: CompleteOptions = {}) {
-  const completion = completionOf(job, options);
-  const signature =
-    options.signature ?? (await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion));
-  const { countedTokens = completion.completionTokens, wallet = world.client.address } = options;
+  const [completion, byWorker] = await signedCompletion(world, job, options);
+  const { countedTokens = completion.completionTokens, signature = byWorker, wallet = world.client.address } = options;
   return [completion, countedTokens, signature, wallet] as const;
 }
 
@@ -108,13 +106,22 @@ export async function sendComplete(world: World, job: Job, options: CompleteOpti
   return await world.escrow.connect(options.gateway ?? world.gateway).complete(...args);
 }
 
+/** A Completion, and its worker's signature. */
+export async function signedCompletion(
+  world: World,
+  job: Job,
+  options: Partial<Completion> & { worker?: Worker } = {},
+) {
+  const completion = completionOf(job, options);
+  return [completion, await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion)] as const;
+}
+
 export type ProofOptions = Partial<Completion> & { worker?: Worker; sender?: HardhatEthersSigner };
 
 /** The slow path's first half, by default from a stranger. */
 export async function sendProof(world: World, job: Job, options: ProofOptions = {}) {
-  const completion = completionOf(job, options);
-  const signature = await signCompletion(world.escrow, (options.worker ?? world.worker).key, completion);
-  return await world.escrow.connect(options.sender ?? world.stranger).submitProof(completion, signature);
+  const args = await signedCompletion(world, job, options);
+  return await world.escrow.connect(options.sender ?? world.stranger).submitProof(...args);
 }
 
 /** The slow path's second half. */
