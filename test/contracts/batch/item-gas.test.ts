@@ -4,7 +4,7 @@ import { AUTHORIZATION_KEY, authorizationOf, requireAuthorization } from "../sup
 import { executeBatch, items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
 import { disputedJob, disputedProvenJob, provenJob, Ruling, sendRuling, settledJob } from "../support/disputes.ts";
-import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
+import { freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { acknowledgedJob, lockJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
@@ -87,9 +87,8 @@ describe("ITEM_GAS", () => {
   for (const [kind, prepare] of Object.entries(kinds)) {
     it(`is enough for ${kind}`, async () => {
       // Without a reserve, so that the treasury has something to pay.
-      const world = await freshHostileWorldWithoutReserve();
+      const world = await rich(freshHostileWorldWithoutReserve());
       if (kind.includes("by the operator, proven")) await fundReserve(world, 60);
-      await world.hostile.mint(world.treasury, 10_000_000n);
       const item = await prepare(world);
       const floor = await world.escrow.ITEM_GAS();
       const { failures, gasUsed } = await executeBatch(world, world.gateway, [item], floor + AROUND);

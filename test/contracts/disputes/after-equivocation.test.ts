@@ -6,7 +6,10 @@ import { type Books, books, moved } from "../support/books.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import {
   ARBITRATION,
+  CHARGE_UNITS,
+  type DisputedJob,
   disputedJob,
+  FEE_UNITS,
   OTHER_HASH,
   provenJob,
   Ruling,
@@ -19,18 +22,12 @@ import {
   storedDispute,
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
-import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorld, freshWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { CLIENT_CREDITS, OPERATOR, type World } from "../support/world.ts";
 
 const DAY = 86_400;
-
-async function richWorld(): Promise<World> {
-  const world = await freshWorld();
-  await world.token.mint(world.treasury, 10_000_000n);
-  return world;
-}
 
 /** Settled; its worker was convicted at the returned time. */
 async function convicted(world: World, enter: (world: World) => Promise<Job> = settledJob) {
@@ -53,7 +50,7 @@ const byWallet = (world: World, job: Job) => sendDispute(world, job, { by: world
 
 describe("After an equivocation the wallet", () => {
   it("disputes without a bond, and the panel may rule at once", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow, client, worker } = world;
     const job = await convicted(world);
     await escrow.connect(client).withdraw((await escrow.accountOf(client.address)).free, client.address);
@@ -81,7 +78,7 @@ describe("After an equivocation the wallet", () => {
   });
 
   it("has 24 hours, the last second excluded", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow } = world;
     const settled = [await settledJob(world), await settledJob(world)] as const;
     const early = await convicted(world, async () => settled[0]);
@@ -94,7 +91,7 @@ describe("After an equivocation the wallet", () => {
   });
 
   it("has them from an equivocation in the last second of its own day, too", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const job = await settledJob(world);
     await nextBlockAt(job.lockedAt + DAY - 1);
     await sendEquivocation(world, job);
@@ -103,7 +100,7 @@ describe("After an equivocation the wallet", () => {
   });
 
   it("also of a job that anyone finalized", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const job = await convicted(world, async (w) => {
       const proven = await provenJob(w);
       await nextBlockAt(proven.finalizeFrom);
@@ -116,7 +113,7 @@ describe("After an equivocation the wallet", () => {
 
   for (const party of ["client", "gateway"] as const) {
     it(`disputes again when a dispute of the ${party === "client" ? "wallet" : "operator"} had been rejected`, async () => {
-      const world = await richWorld();
+      const world = await rich(freshWorld());
       const { escrow } = world;
       const job = await disputedJob(world, { by: world[party] });
       await sendRuling(world, job, Ruling.Rejected);
@@ -128,7 +125,7 @@ describe("After an equivocation the wallet", () => {
   }
 
   it("disputes again when the dispute that was open at the equivocation is rejected, until its arbitration would have ended", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow } = world;
     const [early, late] = [
       await disputedJob(world, { by: world.client }),
@@ -144,69 +141,81 @@ describe("After an equivocation the wallet", () => {
     await expectRevert(byWallet(world, late), "Job_TooLate");
   });
 
-  for (const [name, end] of [
-    ["rejected", (world: World, job: Job) => sendRuling(world, job, Ruling.Rejected)],
-    [
-      "expired",
-      async (world: World, job: Job & { openedAt: number; ruleFrom: number }) => await sendExpire(world, job),
-    ],
-  ] as const) {
-    it(`disputes exactly once: not again after that one was ${name}`, async () => {
-      const world = await richWorld();
-      const { escrow } = world;
-      const job = await convicted(world);
-      await byWallet(world, job);
-      const openedAt = await now();
-      await expectRevert(byWallet(world, job), "Job_WrongState", job.id, 7);
-      await end(world, { ...job, openedAt, ruleFrom: openedAt });
-      expect((await escrow.jobOf(job.id)).status).to.equal(4);
-      await expectRevert(byWallet(world, job), name === "rejected" ? "Dispute_AlreadyOpened" : "Job_TooLate");
-    });
-  }
+  it("disputes exactly once: not again after that one was expired", async () => {
+    const world = await rich(freshWorld());
+    const job = await convicted(world);
+    await byWallet(world, job);
+    const openedAt = await now();
+    await sendExpire(world, { ...job, openedAt, ruleFrom: openedAt });
+    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
+    await expectRevert(byWallet(world, job), "Job_TooLate");
+  });
 
   it("needs another hash than the signed one, and the Completion that was settled", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const job = await convicted(world);
     await expectRevert(sendDispute(world, job, { by: world.client, receivedHash: PROOF_HASH }), "Dispute_SameHash");
     await expectRevert(sendDispute(world, job, { by: world.client, signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 });
 
-describe("The dispute after an equivocation", () => {
-  /** What moves from the conviction on: the client has had the fee of six credits. */
-  for (const [name, ruling, change] of [
-    [
-      "worker at fault: the rest of the charge from the treasury",
-      Ruling.WorkerAtFault,
-      { free: 54n, treasury: -540_000n, escrow: 540_000n },
-    ],
-    ["gateway at fault: the rest of the charge from the operator", Ruling.GatewayAtFault, { free: 54n }],
-    ["rejected: nothing moves", Ruling.Rejected, {}],
-    ["expired: nothing moves", null, {}],
-  ] as [string, number | null, Partial<Books>][]) {
-    it(`ends as any other, fee and slash counted once: ${name}`, async () => {
-      const world = await richWorld();
-      const { escrow, registry } = world;
+/** Equivocated, and in dispute: opened before it or after it. */
+const orders: [string, (world: World) => Promise<DisputedJob>][] = [
+  [
+    "that was open",
+    async (world) => {
+      const job = await disputedJob(world);
+      await sendEquivocation(world, job);
+      return job;
+    },
+  ],
+  [
+    "that came after it",
+    async (world) => {
       const job = await convicted(world);
-      const before = await books(world);
-      const { reserve } = await escrow.operatorOf(OPERATOR);
       await byWallet(world, job);
       const openedAt = await now();
-      const ending =
-        ruling === null
-          ? await sendExpire(world, { ...job, openedAt, ruleFrom: openedAt })
-          : await sendRuling(world, job, ruling);
-      await expect(ending).not.to.emit(registry, "WorkerSlashed");
-      expect(moved(before, await books(world))).to.deep.equal(change);
-      const charged = ruling === Ruling.GatewayAtFault ? 54n : 0n;
-      expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(reserve - charged);
-      expect((await escrow.accountOf(world.client.address)).openDisputes).to.equal(0);
-    });
-  }
+      return { ...job, openedAt, ruleFrom: openedAt };
+    },
+  ],
+];
+/** What moves from then on: the client has had the fee of six credits, and the worker its slash. */
+const endings: [string, number | null, Partial<Books>][] = [
+  [
+    "worker at fault: the rest of the charge from the treasury, no second slash",
+    Ruling.WorkerAtFault,
+    { free: 54n, treasury: -540_000n, escrow: 540_000n },
+  ],
+  ["gateway at fault: the rest of the charge from the operator", Ruling.GatewayAtFault, { free: 54n }],
+  ["rejected: nothing, and the fee stays with the client", Ruling.Rejected, {}],
+  ["expired: nothing, for the fee is back already", null, {}],
+];
 
+for (const [order, enter] of orders) {
+  describe(`Fee and slash count once in a dispute ${order}`, () => {
+    for (const [name, ruling, change] of endings) {
+      it(name, async () => {
+        const world = await rich(freshWorld());
+        const { escrow, registry, client } = world;
+        const job = await enter(world);
+        const before = await books(world);
+        const { reserve } = await escrow.operatorOf(OPERATOR);
+        const ending = ruling === null ? await sendExpire(world, job) : await sendRuling(world, job, ruling);
+        await expect(ending).not.to.emit(registry, "WorkerSlashed");
+        expect(moved(before, await books(world))).to.deep.equal(change);
+        const charged = ruling === Ruling.GatewayAtFault ? 54n : 0n;
+        expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(reserve - charged);
+        const total = ruling === Ruling.WorkerAtFault ? CHARGE_UNITS : FEE_UNITS;
+        expect((await escrow.compensationOf(job.id)).slice(0, 2)).to.deep.equal([total, total]);
+        expect((await escrow.accountOf(client.address)).openDisputes).to.equal(0);
+      });
+    }
+  });
+}
+
+describe("The dispute after an equivocation", () => {
   it("gateway at fault without a reserve: the treasury pays the rest of the charge", async () => {
-    const world = await freshWorldWithoutReserve();
-    await world.token.mint(world.treasury, 10_000_000n);
+    const world = await rich(freshWorldWithoutReserve());
     const job = await convicted(world);
     const before = await books(world);
     await byWallet(world, job);
@@ -216,9 +225,8 @@ describe("The dispute after an equivocation", () => {
   });
 
   it("pays the fraction of a fee once: 41 credits of charge, a fee of 4.1", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow, client, token, treasury } = world;
-    await token.mint(treasury, 10_000_000n);
+    const world = await rich(freshWorldWithoutReserve());
+    const { escrow, client } = world;
     const tokens = { completionTokens: 2_050 };
     const job = await convictedOf(world, tokens);
     expect([(await escrow.compensationOf(job.id)).granted, await escrow.claimableOf(client.address)]).to.deep.equal([
@@ -234,7 +242,7 @@ describe("The dispute after an equivocation", () => {
   });
 
   it("has the arbiters of its own opening and votes of its own: none of the first dispute's count", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow, panel, arbiters } = world;
     const job = await disputedJob(world, { by: world.client });
     // One vote against the worker, and a quorum for a rejection.

@@ -160,12 +160,3 @@ describe("Compensation", () => {
     expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
   });
 });
-
-describe("collectDebt", () => {
-  it("needs a debt", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
-    const job = await disputedJob(world);
-    await expectRevert(escrow.collectDebt(job.id), "Dispute_NoDebt", job.id);
-  });
-});

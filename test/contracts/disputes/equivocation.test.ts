@@ -14,21 +14,15 @@ import {
   settledJob,
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
 const [SETTLED, REFUNDED] = [4n, 6n];
 const DAY = 86_400;
 
-async function richWorld() {
-  const world = await freshWorld();
-  await world.token.mint(world.treasury, 10_000_000n);
-  return world;
-}
-
 describe("Equivocation", () => {
   it("of a settled job slashes, gives the client the protocol's fee back and a day to dispute the charge", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow, registry, client, worker } = world;
     const job = await settledJob(world);
     const at = (await now()) + 100;
@@ -53,7 +47,7 @@ describe("Equivocation", () => {
     ["proven", (world) => provenJob(world)],
   ] as [string, typeof acknowledgedJob][]) {
     it(`of a job that is ${name} returns the escrow`, async () => {
-      const world = await richWorld();
+      const world = await rich(freshWorld());
       const { escrow, client, worker } = world;
       const job = await enter(world);
       const shown = sendEquivocation(world, job);
@@ -66,7 +60,7 @@ describe("Equivocation", () => {
   }
 
   it("of a disputed job whose escrow is held ends the dispute, before anybody could rule", async () => {
-    const world = await richWorld();
+    const world = await rich(freshWorld());
     const { escrow, client, worker } = world;
     const job = await disputedProvenJob(world);
     const shown = sendEquivocation(world, job);

@@ -15,7 +15,7 @@ import {
   WORKER_UNITS,
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
-import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
+import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld, REFUSALS } from "../support/hostile.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
 
@@ -23,11 +23,7 @@ import { CLIENT_CREDITS } from "../support/world.ts";
 const OPERATORS_SHARE = 50_000_000n;
 
 /** Its operator has no reserve: what a gateway is at fault for, the treasury pays. */
-async function richWorld(): Promise<HostileWorld> {
-  const world = await freshHostileWorldWithoutReserve();
-  await world.hostile.mint(world.treasury, 10_000_000n);
-  return world;
-}
+const richWorld = () => rich(freshHostileWorldWithoutReserve());
 
 async function expectSolvent({ escrow, hostile }: HostileWorld): Promise<void> {
   const { credits, claimable } = await escrow.liabilities();

@@ -10,7 +10,6 @@ import {
   OTHER_HASH,
   Ruling,
   sendDispute,
-  sendEquivocation,
   sendJoin,
   sendVote,
   settledJob,
@@ -113,17 +112,6 @@ describe("joinDispute", () => {
       await expect(sendJoin(world, job, hash))
         .to.emit(world.escrow, "DisputeJoined")
         .withArgs(job.id, world.client.address, hash);
-    }
-  });
-
-  it("is not needed for the wallet's own dispute", async () => {
-    const world = await freshWorld();
-    const own = await disputedJob(world, { by: world.client });
-    const again = await settledJob(world);
-    await sendEquivocation(world, again);
-    await sendDispute(world, again, { by: world.client });
-    for (const job of [own, again]) {
-      await expectRevert(sendJoin(world, job), "Dispute_AlreadyJoined", job.id);
     }
   });
 

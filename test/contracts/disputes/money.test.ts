@@ -14,7 +14,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { sendFinalize } from "../support/jobs.ts";
 import { fundReserve, OPERATOR, STAKE_UNIT, type World } from "../support/world.ts";
 
@@ -111,9 +111,8 @@ for (const { from, enter, rows, operatorBond } of tables) {
         // The operator's dispute of a proven job needs its bond.
         if (party === "gateway" && BigInt(credits) < operatorBond) continue;
         it(name, async () => {
-          const world = await freshWorldWithoutReserve();
+          const world = await rich(freshWorldWithoutReserve());
           const { escrow, token, svc, treasury, client } = world;
-          await token.mint(treasury, 10_000_000n);
           if (credits !== 0) await fundReserve(world, credits);
           const job = await enter(world);
           const [before, supply] = [await standing(world), await token.totalSupply()];

@@ -5,7 +5,7 @@ import { nextBlockAt } from "../support/chain.ts";
 import { disputedProvenJob, provenJob, Ruling, sendDispute, sendRuling, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { lockJob, sendComplete, sendFinalize } from "../support/jobs.ts";
+import { lockJob, sendComplete } from "../support/jobs.ts";
 
 const parties = ["gateway", "client"] as const;
 
@@ -43,14 +43,6 @@ describe("The window of a dispute", () => {
     await sendComplete(world, job);
     await nextBlockAt(job.lockedAt + 149 + 89);
     await expect(sendDispute(world, job)).to.emit(world.escrow, "JobDisputed");
-  });
-
-  it("is not opened again by a finalization", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    await nextBlockAt(job.finalizeFrom);
-    await sendFinalize(world, job);
-    await expectRevert(sendDispute(world, job), "Job_TooLate", job.id, job.finalizeFrom, job.finalizeFrom + 1);
   });
 
   it("is new when the gateway settles a proven job", async () => {

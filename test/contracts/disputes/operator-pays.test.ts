@@ -2,13 +2,12 @@
 import { expect } from "chai";
 import { books, moved } from "../support/books.ts";
 import { CHARGE_UNITS, disputedJob, disputedProvenJob, FEE_UNITS, Ruling, sendRuling } from "../support/disputes.ts";
-import { freshWorldWithoutReserve } from "../support/fresh.ts";
+import { freshWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { CLIENT_CREDITS, fundReserve, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
 /** The first operator has this reserve, the other one plenty. */
 async function withReserve(reserve: number): Promise<World> {
-  const world = await freshWorldWithoutReserve();
-  await world.token.mint(world.treasury, 10_000_000n);
+  const world = await rich(freshWorldWithoutReserve());
   await fundReserve(world, 1_000, OTHER_OPERATOR);
   if (reserve > 0) await fundReserve(world, reserve);
   return world;

@@ -12,23 +12,17 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, STAKE_UNIT, type World } from "../support/world.ts";
 
 const SLASH = 500_000_000n;
 const [SETTLED, REFUNDED] = [4n, 6n];
 
-/** The treasury's own: what earlier jobs brought in. */
-async function rich(world: World, units = 10_000_000n): Promise<World> {
-  await world.token.mint(world.treasury, units);
-  return world;
-}
-
 const statusOf = async ({ escrow }: World, { id }: { id: string }) => (await escrow.jobOf(id)).status;
 
 describe("A settled job's dispute", () => {
   it("against the worker: refund in full, the slash goes to the treasury", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, registry, svc, treasury, client, worker } = world;
     const job = await disputedJob(world);
     const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
@@ -48,7 +42,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("against the gateway: its operator refunds in full, no slash, and the treasury is not asked", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, registry, client, worker, token, treasury } = world;
     const job = await disputedJob(world, { by: client });
     const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
@@ -70,7 +64,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("rejected: the charge stands, the wallet's bond goes to the treasury", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, client, token, treasury } = world;
     const job = await disputedJob(world, { by: client });
     const ruling = sendRuling(world, job, Ruling.Rejected);
@@ -82,7 +76,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("expired: the charge stands, the client has the fee back and its bond", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, client } = world;
     const job = await disputedJob(world, { by: client });
     const expiring = sendExpire(world, job);
@@ -98,7 +92,7 @@ describe("A settled job's dispute", () => {
 
 describe("A proven job's dispute", () => {
   it("against the worker: the escrow returns, the treasury pays nothing", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, client } = world;
     const job = await disputedProvenJob(world);
     const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
@@ -110,7 +104,7 @@ describe("A proven job's dispute", () => {
   });
 
   it("against the gateway: the escrow returns, its operator pays the worker and the protocol's fee", async () => {
-    const world = await rich(await freshWorld());
+    const world = await rich(freshWorld());
     const { escrow, worker, client, token, treasury } = world;
     const job = await disputedProvenJob(world, { by: client });
     const ruling = sendRuling(world, job, Ruling.GatewayAtFault);

@@ -1,7 +1,6 @@
 /** Votes of arbiters: how many, whose, that they can be changed, and from when until when. */
 
 import { expect } from "chai";
-import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt } from "../support/chain.ts";
 import {
   ARBITRATION,
@@ -9,7 +8,6 @@ import {
   disputedJob,
   disputedProvenJob,
   Ruling,
-  sendRuling,
   sendVote,
   settledJob,
   waitForVotes,
@@ -58,17 +56,6 @@ describe("A vote", () => {
     const job = await disputed(world);
     await expectRevert(sendVote(world, job, Ruling.None), "Panel_InvalidRuling");
     await expect(sendVote(world, job, 4)).to.revert(ethers);
-  });
-
-  it("needs an open dispute", async () => {
-    const world = await freshWorld();
-    const settled = await settledJob(world);
-    const ruled = await disputed(world);
-    await sendRuling(world, ruled, Ruling.Rejected);
-    const unknown: Job = { id: jobId(), lockedAt: 0 };
-    for (const job of [settled, ruled, unknown]) {
-      await expectRevert(sendVote(world, job, Ruling.Rejected, world.arbiters[2]), "Panel_NotOpen", job.id);
-    }
   });
 
   for (const [from, enter] of [

@@ -12,7 +12,7 @@ import {
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
-import { freshHostileWorldWithoutReserve } from "../support/fresh.ts";
+import { freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { intrusions } from "../support/hostile.ts";
 import { lockJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
@@ -65,9 +65,8 @@ describe("A token that calls back during a compensation", () => {
   });
 
   it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
-    const world = await freshHostileWorldWithoutReserve();
+    const world = await rich(freshHostileWorldWithoutReserve());
     const { escrow, hostile, client } = world;
-    await hostile.mint(world.treasury, 10_000_000n);
     const waiting = await lockJob(world);
     const job = await disputedJob(world);
     await nextBlockAt(waiting.lockedAt + 150);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
 import { mineAt, now } from "../support/chain.ts";
 import { disputedJob, Ruling, sendEquivocation, sendRuling, settledJob } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { stakeTermsInForce, topUp } from "../support/stake.ts";
 import type { World } from "../support/world.ts";
 
@@ -13,7 +13,7 @@ const SLASH = 500_000_001n;
 
 /** Two charged jobs of one worker. The first one's slash and a new payment leave `missing` less than the second slash takes. */
 async function slashedOnce(missing: bigint, party: "gateway" | "client" = "gateway") {
-  const world = await richWorld(SLASH);
+  const world = await withSlash(SLASH);
   const first = await disputedJob(world);
   const second = await disputedJob(world, { by: world[party] });
   await sendRuling(world, first, Ruling.WorkerAtFault);
@@ -22,9 +22,8 @@ async function slashedOnce(missing: bigint, party: "gateway" | "client" = "gatew
   return { world, second };
 }
 
-async function richWorld(slash: bigint): Promise<World> {
-  const world = await freshWorld();
-  await world.token.mint(world.treasury, 10_000_000n);
+async function withSlash(slash: bigint): Promise<World> {
+  const world = await rich(freshWorld());
   await stakeTermsInForce(world, MINIMUM, slash);
   return world;
 }
@@ -60,7 +59,7 @@ describe("A ruling against a worker with little stake", () => {
   });
 
   it("refunds the fee when nothing is left, and the wallet's bond", async () => {
-    const world = await richWorld(MINIMUM);
+    const world = await withSlash(MINIMUM);
     const { registry, client } = world;
     const [first, second] = [await disputedJob(world), await disputedJob(world, { by: client })];
     await sendRuling(world, first, Ruling.WorkerAtFault);
@@ -82,8 +81,7 @@ describe("A ruling against a worker with little stake", () => {
   });
 
   it("takes what was in force at the lock: a rise since then makes no stake fall short", async () => {
-    const world = await freshWorld();
-    await world.token.mint(world.treasury, 10_000_000n);
+    const world = await rich(freshWorld());
     await world.registry.scheduleStakeTerms(2n * MINIMUM, 2n * MINIMUM);
     const risen = (await now()) + Number(await world.registry.unbondingPeriod());
     await mineAt(risen - 60);
@@ -98,7 +96,7 @@ describe("A ruling against a worker with little stake", () => {
 
 describe("Equivocation of a worker with little stake", () => {
   it("costs it what there is; the client has the fee back", async () => {
-    const world = await richWorld(SLASH);
+    const world = await withSlash(SLASH);
     const [first, second] = [await settledJob(world), await settledJob(world)];
     await sendEquivocation(world, first);
     expect(await movedBy(world, () => sendEquivocation(world, second))).to.deep.equal({

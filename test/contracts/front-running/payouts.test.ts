@@ -5,7 +5,7 @@
 import { expect } from "chai";
 import { books, moved } from "../support/books.ts";
 import { prepared } from "../support/chain.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { attacksOn, endByStrangers, inOneBlock } from "../support/front-running.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
@@ -26,8 +26,7 @@ const ATTACKS = [
 for (const { name, answered, prepare, due } of SCENARIOS) {
   describe(`Pending: ${name}`, () => {
     async function waiting() {
-      const world = await freshWorld();
-      await world.token.mint(world.treasury, 10_000_000n);
+      const world = await rich(freshWorld());
       const before = await books(world);
       const prepared = await prepare(world);
       return { world, before, ...prepared, attacks: await attacksOn(world, prepared.job, answered) };

@@ -7,15 +7,14 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { items } from "../support/batch.ts";
 import { books, moved } from "../support/books.ts";
 import { Ruling, sendDispute, sendJoin, sendRuling } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { endByStrangers, inOneBlock } from "../support/front-running.ts";
 import { acknowledgedJob, PROOF_HASH } from "../support/jobs.ts";
 import { NO_SIGNATURE } from "../support/sign.ts";
 import { call, proving } from "./pending.ts";
 
 async function started() {
-  const world = await freshWorld();
-  await world.token.mint(world.treasury, 10_000_000n);
+  const world = await rich(freshWorld());
   const before = await books(world);
   return { world, before, job: await acknowledgedJob(world) };
 }

@@ -10,19 +10,12 @@ import {
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
-import { freshHostileWorld, freshHostileWorldWithoutReserve } from "../support/fresh.ts";
+import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { type Job, lockJob } from "../support/jobs.ts";
 import { type Call, expectAllOrNothing } from "./sweep.ts";
 
 const DAY = 86_400;
-
-/** A treasury that can pay, and a reserve where it is the operator that pays. */
-async function rich(reserve: boolean): Promise<HostileWorld> {
-  const world = await (reserve ? freshHostileWorld() : freshHostileWorldWithoutReserve());
-  await world.hostile.mint(world.treasury, 10_000_000n);
-  return world;
-}
 
 async function onEscrow(world: HostileWorld, from: Call["from"], data: string | Promise<string>): Promise<Call> {
   return { from, to: world.escrow, data: await data };
@@ -163,7 +156,8 @@ for (const { name, most, reserve = false, prepare } of cases) {
       // A debt is collected when the compensation goes through.
       if (name.startsWith("collectDebt") && token.startsWith("a compensation")) continue;
       it(`gives all or nothing with ${token}`, async () => {
-        const world = await rich(reserve);
+        // A treasury that can pay, and a reserve where it is the operator that pays.
+        const world = await rich(reserve ? freshHostileWorld() : freshHostileWorldWithoutReserve());
         const call = await prepare(world);
         await spoil(world);
         await expectAllOrNothing(call, { to: most });

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now, prepared } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
-import { freshWorld } from "../support/fresh.ts";
+import { freshWorld, rich } from "../support/fresh.ts";
 import { type Job, storedJob } from "../support/jobs.ts";
 import { MOVES } from "../support/moves.ts";
 import { STATES, STATUSES, type State, statusOf } from "../support/states.ts";
@@ -26,9 +26,8 @@ async function everything(world: World, job: Job) {
 for (const state of Object.keys(STATES) as State[]) {
   describe(`A job that is ${state}`, () => {
     async function inState() {
-      const world = await freshWorld();
-      // A treasury that can pay: what happens when it cannot is told in disputes/debt.test.ts.
-      await world.token.mint(world.treasury, 10_000_000n);
+      // What happens when the treasury cannot pay is told in disputes/debt.test.ts.
+      const world = await rich(freshWorld());
       return { world, job: await STATES[state](world) };
     }
 
