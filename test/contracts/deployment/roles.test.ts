@@ -67,6 +67,23 @@ describe("After the deployment", () => {
     });
   });
 
+  it("the governor proposes to the timelock and cancels there, anyone executes, and nobody else has a role", async () => {
+    const { governor, timelock, svc } = await freshly(deployed);
+    // AccessControl cannot list its members: its events can.
+    const held = new Set<string>();
+    for (const { args } of await timelock.queryFilter(timelock.filters.RoleGranted()))
+      held.add(`${args.role} ${args.account}`);
+    for (const { args } of await timelock.queryFilter(timelock.filters.RoleRevoked()))
+      held.delete(`${args.role} ${args.account}`);
+    expect([...held]).to.have.members([
+      `${await timelock.DEFAULT_ADMIN_ROLE()} ${await timelock.getAddress()}`,
+      `${await timelock.PROPOSER_ROLE()} ${await governor.getAddress()}`,
+      `${await timelock.CANCELLER_ROLE()} ${await governor.getAddress()}`,
+      `${await timelock.EXECUTOR_ROLE()} ${ethers.ZeroAddress}`,
+    ]);
+    expect(await svc.balanceOf(someAddress("holder"))).to.equal(await svc.totalSupply());
+  });
+
   it("the deployer is operator, signer, arbiter, worker, member of the timelock, voter and holder of nothing", async () => {
     const world = await freshly(deployed);
     const { escrow, registry, panel, timelock, svc, token, owner: deployer } = world;

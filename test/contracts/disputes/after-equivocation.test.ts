@@ -56,23 +56,10 @@ describe("After an equivocation the wallet", () => {
     await escrow.connect(client).withdraw((await escrow.accountOf(client.address)).free, client.address);
     const at = job.convictedAt + 1_000;
     await nextBlockAt(at);
+    const told = [job.id, client.address, worker.key.address, OTHER_HASH, PROOF_HASH] as const;
     await expect(byWallet(world, job))
       .to.emit(escrow, "JobDisputed")
-      .withArgs(
-        job.id,
-        client.address,
-        worker.key.address,
-        OTHER_HASH,
-        PROOF_HASH,
-        false,
-        60,
-        0,
-        1,
-        at,
-        at + ARBITRATION,
-        0,
-        0,
-      );
+      .withArgs(...told, false, 60, 0, 1, at, at + ARBITRATION, 0, 0);
     expect(await storedDispute(world, job)).to.deep.include({ bond: 0n, byOperator: false, afterEquivocation: true });
     await expect(sendRuling(world, job, Ruling.WorkerAtFault)).to.emit(escrow, "DisputeResolved");
   });

@@ -40,24 +40,11 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
+      const told = [job.id, client.address, worker.key.address, OTHER_HASH, PROOF_HASH] as const;
       const opening = sendDispute(world, job);
       await expect(opening)
         .to.emit(escrow, "JobDisputed")
-        .withArgs(
-          job.id,
-          client.address,
-          worker.key.address,
-          OTHER_HASH,
-          PROOF_HASH,
-          true,
-          60,
-          operatorBond,
-          1,
-          job.windowEnd,
-          at + ARBITRATION,
-          free,
-          escrowed,
-        );
+        .withArgs(...told, true, 60, operatorBond, 1, job.windowEnd, at + ARBITRATION, free, escrowed);
       if (operatorBond === 0) await expect(opening).not.to.emit(escrow, "ReserveChanged");
       else {
         await expect(opening)
@@ -89,24 +76,11 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
+      const told = [job.id, client.address, worker.key.address, OTHER_HASH, PROOF_HASH] as const;
       const opening = sendDispute(world, job, { by: client });
       await expect(opening)
         .to.emit(escrow, "JobDisputed")
-        .withArgs(
-          job.id,
-          client.address,
-          worker.key.address,
-          OTHER_HASH,
-          PROOF_HASH,
-          false,
-          60,
-          BOND,
-          1,
-          at,
-          at + ARBITRATION,
-          free - BOND,
-          escrowed + BOND,
-        );
+        .withArgs(...told, false, 60, BOND, 1, at, at + ARBITRATION, free - BOND, escrowed + BOND);
       await expect(opening).not.to.emit(escrow, "ReserveChanged");
       const dispute = await escrow.disputeOf(job.id);
       expect([dispute.bond, dispute.byOperator]).to.deep.equal([BigInt(BOND), false]);

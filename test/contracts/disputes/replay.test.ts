@@ -1,4 +1,4 @@
-/** A Completion signed for one place is worth nothing in another: not as evidence in a dispute, not as a half of an equivocation. */
+/** A Completion signed for one place is worth nothing in another: not for a payment, not as evidence in a dispute, not as a half of an equivocation. */
 
 import { expect } from "chai";
 import { getAddress } from "viem";
@@ -7,7 +7,7 @@ import { compactSignature, escrowDomain, jobMessageTypes, registryDomain } from 
 import { OTHER_HASH, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { acknowledgedJob, acknowledgement, completionOf, lockJob, sendProof } from "../support/jobs.ts";
+import { acknowledgedJob, acknowledgement, completionOf, lockJob, sendComplete, sendProof } from "../support/jobs.ts";
 import { type Signature, signCompletion } from "../support/sign.ts";
 import { CHAIN_ID, type World } from "../support/world.ts";
 
@@ -50,6 +50,10 @@ describe("A Completion signed for", () => {
       ] as const) {
         await expectRevert(escrow.proveEquivocation(...args), "Job_NotTheWorker");
       }
+      // The signer recovered is some unknown key: nobody is paid.
+      const locked = await lockJob(world);
+      const signature = await signedUnder(world, domain, completionOf(locked));
+      await expectRevert(sendComplete(world, locked, { signature }), "Job_WorkerNotEligible");
       const open = await acknowledgedJob(world);
       await expect(
         escrow.submitProof(completionOf(open), await signedUnder(world, domain, completionOf(open))),
