@@ -1,12 +1,11 @@
 import { expect } from "chai";
-import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
+import { DEFAULT_COMPENSATION_CAP } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
-import { escrowFactory } from "../support/escrow-factory.ts";
+import { deployEscrow } from "../support/escrow-factory.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 
 const DAY = 86_400;
-const WINDOWS = windowsOf(DEFAULT_DURATIONS);
 
 describe("The fee", () => {
   it("takes effect after a day, not a second sooner, and keeps the old one until then", async () => {
@@ -31,32 +30,24 @@ describe("The fee", () => {
   });
 
   it("is 20 % at most, from the first day on", async () => {
-    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    const world = await freshBare();
+    const { escrow } = world;
     await escrow.scheduleFee(2_000);
     await expectRevert(escrow.scheduleFee(2_001), "Admin_FeeAboveCap", 2_001, 2_000);
-    const factory = await escrowFactory();
-    const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;
-    await factory.deploy(...roles, 2_000, DEFAULT_COMPENSATION_CAP, WINDOWS);
-    await expect(factory.deploy(...roles, 2_001, DEFAULT_COMPENSATION_CAP, WINDOWS))
-      .to.be.revertedWithCustomError(escrow, "Admin_FeeAboveCap")
-      .withArgs(2_001, 2_000);
+    await deployEscrow(world, { feeBps: 2_000 });
+    await expectRevert(deployEscrow(world, { feeBps: 2_001 }), "Admin_FeeAboveCap", 2_001, 2_000);
   });
 });
 
 describe("The treasury's address", () => {
   it("is never where fees would be lost", async () => {
-    const { escrow, panel, token, catalog, registry, owner } = await freshBare();
+    const world = await freshBare();
+    const { escrow, token } = world;
     for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
       await expectRevert(escrow.setTreasury(lost), "Admin_InvalidAddress", lost);
     }
-    const factory = await escrowFactory();
-    for (const lost of [ethers.ZeroAddress, await token.getAddress()]) {
-      await expect(
-        factory.deploy(token, catalog, registry, panel, owner, owner, lost, 0, DEFAULT_COMPENSATION_CAP, WINDOWS),
-      )
-        .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
-        .withArgs(lost);
-    }
+    for (const lost of [ethers.ZeroAddress, await token.getAddress()])
+      await expectRevert(deployEscrow(world, { treasury: lost }), "Admin_InvalidAddress", lost);
   });
 });
 
@@ -76,15 +67,13 @@ describe("The cap of compensations", () => {
   });
 
   it("is 10,000 of the stablecoin a day at most, from the first day on", async () => {
-    const { escrow, panel, token, catalog, registry, owner, treasury } = await freshBare();
+    const world = await freshBare();
+    const { escrow } = world;
     for (const cap of [CEILING + 1, 2 ** 40 - 1]) {
       await expectRevert(escrow.setCompensationCap(cap), "Admin_CompensationAboveCeiling", cap, CEILING);
     }
-    const factory = await escrowFactory();
-    const roles = [token, catalog, registry, panel, owner, owner, treasury] as const;
-    await factory.deploy(...roles, 1_000, CEILING, WINDOWS);
-    await expect(factory.deploy(...roles, 1_000, CEILING + 1, WINDOWS))
-      .to.be.revertedWithCustomError(escrow, "Admin_CompensationAboveCeiling")
-      .withArgs(CEILING + 1, CEILING);
+    await deployEscrow(world, { cap: CEILING });
+    const above = deployEscrow(world, { cap: CEILING + 1 });
+    await expectRevert(above, "Admin_CompensationAboveCeiling", CEILING + 1, CEILING);
   });
 });

@@ -5,19 +5,10 @@ import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { sendLock } from "../support/jobs.ts";
-import { type BareWorld, MODEL } from "../support/world.ts";
+import { type BareWorld, LISTING, MODEL } from "../support/world.ts";
 
 const DAY = 86_400;
 const NOTICE = 14 * DAY;
-const LISTING = {
-  id: "tiny",
-  parameters: "1B",
-  ownedBy: "someone",
-  tier: 0,
-  creditsPerRequest: 2,
-  creditsPer1kTokens: 1,
-  contextWindow: 4_096,
-};
 
 /** Terms of a job locked now; null without any. */
 async function termsOf({ catalog }: Pick<BareWorld, "catalog">, model: number) {

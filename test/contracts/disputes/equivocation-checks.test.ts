@@ -3,21 +3,16 @@
 import { expect } from "chai";
 import type { Hex } from "viem";
 import { nextBlockAt } from "../support/chain.ts";
-import { acknowledgedJob, OTHER_HASH, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
+import { acknowledgedJob, equivocationArgs, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, sendAcknowledge, sendComplete } from "../support/jobs.ts";
-import { NO_SIGNATURE, type Signature, signCompletion } from "../support/sign.ts";
+import { sendAcknowledge, sendComplete, signedCompletion } from "../support/jobs.ts";
+import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 
 const DAY = 86_400;
 /** One above half the order of the curve. */
 const HIGH_S: Hex = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
-
-async function signed(world: World, job: Job): Promise<[Signature, Signature]> {
-  const sign = (overrides: object) => signCompletion(world.escrow, world.worker.key, completionOf(job, overrides));
-  return [await sign({}), await sign({ proofHash: OTHER_HASH })];
-}
 
 describe("The time for equivocation", () => {
   for (const [name, enter] of [
@@ -45,16 +40,12 @@ describe("proveEquivocation", () => {
     const world = await freshWorld();
     const { escrow, stranger } = world;
     const [job, other] = [await settledJob(world), await settledJob(world)];
-    const [[first, second], [elsewhere]] = [await signed(world, job), await signed(world, other)];
+    const [one, first, two, second] = await equivocationArgs(world, job);
+    const foreign = await signedCompletion(world, other);
     const mine = escrow.connect(stranger);
-    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
     await expectRevert(mine.proveEquivocation(one, first, one, first), "Dispute_NoEquivocation", job.id);
-    await expect(mine.proveEquivocation(one, first, completionOf(other), elsewhere))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
-      .withArgs(job.id);
-    await expect(mine.proveEquivocation(completionOf(other), elsewhere, one, first))
-      .to.be.revertedWithCustomError(escrow, "Dispute_NoEquivocation")
-      .withArgs(other.id);
+    await expectRevert(mine.proveEquivocation(one, first, ...foreign), "Dispute_NoEquivocation", job.id);
+    await expectRevert(mine.proveEquivocation(...foreign, one, first), "Dispute_NoEquivocation", other.id);
     // In either order it is one.
     await expect(mine.proveEquivocation(two, second, one, first)).to.emit(escrow, "WorkerEquivocated");
   });
@@ -73,8 +64,7 @@ describe("proveEquivocation", () => {
     const world = await freshWorld();
     const { escrow, rival } = world;
     const job = await settledJob(world);
-    const [first, second] = await signed(world, job);
-    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    const [one, first, two, second] = await equivocationArgs(world, job);
     const rivals = await signCompletion(escrow, rival.key, two);
     await expect(escrow.proveEquivocation(one, first, two, rivals))
       .to.be.revertedWithCustomError(escrow, "Job_NotTheWorker")
@@ -100,8 +90,7 @@ describe("proveEquivocation", () => {
       const { escrow } = world;
       const job = await provenJob(world);
       if (settledSince) await sendComplete(world, job);
-      const [, second] = await signed(world, job);
-      const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+      const [one, , two, second] = await equivocationArgs(world, job);
       await expectRevert(escrow.proveEquivocation(one, NO_SIGNATURE, two, NO_SIGNATURE), "ECDSAInvalidSignature");
       await expectRevert(escrow.proveEquivocation(one, NO_SIGNATURE, one, NO_SIGNATURE), "Dispute_NoEquivocation");
       await expect(escrow.proveEquivocation(two, second, one, NO_SIGNATURE)).to.emit(escrow, "WorkerEquivocated");
@@ -112,8 +101,7 @@ describe("proveEquivocation", () => {
     const world = await freshWorld();
     const { escrow } = world;
     const job = await settledJob(world);
-    const [first, second] = await signed(world, job);
-    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    const [one, first, two, second] = await equivocationArgs(world, job);
     for (const args of [
       [one, NO_SIGNATURE, two, second],
       [one, first, two, NO_SIGNATURE],
@@ -126,8 +114,7 @@ describe("proveEquivocation", () => {
     const world = await freshWorld();
     const { escrow } = world;
     const job = await settledJob(world);
-    const [first, second] = await signed(world, job);
-    const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];
+    const [one, first, two, second] = await equivocationArgs(world, job);
     await expect(escrow.proveEquivocation(one, { r: first.r, vs: HIGH_S }, two, second))
       .to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignatureS")
       .withArgs(HIGH_S);

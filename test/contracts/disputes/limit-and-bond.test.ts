@@ -19,7 +19,7 @@ import {
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
-import { buyCredits, fundReserve, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
+import { buyCredits, fundReserve, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const openDisputes = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).openDisputes);
 const reserveOf = async ({ escrow }: World) => {
@@ -132,12 +132,11 @@ describe("The wallet's bond", () => {
   /** A settled job of a wallet that has exactly `left` free credits, and token units of its own, approved. */
   async function withLeft(left: number, units = 0n, approved = units) {
     const world = await freshWorld();
-    const { escrow, client, token, owner } = world;
+    const { escrow, client, owner } = world;
     const job = await settledJob(world);
     const { free } = await escrow.accountOf(client.address);
     await escrow.connect(client).withdraw(free - BigInt(left), owner.address);
-    await token.mint(client.address, units);
-    await token.connect(client).approve(escrow, approved);
+    await provide(world, client, units, approved);
     return { world, job };
   }
 

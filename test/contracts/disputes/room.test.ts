@@ -7,7 +7,7 @@ import { CHARGE_UNITS, disputedJob, Ruling, sendEquivocation, sendRuling, settle
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob } from "../support/jobs.ts";
-import { buyCredits, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
+import { buyCredits, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const MOST = 2n ** 40n - 1n;
 
@@ -83,8 +83,7 @@ describe("A deposit to an account that is almost full", () => {
     const world = await freshWorld();
     const { escrow, client, token } = world;
     await almostFull(world, 100n);
-    await token.mint(client.address, 10_000_000n);
-    await token.connect(client).approve(escrow, 10_000_000n);
+    await provide(world, client, 10_000_000n);
     await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);
     await expect(escrow.connect(client).deposit(100, 0)).to.changeTokenBalance(ethers, token, client, -1_000_000n);
     expect((await balances(world)).free).to.equal(MOST - 80n);

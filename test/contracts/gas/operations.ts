@@ -12,7 +12,7 @@ import {
   sendFinalize,
   sendProof,
 } from "../support/jobs.ts";
-import { consent, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+import { consent, OPERATOR, OTHER_OPERATOR, provide, type World } from "../support/world.ts";
 
 type Sent = Promise<{ wait(): Promise<{ gasUsed: bigint } | null> }>;
 
@@ -21,10 +21,9 @@ export async function gasOf(sent: Sent): Promise<number> {
 }
 
 export async function gasOfOperations(world: World): Promise<Record<string, number>> {
-  const { escrow, token, client, stranger, gateway, operatorAdmin } = world;
+  const { escrow, client, stranger, gateway, operatorAdmin } = world;
   for (const wallet of [client, stranger]) {
-    await token.mint(wallet.address, 10_000_000n);
-    await token.connect(wallet).approve(escrow, 10_000_000n);
+    await provide(world, wallet, 10_000_000n);
   }
   const deposit = await gasOf(escrow.connect(client).deposit(100, OPERATOR));
   const firstDeposit = await gasOf(escrow.connect(stranger).deposit(100, OPERATOR));

@@ -15,7 +15,7 @@ import {
   votingPeriod,
 } from "../support/governance.ts";
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
-import { addSigners, MODEL, OTHER_MODEL } from "../support/world.ts";
+import { addSigners, LISTING, MODEL, OTHER_MODEL } from "../support/world.ts";
 
 const DAY = 86_400;
 const NOTICE = 14 * DAY;
@@ -28,22 +28,13 @@ describe("A vote", () => {
     await token.mint(treasury, 1_000n);
     const [guardian, treasurer] = [someAddress("guardian"), someAddress("treasurer")];
     const arbiters = ["a", "b", "c"].map(someAddress);
-    const listing = {
-      id: "tiny",
-      parameters: "1B",
-      ownedBy: "someone",
-      tier: 0,
-      creditsPerRequest: 2,
-      creditsPer1kTokens: 1,
-      contextWindow: 4_096,
-    };
     const deciding = await decide(world, [
       [escrow, escrow.interface.encodeFunctionData("admitOperator", [stranger.address])],
       [escrow, escrow.interface.encodeFunctionData("setCompensationCap", [1_000_000])],
       [escrow, escrow.interface.encodeFunctionData("setGuardian", [guardian])],
       [escrow, escrow.interface.encodeFunctionData("setTreasury", [treasurer])],
       [panel, panel.interface.encodeFunctionData("setArbiters", [arbiters, 2])],
-      [catalog, catalog.interface.encodeFunctionData("list", [listing])],
+      [catalog, catalog.interface.encodeFunctionData("list", [LISTING])],
       [registry, registry.interface.encodeFunctionData("scheduleStakeTerms", [2_000, 1_000])],
       [treasury, treasury.interface.encodeFunctionData("pay", [await token.getAddress(), stranger.address, 1_000])],
     ]);

@@ -8,6 +8,7 @@ import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import {
   buyCredits,
   CLIENT_CREDITS,
+  LISTING,
   MODEL,
   OPERATOR,
   OTHER_MODEL,
@@ -158,15 +159,8 @@ describe("lock", () => {
   it("refuses a price beyond 32 bits instead of cutting it", async () => {
     const world = await freshWorld();
     // The dearest model that can be listed: prices of up to 16 bits with a small context window.
-    await world.catalog.list({
-      id: "dear",
-      parameters: "1T",
-      ownedBy: "x",
-      tier: 3,
-      creditsPerRequest: 5_000,
-      creditsPer1kTokens: 65_535,
-      contextWindow: 1,
-    });
+    const dear = { creditsPerRequest: 5_000, creditsPer1kTokens: 65_535, contextWindow: 1 };
+    await world.catalog.list({ ...LISTING, ...dear });
     const price = (4_294_967_295n * 65_535n + 999n) / 1_000n;
     await expect(sendLock(world, { model: 9, maxTokens: 4_294_967_295, maxCredits: 4_294_967_295 }))
       .to.be.revertedWithCustomError(world.escrow, "SafeCastOverflowedUintDowncast")

@@ -9,7 +9,7 @@ import { expectRevert } from "../support/expect.ts";
 import { fieldsOf } from "../support/fields.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize, sendLock } from "../support/jobs.ts";
-import { buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+import { buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, provide, type World } from "../support/world.ts";
 
 const chosenBy = async ({ escrow }: Pick<World, "escrow">, wallet: { address: string }) =>
   Number((await escrow.accountOf(wallet.address)).operator);
@@ -30,13 +30,12 @@ describe("A deposit", () => {
 
   it("that names none changes nothing, and a first one leaves the wallet without an operator", async () => {
     const world = await freshWorld();
-    const { escrow, token, client, stranger } = world;
+    const { escrow, client, stranger } = world;
     for (const [wallet, chosen] of [
       [client, OPERATOR],
       [stranger, 0],
     ] as const) {
-      await token.mint(wallet.address, 1_000_000n);
-      await token.connect(wallet).approve(escrow, 1_000_000n);
+      await provide(world, wallet, 1_000_000n);
       await expect(escrow.connect(wallet).deposit(100, 0)).to.emit(escrow, "Deposited");
       expect(await chosenBy(world, wallet)).to.equal(chosen);
     }
@@ -47,8 +46,7 @@ describe("A deposit", () => {
 
   it("names an operator that there is: the last one, and not the next", async () => {
     const { escrow, token, client } = await freshBare();
-    await token.mint(client.address, 2_000_000n);
-    await token.connect(client).approve(escrow, 2_000_000n);
+    await provide({ escrow, token }, client, 2_000_000n);
     const none = [ethers.ZeroHash, ethers.ZeroHash] as const;
     for (const operator of [OTHER_OPERATOR + 1, 255]) {
       await expectRevert(escrow.connect(client).deposit(100, operator), "Operator_Unknown", operator);
@@ -166,8 +164,7 @@ describe("A gateway and a worker that empty any wallet in one transaction", () =
     await executeBatch(world, gateway, await answerAtOnce(world, 2, 4_970));
     await escrow.connect(guardian).setPaused(true);
     expect((await escrow.accountOf(client.address)).free).to.equal(0);
-    await token.mint(client.address, 1_000_000n);
-    await token.connect(client).approve(escrow, 1_000_000n);
+    await provide(world, client, 1_000_000n);
     await expect(sendDispute(world, job, { by: client })).to.emit(escrow, "JobDisputed");
     expect(await token.balanceOf(client.address)).to.equal(0);
   });

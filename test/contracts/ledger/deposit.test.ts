@@ -1,18 +1,16 @@
 import { expect } from "chai";
-import { DEFAULT_DURATIONS, windowsOf } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers } from "../support/chain.ts";
-import { escrowFactory } from "../support/escrow-factory.ts";
+import { deployEscrow } from "../support/escrow-factory.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { buyCredits, OPERATOR } from "../support/world.ts";
+import { buyCredits, OPERATOR, provide } from "../support/world.ts";
 
 const UNITS = 10_000n;
 
 describe("deposit", () => {
   it("refuses 99 credits and takes 100", async () => {
     const { escrow, token, client } = await freshBare();
-    await token.mint(client.address, 100n * UNITS);
-    await token.connect(client).approve(escrow, 100n * UNITS);
+    await provide({ escrow, token }, client, 100n * UNITS);
     await expectRevert(escrow.connect(client).deposit(99, OPERATOR), "Ledger_DepositTooSmall", 99, 100);
     await expect(escrow.connect(client).deposit(100, OPERATOR))
       .to.emit(escrow, "Deposited")
@@ -21,8 +19,7 @@ describe("deposit", () => {
 
   it("moves exactly 10,000 units of the caller per credit", async () => {
     const { escrow, token, client } = await freshBare();
-    await token.mint(client.address, 5_000_000n);
-    await token.connect(client).approve(escrow, 5_000_000n);
+    await provide({ escrow, token }, client, 5_000_000n);
     await expect(escrow.connect(client).deposit(123, OPERATOR)).to.changeTokenBalances(
       ethers,
       token,
@@ -50,8 +47,7 @@ describe("deposit", () => {
 
   it("needs the caller's allowance", async () => {
     const { escrow, token, client } = await freshBare();
-    await token.mint(client.address, 100n * UNITS);
-    await token.connect(client).approve(escrow, 100n * UNITS - 1n);
+    await provide({ escrow, token }, client, 100n * UNITS, 100n * UNITS - 1n);
     await expectRevert(escrow.connect(client).deposit(100, OPERATOR), "ERC20InsufficientAllowance");
     expect((await escrow.accountOf(client.address)).id).to.equal(0);
   });
@@ -59,8 +55,7 @@ describe("deposit", () => {
   it("refuses a token that takes a fee, even one unit", async () => {
     const world = await freshHostileWorld();
     const { escrow, hostile, stranger } = world;
-    await hostile.mint(stranger.address, 100n * UNITS);
-    await hostile.connect(stranger).approve(escrow, 100n * UNITS);
+    await provide(world, stranger, 100n * UNITS);
     await hostile.setFee(1);
     await expect(escrow.connect(stranger).deposit(100, OPERATOR))
       .to.be.revertedWithCustomError(escrow, "Ledger_InexactTransfer")
@@ -68,9 +63,8 @@ describe("deposit", () => {
   });
 
   it("cannot be re-entered by the token", async () => {
-    const { escrow, hostile, stranger } = await freshHostileWorld();
-    await hostile.mint(stranger.address, 100n * UNITS);
-    await hostile.connect(stranger).approve(escrow, 100n * UNITS);
+    const { escrow, token, hostile, stranger } = await freshHostileWorld();
+    await provide({ escrow, token }, stranger, 100n * UNITS);
     await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("deposit", [100, OPERATOR]));
     await escrow.connect(stranger).deposit(100, OPERATOR);
     expect(await hostile.hookSucceeded()).to.equal(false);
@@ -79,10 +73,9 @@ describe("deposit", () => {
 
   it("never lets free and escrowed credits together outgrow 40 bits: a refund always fits", async () => {
     const world = await freshWorld();
-    const { escrow, token, stranger, gateway } = world;
+    const { escrow, stranger, gateway } = world;
     const most = 2n ** 40n - 1n;
-    await token.mint(stranger.address, 2n * most * UNITS);
-    await token.connect(stranger).approve(escrow, 2n * most * UNITS);
+    await provide(world, stranger, 2n * most * UNITS);
     await escrow.connect(stranger).deposit(most, OPERATOR);
     const id = "0x0000000000000000000000000000aaaa";
     await escrow.connect(gateway).lock(stranger.address, 1, id, 5_000, 100, most);
@@ -94,13 +87,8 @@ describe("deposit", () => {
   });
 
   it("accepts only a token of six decimals", async () => {
-    const { escrow, panel, catalog, registry, owner, treasury } = await freshBare();
+    const world = await freshBare();
     const token = await ethers.deployContract("EighteenDecimals");
-    const factory = await escrowFactory();
-    await expect(
-      factory.deploy(token, catalog, registry, panel, owner, owner, treasury, 0, 0, windowsOf(DEFAULT_DURATIONS)),
-    )
-      .to.be.revertedWithCustomError(escrow, "Admin_InvalidAddress")
-      .withArgs(await token.getAddress());
+    await expectRevert(deployEscrow(world, { token }), "Admin_InvalidAddress", await token.getAddress());
   });
 });

@@ -5,7 +5,7 @@ import { ethers, now, prepared } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
-import { type BareWorld, CHAIN_ID, deployBare, OPERATOR } from "../support/world.ts";
+import { type BareWorld, CHAIN_ID, deployBare, OPERATOR, provide } from "../support/world.ts";
 
 const UNITS = 10_000n;
 
@@ -81,8 +81,7 @@ describe("depositWithPermit", () => {
     const token = await ethers.deployContract("PermitlessStablecoin");
     const world = await deployBare({ stablecoin: getAddress(await token.getAddress()) });
     const { escrow, client } = world;
-    await token.mint(client.address, 100n * UNITS);
-    await token.connect(client).approve(escrow, 100n * UNITS);
+    await provide(world, client, 100n * UNITS);
     await escrow.connect(client).depositWithPermit(100, OPERATOR, 0, 27, ethers.ZeroHash, ethers.ZeroHash);
     expect((await escrow.accountOf(client.address)).free).to.equal(100);
   });

@@ -12,6 +12,7 @@ import {
   fundReserve,
   OPERATOR,
   OTHER_OPERATOR,
+  provide,
   RESERVE_CREDITS,
 } from "../support/world.ts";
 
@@ -34,8 +35,7 @@ async function announce({ escrow, operatorAdmin }: BareWorld, credits: number): 
 describe("fundReserve", () => {
   it("buys credits for the operator with the caller's tokens, whoever calls", async () => {
     const { escrow, token, stranger } = await freshBare();
-    await token.mint(stranger.address, 123n * UNITS);
-    await token.connect(stranger).approve(escrow, 123n * UNITS);
+    await provide({ escrow, token }, stranger, 123n * UNITS);
     const funding = escrow.connect(stranger).fundReserve(OTHER_OPERATOR, 123);
     await expect(funding).to.changeTokenBalances(ethers, token, [stranger, escrow], [-123n * UNITS, 123n * UNITS]);
     await expect(funding).to.emit(escrow, "ReserveChanged").withArgs(OTHER_OPERATOR, NO_JOB, 2, 123, 0);
@@ -58,10 +58,9 @@ describe("fundReserve", () => {
   });
 
   it("needs the caller's allowance, and the exact tokens", async () => {
-    const { escrow, hostile, stranger } = await freshHostileWorld();
+    const { escrow, token, hostile, stranger } = await freshHostileWorld();
     await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "ERC20InsufficientAllowance");
-    await hostile.mint(stranger.address, UNITS);
-    await hostile.connect(stranger).approve(escrow, UNITS);
+    await provide({ escrow, token }, stranger, UNITS);
     await hostile.setFee(1);
     await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "Ledger_InexactTransfer", UNITS - 1n, UNITS);
   });
@@ -75,11 +74,10 @@ describe("fundReserve", () => {
 
   it("never lets reserve and held bonds together outgrow 40 bits: a bond always finds room to return", async () => {
     const world = await freshWorld();
-    const { escrow, token, operatorAdmin } = world;
+    const { escrow, operatorAdmin } = world;
     const job = await disputedProvenJob(world);
     const most = 2n ** 40n - 1n - BigInt(RESERVE_CREDITS);
-    await token.mint(operatorAdmin.address, (most + 1n) * UNITS);
-    await token.connect(operatorAdmin).approve(escrow, (most + 1n) * UNITS);
+    await provide(world, operatorAdmin, (most + 1n) * UNITS);
     await expect(escrow.connect(operatorAdmin).fundReserve(OPERATOR, most + 1n))
       .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
       .withArgs(40, 2n ** 40n);
@@ -89,9 +87,8 @@ describe("fundReserve", () => {
   });
 
   it("cannot be re-entered by the token", async () => {
-    const { escrow, hostile, operatorAdmin } = await freshHostileWorld();
-    await hostile.mint(operatorAdmin.address, UNITS);
-    await hostile.connect(operatorAdmin).approve(escrow, UNITS);
+    const { escrow, token, hostile, operatorAdmin } = await freshHostileWorld();
+    await provide({ escrow, token }, operatorAdmin, UNITS);
     await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("fundReserve", [OPERATOR, 1]));
     await escrow.connect(operatorAdmin).fundReserve(OPERATOR, 1);
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));

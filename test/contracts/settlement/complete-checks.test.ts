@@ -7,7 +7,7 @@ import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
-import { registerWorker } from "../support/world.ts";
+import { provide, registerWorker } from "../support/world.ts";
 
 describe("What complete checks", () => {
   it("is its operator's alone", async () => {
@@ -68,13 +68,12 @@ describe("What complete checks", () => {
 
   it("checks the wallet it is told", async () => {
     const world = await freshWorld();
-    const { escrow, stranger, token, otherGateway } = world;
+    const { escrow, stranger, otherGateway } = world;
     const job = await lockJob(world);
     await expect(sendComplete(world, job, { wallet: stranger.address }))
       .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")
       .withArgs(job.id, stranger.address);
-    await token.mint(otherGateway.address, 1_000_000n);
-    await token.connect(otherGateway).approve(escrow, 1_000_000n);
+    await provide(world, otherGateway, 1_000_000n);
     await escrow.connect(otherGateway).deposit(100, 0);
     await expect(sendComplete(world, job, { wallet: otherGateway.address }))
       .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")

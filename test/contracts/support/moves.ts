@@ -54,6 +54,11 @@ const disputes = (settled: Outcome, proven: Outcome): Partial<Record<State, Outc
   "Disputed after its proof": proven,
   "Disputed after its proof by its wallet": proven,
 });
+const RULINGS = [
+  ["worker at fault", Ruling.WorkerAtFault, "Refunded", "Refunded"],
+  ["gateway at fault", Ruling.GatewayAtFault, "Refunded", "Refunded"],
+  ["rejected", Ruling.Rejected, "Settled", "Proven"],
+] as const;
 /** States that equivocations brought about: a second slash is refused. */
 const SLASHED: Partial<Record<State, Outcome>> = {
   "Settled, its worker equivocated": "Registry_AlreadySlashed",
@@ -187,24 +192,12 @@ export const MOVES: readonly Move[] = [
     send: (world, job) => sendVote(world, job, Ruling.WorkerAtFault, world.arbiters[2]),
     from: from("Panel_NotOpen", disputes("same", "same")),
   },
-  {
-    name: "rule: worker at fault",
+  ...RULINGS.map(([name, ruling, settled, proven]) => ({
+    name: `rule: ${name}`,
     after: VOTES,
-    send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.WorkerAtFault),
-    from: from(WRONG, disputes("Refunded", "Refunded")),
-  },
-  {
-    name: "rule: gateway at fault",
-    after: VOTES,
-    send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.GatewayAtFault),
-    from: from(WRONG, disputes("Refunded", "Refunded")),
-  },
-  {
-    name: "rule: rejected",
-    after: VOTES,
-    send: async ({ escrow, panel }, job) => escrow.connect(await actingAs(panel)).rule(job.id, Ruling.Rejected),
-    from: from(WRONG, disputes("Settled", "Proven")),
-  },
+    send: async ({ escrow, panel }: World, job: Job) => escrow.connect(await actingAs(panel)).rule(job.id, ruling),
+    from: from(WRONG, disputes(settled, proven)),
+  })),
   {
     name: "expire",
     after: DAY_AND_MORE,

@@ -134,12 +134,21 @@ export async function consent(
   return compactSignature((await key.signTypedData(domain, types, { operator, admin })) as Hex);
 }
 
+/** Mints units for a wallet, which lets the escrow take them. */
+export async function provide(
+  { token, escrow }: Pick<BareWorld, "token" | "escrow">,
+  wallet: HardhatEthersSigner,
+  units: bigint,
+  approved = units,
+): Promise<void> {
+  await token.mint(wallet.address, units);
+  await token.connect(wallet).approve(escrow, approved);
+}
+
 /** Mints, approves and adds to the first operator's reserve. */
 export async function fundReserve(world: BareWorld, credits: number, operator = OPERATOR): Promise<void> {
-  const { token, escrow, operatorAdmin } = world;
-  const units = BigInt(credits) * 10_000n;
-  await token.mint(operatorAdmin.address, units);
-  await token.connect(operatorAdmin).approve(escrow, units);
+  const { escrow, operatorAdmin } = world;
+  await provide(world, operatorAdmin, BigInt(credits) * 10_000n);
   await escrow.connect(operatorAdmin).fundReserve(operator, credits);
 }
 
@@ -150,11 +159,20 @@ export async function buyCredits(
   credits: number,
   operator = OPERATOR,
 ): Promise<void> {
-  const units = BigInt(credits) * 10_000n;
-  await world.token.mint(wallet.address, units);
-  await world.token.connect(wallet).approve(world.escrow, units);
+  await provide(world, wallet, BigInt(credits) * 10_000n);
   await world.escrow.connect(wallet).deposit(credits, operator);
 }
+
+/** A model that the catalog does not have. */
+export const LISTING = {
+  id: "tiny",
+  parameters: "1B",
+  ownedBy: "someone",
+  tier: 0,
+  creditsPerRequest: 2,
+  creditsPer1kTokens: 1,
+  contextWindow: 4_096,
+};
 
 export type WorkerOptions = { stake?: bigint; models?: number[]; payout?: string };
 
