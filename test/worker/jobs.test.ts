@@ -25,6 +25,7 @@ import {
   complete,
   dispatch,
   fetchOutput,
+  type JobOptions,
   lockJob,
   prepare,
   signAssignment,
@@ -161,42 +162,21 @@ describe("a dispatch is refused", () => {
     expect(await refused(await prepare(chain, worker))).toEqual([409, "not_locked"]);
   });
 
-  it("for another worker", async () => {
-    const job = await lockJob(chain, worker, { assignment: { worker: gateway.address } });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
-  it("when somebody who is no gateway signed it", async () => {
-    const job = await lockJob(chain, worker);
-    expect(await refused({ ...job, signature: await signAssignment(chain, job.assignment, client) })).toEqual([
-      403,
-      "not_assigned",
-    ]);
-  });
-
-  it("when a gateway of another operator than the job's signed it", async () => {
-    const job = await lockJob(chain, worker, { signer: otherGateway });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
   it("when it was changed after signing", async () => {
     const job = await lockJob(chain, worker);
     expect(await refused({ ...job, assignment: { ...job.assignment, attempt: 2 } })).toEqual([403, "not_assigned"]);
   });
 
-  it("when it has expired by the chain's time", async () => {
-    const job = await lockJob(chain, worker, { assignment: { acknowledgeBy: 1_000 } });
-    expect(await refused(job)).toEqual([403, "not_assigned"]);
-  });
-
-  it("for a model that is not hosted, or not the locked one", async () => {
-    expect(await refused(await lockJob(chain, worker, { model: "qwen3-14b" }))).toEqual([404, "unknown_model"]);
-    expect(await refused(await lockJob(chain, worker, { model: "qwen3-8b" }))).toEqual([400, "bad_request"]);
-  });
-
-  it("when the lock does not cover max_tokens", async () => {
-    const job = await lockJob(chain, worker, { request: { max_tokens: 4_000 }, lockedTokens: 500 });
-    expect(await refused(job)).toEqual([400, "bad_request"]);
+  it.each<[string, JobOptions, number, string]>([
+    ["for another worker", { assignment: { worker: gateway.address } }, 403, "not_assigned"],
+    ["when somebody who is no gateway signed it", { signer: client }, 403, "not_assigned"],
+    ["when a gateway of another operator than the job's signed it", { signer: otherGateway }, 403, "not_assigned"],
+    ["when it has expired by the chain's time", { assignment: { acknowledgeBy: 1_000 } }, 403, "not_assigned"],
+    ["for a model that is not hosted", { model: "qwen3-14b" }, 404, "unknown_model"],
+    ["for another model than the locked one", { model: "qwen3-8b" }, 400, "bad_request"],
+    ["beyond its lock", { request: { max_tokens: 4_000 }, lockedTokens: 500 }, 400, "bad_request"],
+  ])("%s", async (_, options, ...refusal) => {
+    expect(await refused(await lockJob(chain, worker, options))).toEqual(refusal);
   });
 
   it("a second time, also while the first still runs", async () => {

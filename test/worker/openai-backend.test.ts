@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { generatePrivateKey } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -263,5 +264,71 @@ describe("an OpenAI-compatible backend", () => {
     const job = await prepare(chain, worker);
     expect(await dispatch(worker, job)).toMatchObject({ status: 409, refusal: "not_locked", names: [] });
     await vi.waitFor(() => expect(open).toBe(0), 60_000);
+  });
+});
+
+describe("a worker that runs one job and lets one wait", () => {
+  let small: TestWorker;
+  let full: Daemon;
+  beforeAll(async () => {
+    small = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
+    await chain.register([worker, small]);
+    const models = { WORKER_BACKEND: peer.url, WORKER_MODELS: "qwen3-8b=qwen3:8b" };
+    full = await startDaemon(chain, small, { ...models, WORKER_CONCURRENCY: "1", WORKER_QUEUE: "1" });
+  });
+  afterAll(() => full?.end("SIGTERM"));
+
+  const offer = async (options: JobOptions = {}) => dispatch(small, await lockJob(chain, small, options));
+
+  /** Lets the model server begin every answer and hold it; what it holds, in the order in which it came. */
+  function holdAnswers(): ServerResponse[] {
+    const held: ServerResponse[] = [];
+    peer.play((res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" }).write(chunk({ content: "one" }));
+      held.push(res);
+    });
+    return held;
+  }
+  const finish = (answer: ServerResponse | undefined) => answer?.end(chunk({}, "stop") + usageAndDone(1, 1));
+
+  it("refuses a job that waited until it could not be acknowledged any more", async () => {
+    const held = holdAnswers();
+    const first = offer();
+    await until("the first runs", async () => held.length === 1);
+    expect(await offer({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy" });
+    finish(held[0]);
+    expect((await first).completed).not.toBeNull();
+  });
+
+  it("queues one job and refuses the next", async () => {
+    const held = holdAnswers();
+    const first = offer();
+    await until("the first runs", async () => held.length === 1);
+    const second = offer();
+    await until("the second waits", async () => (await full.health()).queued === 1);
+    expect(await offer()).toMatchObject({ status: 503, refusal: "busy" });
+    finish(held[0]);
+    expect((await first).completed).not.toBeNull();
+    await until("the second runs", async () => held.length === 2);
+    finish(held[1]);
+    expect((await second).completed).not.toBeNull();
+  });
+
+  it("finishes what runs when it is stopped, and refuses the rest", async () => {
+    const held = holdAnswers();
+    let began = false;
+    const job = await lockJob(chain, small);
+    const running = dispatch(small, job, {
+      onDelta: () => {
+        began = true;
+      },
+    });
+    await until("tokens flow", async () => began);
+    const ended = full.end("SIGTERM");
+    await until("it drains", async () => (await full.health()).status === "draining");
+    expect(await offer()).toMatchObject({ status: 503, refusal: "draining" });
+    finish(held[0]);
+    expect((await running).completed).not.toBeNull();
+    expect(await ended).toBe(0);
   });
 });
