@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 
@@ -15,11 +15,11 @@ describe("Compensations of the treasury", () => {
     const id = jobId();
     const paying = mine.compensate(id, 600);
     await expect(paying).to.emit(treasury, "CompensationPaid").withArgs(id, 1, 600);
-    await expect(paying).to.changeTokenBalances(ethers, token, [treasury, escrow], [-600n, 600n]);
+    await expectTokens(paying, token, [treasury, escrow], [-600n, 600n]);
     await expect(treasury.connect(owner).pay(token, owner.address, 1)).to.emit(treasury, "TreasuryPaid");
     const short = mine.compensate(id, 600);
     await expect(short).to.emit(treasury, "CompensationPaid").withArgs(id, 3, 399);
-    await expect(short).to.changeTokenBalances(ethers, token, [treasury, escrow], [-399n, 399n]);
+    await expectTokens(short, token, [treasury, escrow], [-399n, 399n]);
     const empty = mine.compensate(id, 600);
     await expect(empty).not.to.emit(treasury, "CompensationPaid");
     await expect(mine.compensate(id, 0)).not.to.emit(treasury, "CompensationPaid");

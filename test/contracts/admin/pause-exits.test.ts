@@ -13,7 +13,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import {
@@ -123,11 +123,6 @@ describe("A guardian at its worst", () => {
     await sendComplete(world, await lockJob(world));
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     await stop(world);
-    await expect(escrow.connect(stranger).claim(worker.payout)).to.changeTokenBalance(
-      ethers,
-      hostile,
-      worker.payout,
-      540_000n,
-    );
+    await expectTokens(escrow.connect(stranger).claim(worker.payout), hostile, worker.payout, 540_000n);
   });
 });

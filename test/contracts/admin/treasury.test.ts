@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshBare, freshHostileWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
@@ -14,7 +14,7 @@ describe("ProtocolTreasury", () => {
     await expect(paying)
       .to.emit(treasury, "TreasuryPaid")
       .withArgs(1, await token.getAddress(), stranger.address, 60);
-    await expect(paying).to.changeTokenBalances(ethers, token, [treasury, stranger], [-60n, 60n]);
+    await expectTokens(paying, token, [treasury, stranger], [-60n, 60n]);
     await expect(treasury.connect(owner).pay(token, stranger.address, 40))
       .to.emit(treasury, "TreasuryPaid")
       .withArgs(2, await token.getAddress(), stranger.address, 40);
@@ -41,7 +41,7 @@ describe("A fee that the stablecoin refused to pay to the treasury", () => {
     await expect(claiming)
       .to.emit(escrow, "PayoutClaimed")
       .withArgs(await treasury.getAddress(), receiver, 1, FEE);
-    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, treasury, receiver], [-FEE, 0n, FEE]);
+    await expectTokens(claiming, hostile, [escrow, treasury, receiver], [-FEE, 0n, FEE]);
     expect(await escrow.claimableOf(treasury)).to.equal(0);
     await expectRevert(treasury.connect(owner).claimTo(receiver), "Ledger_NothingToClaim", await treasury.getAddress());
   });

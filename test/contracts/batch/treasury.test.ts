@@ -1,10 +1,12 @@
 /** The treasury's share of a batch: one transfer at its end, of the exact sum of what its jobs owe. */
+
 import { expect } from "chai";
 import { zeroHash } from "viem";
 import { executeBatch, items } from "../support/batch.ts";
 import { books } from "../support/books.ts";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
 import { eventsOf } from "../support/events.ts";
+import { expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, provenJob } from "../support/jobs.ts";
@@ -50,7 +52,7 @@ describe("The treasury's share of a batch", () => {
     const [first, second] = [await provenJob(world), await provenJob(world)];
     await nextBlockAt(second.finalizeFrom);
     const batch = [first, second].map(items(world).finalize);
-    await expect(escrow.connect(stranger).execute(batch)).to.changeTokenBalance(ethers, token, treasury, 2n * FEE);
+    await expectTokens(escrow.connect(stranger).execute(batch), token, treasury, 2n * FEE);
   });
 
   it("has nothing of an item that failed", async () => {
@@ -94,7 +96,7 @@ describe("The treasury's share of a batch", () => {
     await nextBlockAt(effectiveAt);
     const after = await lockJob(world);
     const batch = [await make.complete(before), await make.complete(after)];
-    await expect(escrow.connect(gateway).execute(batch)).to.changeTokenBalance(ethers, token, treasury, FEE + 2n * FEE);
+    await expectTokens(escrow.connect(gateway).execute(batch), token, treasury, FEE + 2n * FEE);
   });
 
   it("goes to the treasury of the moment, also when governance changes it in the batch", async () => {
@@ -106,7 +108,7 @@ describe("The treasury's share of a batch", () => {
       items(world).finalize(proven),
       escrow.interface.encodeFunctionData("setTreasury", [stranger.address]),
     ];
-    await expect(escrow.connect(owner).execute(batch)).to.changeTokenBalance(ethers, token, stranger, FEE);
+    await expectTokens(escrow.connect(owner).execute(batch), token, stranger, FEE);
   });
 
   for (const [name, behaviour] of [
@@ -126,7 +128,7 @@ describe("The treasury's share of a batch", () => {
       expect(await hostile.balanceOf(worker.payout)).to.equal(1_440_000n);
       await books(world);
       await hostile.setBehaviour(payee, Behaviour.Standard);
-      await expect(escrow.claim(payee)).to.changeTokenBalance(ethers, hostile, treasury, FEE + SMALL_FEE + FEE);
+      await expectTokens(escrow.claim(payee), hostile, treasury, FEE + SMALL_FEE + FEE);
     });
   }
 

@@ -14,7 +14,7 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
 
@@ -127,7 +127,7 @@ describe("A treasury that is short", () => {
     await escrow.collectDebt(job.id);
     // 476,544 units are 47 credits and 6,544 units: together with the 3,456 exactly the sixtieth credit.
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 1);
-    await expect(escrow.claim(client.address)).to.changeTokenBalance(ethers, token, client, 10_000n);
+    await expectTokens(escrow.claim(client.address), token, client, 10_000n);
     await books(world);
   });
 

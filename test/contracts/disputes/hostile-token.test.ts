@@ -14,7 +14,7 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld, REFUSALS } from "../support/hostile.ts";
 import { CLIENT_CREDITS } from "../support/world.ts";
@@ -58,7 +58,7 @@ for (const [name, behaviour] of REFUSALS) {
       expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, WORKER_UNITS, true]);
       await expectSolvent(world);
       await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-      await expect(escrow.claim(worker.payout)).to.changeTokenBalance(ethers, hostile, worker.payout, WORKER_UNITS);
+      await expectTokens(escrow.claim(worker.payout), hostile, worker.payout, WORKER_UNITS);
     });
 
     it("towards worker and treasury: what the operator pays them waits for each", async () => {
@@ -95,7 +95,7 @@ for (const [name, behaviour] of REFUSALS) {
         .withArgs(job.id, await treasury.getAddress(), 1_000_000);
       await expectSolvent(world);
       await hostile.setBehaviour(treasury, Behaviour.Standard);
-      await expect(escrow.claim(treasury)).to.changeTokenBalance(ethers, hostile, treasury, 1_000_000n);
+      await expectTokens(escrow.claim(treasury), hostile, treasury, 1_000_000n);
     });
   });
 }
@@ -117,12 +117,7 @@ describe("A token that blocks the wallet", () => {
     // Two of the three charges stand, without their fees.
     expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 2 * 54), 0n]);
     await expect(escrow.connect(client).withdraw(free, client.address)).to.revert(ethers);
-    await expect(escrow.connect(client).withdraw(free, stranger.address)).to.changeTokenBalance(
-      ethers,
-      hostile,
-      stranger,
-      free * 10_000n,
-    );
+    await expectTokens(escrow.connect(client).withdraw(free, stranger.address), hostile, stranger, free * 10_000n);
   });
 
   it("keeps the fraction of a credit waiting until it lets go", async () => {

@@ -2,7 +2,6 @@
 
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { ethers } from "../support/chain.ts";
 import {
   BOND,
   disputedJob,
@@ -16,7 +15,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
 import { buyCredits, fundReserve, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
@@ -145,7 +144,7 @@ describe("The wallet's bond", () => {
     const { escrow, client, token } = world;
     const opening = sendDispute(world, job, { by: client });
     await expect(opening).not.to.emit(escrow, "Deposited");
-    await expect(opening).to.changeTokenBalance(ethers, token, client, 0);
+    await expectTokens(opening, token, client, 0);
     const { free, escrowed } = await escrow.accountOf(client.address);
     expect([free, escrowed]).to.deep.equal([0n, BigInt(BOND)]);
     await expect(escrow.connect(client).withdraw(1, client.address))
@@ -167,12 +166,7 @@ describe("The wallet's bond", () => {
         .to.emit(escrow, "Deposited")
         // Its operator stays the one it chose.
         .withArgs(1, client.address, 3, missing, OPERATOR, BOND, 0);
-      await expect(opening).to.changeTokenBalances(
-        ethers,
-        token,
-        [client, escrow],
-        [-BigInt(missing) * 10_000n, BigInt(missing) * 10_000n],
-      );
+      await expectTokens(opening, token, [client, escrow], [-BigInt(missing) * 10_000n, BigInt(missing) * 10_000n]);
       const { free, escrowed } = await escrow.accountOf(client.address);
       expect([free, escrowed]).to.deep.equal([0n, BigInt(BOND)]);
     });
@@ -194,6 +188,6 @@ describe("The wallet's bond", () => {
 
   it("pulls nothing from a wallet whose operator disputes, whatever it approved", async () => {
     const { world, job } = await withLeft(0, 1_000_000n);
-    await expect(sendDispute(world, job)).to.changeTokenBalance(ethers, world.token, world.client, 0);
+    await expectTokens(sendDispute(world, job), world.token, world.client, 0);
   });
 });

@@ -1,6 +1,6 @@
 /** What each outcome tells: the events of rulings and expiries, the job's state after them, and who is named as payer. */
+
 import { expect } from "chai";
-import { ethers } from "../support/chain.ts";
 import {
   BOND,
   CHARGE_UNITS,
@@ -12,6 +12,7 @@ import {
   sendRuling,
   WORKER_UNITS,
 } from "../support/disputes.ts";
+import { expectTokens } from "../support/expect.ts";
 import { freshWorld, rich } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, STAKE_UNIT, type World } from "../support/world.ts";
 
@@ -57,7 +58,7 @@ describe("A settled job's dispute", () => {
       .withArgs(OPERATOR, job.id, 4, RESERVE_CREDITS - 60, 0);
     await expect(ruling).not.to.emit(registry, "WorkerSlashed");
     await expect(ruling).not.to.emit(escrow, "Compensated");
-    await expect(ruling).to.changeTokenBalances(ethers, token, [treasury, escrow], [0, 0]);
+    await expectTokens(ruling, token, [treasury, escrow], [0, 0]);
     expect((await registry.workerAt(worker.id)).stake).to.equal(2n * SLASH);
     expect(await statusOf(world, job)).to.equal(REFUNDED);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([0n, 0n, false]);
@@ -72,7 +73,7 @@ describe("A settled job's dispute", () => {
       .to.emit(escrow, "DisputeResolved")
       .withArgs(job.id, client.address, Ruling.Rejected, SETTLED, 0, CLIENT_CREDITS - 60 - BOND, 0);
     await expect(ruling).not.to.emit(escrow, "Compensated");
-    await expect(ruling).to.changeTokenBalance(ethers, token, treasury, 1_000_000);
+    await expectTokens(ruling, token, treasury, 1_000_000);
   });
 
   it("expired: the charge stands, the client has the fee back and its bond", async () => {
@@ -112,12 +113,7 @@ describe("A proven job's dispute", () => {
       .to.emit(escrow, "OperatorCharged")
       .withArgs(job.id, client.address, worker.payout, 60, CLIENT_CREDITS, 0);
     await expect(ruling).not.to.emit(escrow, "Compensated");
-    await expect(ruling).to.changeTokenBalances(
-      ethers,
-      token,
-      [worker.payout, treasury, escrow],
-      [WORKER_UNITS, FEE_UNITS, -CHARGE_UNITS],
-    );
+    await expectTokens(ruling, token, [worker.payout, treasury, escrow], [WORKER_UNITS, FEE_UNITS, -CHARGE_UNITS]);
   });
 });
 

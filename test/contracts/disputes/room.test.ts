@@ -2,9 +2,9 @@
 
 import { expect } from "chai";
 import { books } from "../support/books.ts";
-import { ethers, nextBlockAt } from "../support/chain.ts";
+import { nextBlockAt } from "../support/chain.ts";
 import { CHARGE_UNITS, disputedJob, Ruling, sendEquivocation, sendRuling, settledJob } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob } from "../support/jobs.ts";
 import { buyCredits, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
@@ -85,7 +85,7 @@ describe("A deposit to an account that is almost full", () => {
     await almostFull(world, 100n);
     await provide(world, client, 10_000_000n);
     await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);
-    await expect(escrow.connect(client).deposit(100, 0)).to.changeTokenBalance(ethers, token, client, -1_000_000n);
+    await expectTokens(escrow.connect(client).deposit(100, 0), token, client, -1_000_000n);
     expect((await balances(world)).free).to.equal(MOST - 80n);
   });
 });

@@ -3,8 +3,8 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import {
   decide,
   freshGovernedWorld,
@@ -28,7 +28,7 @@ describe("A vote", () => {
     await token.mint(treasury, 1_000n);
     const [guardian, treasurer] = [someAddress("guardian"), someAddress("treasurer")];
     const arbiters = ["a", "b", "c"].map(someAddress);
-    const deciding = await decide(world, [
+    const deciding = decide(world, [
       [escrow, escrow.interface.encodeFunctionData("admitOperator", [stranger.address])],
       [escrow, escrow.interface.encodeFunctionData("setCompensationCap", [1_000_000])],
       [escrow, escrow.interface.encodeFunctionData("setGuardian", [guardian])],
@@ -38,7 +38,7 @@ describe("A vote", () => {
       [registry, registry.interface.encodeFunctionData("scheduleStakeTerms", [2_000, 1_000])],
       [treasury, treasury.interface.encodeFunctionData("pay", [await token.getAddress(), stranger.address, 1_000])],
     ]);
-    await expect(deciding).to.changeTokenBalance(ethers, token, stranger, 1_000);
+    await expectTokens(deciding, token, stranger, 1_000);
     expect([await escrow.operatorCount(), (await escrow.operatorOf(3)).admin]).to.deep.equal([3n, stranger.address]);
     expect(await escrow.compensationCap()).to.equal(1_000_000);
     expect([await escrow.guardian(), await escrow.treasury()]).to.deep.equal([guardian, treasurer]);

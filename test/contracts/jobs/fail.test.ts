@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
@@ -16,7 +16,7 @@ describe("fail", () => {
       const job = await make(world);
       const failing = escrow.connect(gateway).fail(job.id, 1);
       await expect(failing).to.emit(escrow, "JobFailed").withArgs(job.id, client.address, 1, 80, CLIENT_CREDITS, 0);
-      await expect(failing).to.changeTokenBalance(ethers, token, escrow, 0);
+      await expectTokens(failing, token, escrow, 0);
       const account = await escrow.accountOf(client.address);
       expect([account.free, account.escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
       expect((await escrow.jobOf(job.id)).status).to.equal(5);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
 import { accountWith, jobWith } from "../support/events.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import {
@@ -153,7 +153,7 @@ describe("lock", () => {
       0n,
       100n,
     ]);
-    await expect(sendComplete(world, before)).to.changeTokenBalance(ethers, token, worker.payout, 60n * 9_000n);
+    await expectTokens(sendComplete(world, before), token, worker.payout, 60n * 9_000n);
   });
 
   it("refuses a price beyond 32 bits instead of cutting it", async () => {

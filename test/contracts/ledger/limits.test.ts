@@ -1,8 +1,8 @@
 /** What a wallet allows its operator to lock: daily limit and freeze switch. */
 
 import { expect } from "chai";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
@@ -139,12 +139,7 @@ describe("The daily limit", () => {
   it("does not hold back the wallet's own money", async () => {
     const { escrow, client, token } = await freshWorld();
     await escrow.connect(client).setLimits(true, 1, true);
-    await expect(escrow.connect(client).withdraw(5_000, client.address)).to.changeTokenBalance(
-      ethers,
-      token,
-      client,
-      50_000_000n,
-    );
+    await expectTokens(escrow.connect(client).withdraw(5_000, client.address), token, client, 50_000_000n);
   });
 });
 

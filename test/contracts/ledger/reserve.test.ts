@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedProvenJob, sendExpire } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import {
@@ -37,7 +37,7 @@ describe("fundReserve", () => {
     const { escrow, token, stranger } = await freshBare();
     await provide({ escrow, token }, stranger, 123n * UNITS);
     const funding = escrow.connect(stranger).fundReserve(OTHER_OPERATOR, 123);
-    await expect(funding).to.changeTokenBalances(ethers, token, [stranger, escrow], [-123n * UNITS, 123n * UNITS]);
+    await expectTokens(funding, token, [stranger, escrow], [-123n * UNITS, 123n * UNITS]);
     await expect(funding).to.emit(escrow, "ReserveChanged").withArgs(OTHER_OPERATOR, NO_JOB, 2, 123, 0);
     expect(await escrow.liabilities()).to.deep.equal([123n, 0n]);
   });
@@ -163,7 +163,7 @@ describe("withdrawReserve", () => {
       .withArgs(OPERATOR, due, due - 1);
     await nextBlockAt(due);
     const withdrawing = mine.withdrawReserve(OPERATOR, stranger.address);
-    await expect(withdrawing).to.changeTokenBalances(ethers, token, [escrow, stranger], [-500n * UNITS, 500n * UNITS]);
+    await expectTokens(withdrawing, token, [escrow, stranger], [-500n * UNITS, 500n * UNITS]);
     await expect(withdrawing)
       .to.emit(escrow, "ReserveChanged")
       .withArgs(OPERATOR, NO_JOB, 5, RESERVE_CREDITS - 500, 0);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { LOCK_CREDITS, lockJob } from "../support/jobs.ts";
@@ -10,7 +10,7 @@ describe("withdraw", () => {
   it("pays free credits out to any receiver", async () => {
     const { escrow, token, client, stranger } = await freshWorld();
     const withdrawal = escrow.connect(client).withdraw(1, stranger.address);
-    await expect(withdrawal).to.changeTokenBalances(ethers, token, [escrow, stranger], [-10_000n, 10_000n]);
+    await expectTokens(withdrawal, token, [escrow, stranger], [-10_000n, 10_000n]);
     await expect(withdrawal)
       .to.emit(escrow, "Withdrawn")
       .withArgs(1, client.address, stranger.address, 2, 1, CLIENT_CREDITS - 1, 0);

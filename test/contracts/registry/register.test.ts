@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { signingKey, someAddress } from "../support/actors.ts";
 import { ethers } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { type BareWorld, enroll, registerWorker, STAKE_UNIT } from "../support/world.ts";
 
@@ -52,7 +52,7 @@ describe("register", () => {
     const registering = register(world, { models: [8, 1, 300], stake: 1_000_000_000n });
     await expect(registering).to.emit(registry, "HostingSet").withArgs(1, signer, 2, [8, 1, 300], true);
     await expect(registering).to.emit(registry, "StakeAdded").withArgs(1, signer, 3, 1_000_000_000n, 1_000_000_000n);
-    await expect(registering).to.changeTokenBalance(ethers, svc, registry, 1_000_000_000n * STAKE_UNIT);
+    await expectTokens(registering, svc, registry, 1_000_000_000n * STAKE_UNIT);
     const view = await registry.workerAt(1);
     expect([view.active, [...view.models]]).to.deep.equal([true, [1n, 8n, 300n]]);
   });

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedJob, Ruling, sendEquivocation, sendRuling } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { actingAs } from "../support/impersonate.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
@@ -27,12 +27,7 @@ describe("A slash", () => {
     await expect(slashing)
       .to.emit(registry, "WorkerSlashed")
       .withArgs(worker.id, worker.key.address, job.id, 4, SLASH, MINIMUM - SLASH, true);
-    await expect(slashing).to.changeTokenBalances(
-      ethers,
-      svc,
-      [registry, treasury],
-      [-SLASH * STAKE_UNIT, SLASH * STAKE_UNIT],
-    );
+    await expectTokens(slashing, svc, [registry, treasury], [-SLASH * STAKE_UNIT, SLASH * STAKE_UNIT]);
     expect((await registry.workerAt(rival.id)).stake).to.equal(MINIMUM);
     expect(await registry.slashOf(job.id)).to.deep.equal([BigInt(worker.id), true]);
   });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { registerWorker, STAKE_UNIT, type World } from "../support/world.ts";
 
@@ -21,7 +21,7 @@ describe("Stake", () => {
     await giveStake(world, 1n);
     const adding = registry.connect(stranger).addStake(worker.key.address, 1);
     await expect(adding).to.emit(registry, "StakeAdded").withArgs(worker.id, worker.key.address, 4, 1, MINIMUM);
-    await expect(adding).to.changeTokenBalances(ethers, svc, [stranger, registry], [-STAKE_UNIT, STAKE_UNIT]);
+    await expectTokens(adding, svc, [stranger, registry], [-STAKE_UNIT, STAKE_UNIT]);
     expect((await registry.workerAt(worker.id)).active).to.equal(true);
   });
 
@@ -76,7 +76,7 @@ describe("Stake", () => {
     await expect(withdrawing)
       .to.emit(registry, "StakeWithdrawn")
       .withArgs(worker.id, signer, 5, MINIMUM, stranger.address);
-    await expect(withdrawing).to.changeTokenBalance(ethers, svc, stranger, MINIMUM * STAKE_UNIT);
+    await expectTokens(withdrawing, svc, stranger, MINIMUM * STAKE_UNIT);
     const view = await registry.workerAt(worker.id);
     expect([view.stake, view.unbondsAt, view.active]).to.deep.equal([0n, 0n, false]);
     await expectRevert(mine.withdrawStake(signer, stranger.address), "Registry_NotUnbonding");

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { ethers, freshly, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { Ruling, sendDispute, sendEquivocation, sendVote, settledJob } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgement, sendProof } from "../support/jobs.ts";
 import { stakeTermsInForce } from "../support/stake.ts";
@@ -39,7 +39,7 @@ describe("A worker that unbonds ahead of a slash", () => {
       .to.be.revertedWithCustomError(registry, "Registry_StillBonded")
       .withArgs(worker.key.address, started + UNBONDING, started + UNBONDING - 1);
     await nextBlockAt(started + UNBONDING);
-    await expect(withdraw(world)).to.changeTokenBalance(ethers, svc, workerOwner, (MINIMUM - SLASH) * STAKE_UNIT);
+    await expectTokens(withdraw(world), svc, workerOwner, (MINIMUM - SLASH) * STAKE_UNIT);
   });
 
   it("with nothing left after the slashes is released without a payment, and can start anew", async () => {
@@ -51,7 +51,7 @@ describe("A worker that unbonds ahead of a slash", () => {
     const { unbondsAt } = await registry.workerAt(worker.id);
     await sendEquivocation(world, job);
     await nextBlockAt(unbondsAt);
-    await expect(withdraw(world)).to.changeTokenBalance(ethers, svc, registry, 0);
+    await expectTokens(withdraw(world), svc, registry, 0);
     await expect(registry.connect(workerOwner).startUnbonding(worker.key.address))
       .to.be.revertedWithCustomError(registry, "Registry_NoStake")
       .withArgs(worker.key.address);

@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
-import { ethers } from "../support/chain.ts";
 import { eventsOf } from "../support/events.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
@@ -62,7 +61,7 @@ describe("What complete checks", () => {
     const { escrow, token, worker } = world;
     const job = await lockJob(world);
     const completing = sendComplete(world, job, { completionTokens: 4_294_967_295, countedTokens: 4_294_967_295 });
-    await expect(completing).to.changeTokenBalance(ethers, token, worker.payout, 80n * 9_000n);
+    await expectTokens(completing, token, worker.payout, 80n * 9_000n);
     expect((await escrow.accountOf(world.client.address)).escrowed).to.equal(0);
   });
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { ethers, nextBlockAt } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { nextBlockAt } from "../support/chain.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, provenJob, sendComplete, settledValues, storedJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
@@ -23,12 +23,7 @@ describe("complete", () => {
     await expect(completing)
       .to.emit(escrow, "JobSettled")
       .withArgs(...(await settledValues(world, job)));
-    await expect(completing).to.changeTokenBalances(
-      ethers,
-      token,
-      [escrow, worker.payout, treasury],
-      [-PAID - FEE, PAID, FEE],
-    );
+    await expectTokens(completing, token, [escrow, worker.payout, treasury], [-PAID - FEE, PAID, FEE]);
     await expect(completing)
       .to.emit(token, "Transfer")
       .withArgs(await escrow.getAddress(), worker.payout, PAID);
@@ -50,7 +45,7 @@ describe("complete", () => {
     const world = await freshWorld();
     const { escrow, token, worker } = world;
     const job = await provenJob(world);
-    await expect(sendComplete(world, job)).to.changeTokenBalance(ethers, token, worker.payout, PAID);
+    await expectTokens(sendComplete(world, job), token, worker.payout, PAID);
     expect((await escrow.jobOf(job.id)).status).to.equal(4);
   });
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour, REFUSALS } from "../support/hostile.ts";
 import { completeArgs, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
@@ -21,12 +21,7 @@ describe("Payouts", () => {
       await escrow.scheduleFee(feeBps);
       await nextBlockAt((await now()) + 86_400);
       const job = await lockJob(world);
-      await expect(sendComplete(world, job)).to.changeTokenBalances(
-        ethers,
-        token,
-        [worker.payout, treasury],
-        [workerUnits, feeUnits],
-      );
+      await expectTokens(sendComplete(world, job), token, [worker.payout, treasury], [workerUnits, feeUnits]);
     });
   }
 
@@ -38,7 +33,7 @@ describe("Payouts", () => {
       const job = await lockJob(world);
       const completing = sendComplete(world, job);
       await expect(completing).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, PAID);
-      await expect(completing).to.changeTokenBalance(ethers, hostile, treasury, FEE);
+      await expectTokens(completing, hostile, treasury, FEE);
       expect((await escrow.jobOf(job.id)).status).to.equal(4);
       expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
       expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), PAID]);
@@ -50,7 +45,7 @@ describe("Payouts", () => {
     const { hostile, worker } = world;
     await hostile.setBehaviour(worker.payout, Behaviour.ReturnNothing);
     const job = await lockJob(world);
-    await expect(sendComplete(world, job)).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
+    await expectTokens(sendComplete(world, job), hostile, worker.payout, PAID);
     expect(await world.escrow.claimableOf(worker.payout)).to.equal(0);
   });
 
@@ -63,7 +58,7 @@ describe("Payouts", () => {
     await nextBlockAt(job.finalizeFrom);
     const finalizing = sendFinalize(world, job);
     await expect(finalizing).to.emit(escrow, "PayoutDeferred").withArgs(job.id, payee, FEE);
-    await expect(finalizing).to.changeTokenBalance(ethers, hostile, worker.payout, PAID);
+    await expectTokens(finalizing, hostile, worker.payout, PAID);
   });
 
   it("asks by name for the gas of a transfer that it could not hand on", async () => {
@@ -87,12 +82,7 @@ describe("claim", () => {
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
     const claiming = escrow.connect(stranger).claim(worker.payout);
     await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(worker.payout, worker.payout, 1, PAID);
-    await expect(claiming).to.changeTokenBalances(
-      ethers,
-      hostile,
-      [escrow, worker.payout, stranger],
-      [-PAID, PAID, 0n],
-    );
+    await expectTokens(claiming, hostile, [escrow, worker.payout, stranger], [-PAID, PAID, 0n]);
     expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), 0n]);
     await expectRevert(escrow.claim(worker.payout), "Ledger_NothingToClaim", worker.payout);
   });
@@ -137,7 +127,7 @@ describe("claimTo", () => {
     await expectRevert(escrow.claim(payee.address), "Ledger_PayoutRefused", payee.address, PAID);
     const claiming = escrow.connect(payee).claimTo(client.address);
     await expect(claiming).to.emit(escrow, "PayoutClaimed").withArgs(payee.address, client.address, 1, PAID);
-    await expect(claiming).to.changeTokenBalances(ethers, hostile, [escrow, client, payee], [-PAID, PAID, 0n]);
+    await expectTokens(claiming, hostile, [escrow, client, payee], [-PAID, PAID, 0n]);
     expect(await escrow.claimableOf(payee.address)).to.equal(0);
     await expectRevert(escrow.connect(payee).claimTo(client.address), "Ledger_NothingToClaim", payee.address);
   });

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { type Hex, zeroHash } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobId } from "../support/actors.ts";
-import { ethers, nextBlockAt } from "../support/chain.ts";
-import { expectRevert } from "../support/expect.ts";
+import { nextBlockAt } from "../support/chain.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
@@ -30,7 +30,7 @@ describe("submitProof", () => {
     await expect(proving)
       .to.emit(escrow, "JobProven")
       .withArgs(job.id, worker.key.address, PROOF_HASH, 12, 3_000, job.lockedAt + 1, 60, job.lockedAt + 30 + 3_600);
-    await expect(proving).to.changeTokenBalance(ethers, token, escrow, 0);
+    await expectTokens(proving, token, escrow, 0);
     expect(await storedJob(world, job.id)).to.include({ status: 3n, credits: 80n, deadline: 3_630n });
     const [digest, credits] = await escrow.proofOf(job.id);
     expect([digest.length, credits]).to.deep.equal([2 + 56, 60n]);
@@ -83,12 +83,7 @@ describe("finalize", () => {
     const [digest] = await escrow.proofOf(job.id);
     await nextBlockAt(job.finalizeFrom);
     const finalizing = sendFinalize(world, job);
-    await expect(finalizing).to.changeTokenBalances(
-      ethers,
-      token,
-      [escrow, worker.payout, treasury],
-      [-600_000n, 540_000n, 60_000n],
-    );
+    await expectTokens(finalizing, token, [escrow, worker.payout, treasury], [-600_000n, 540_000n, 60_000n]);
     await expect(finalizing)
       .to.emit(escrow, "JobSettled")
       .withArgs(...(await settledValues(world, job, { r: digest.padEnd(66, "0") as Hex, vs: zeroHash })));
@@ -124,7 +119,7 @@ describe("finalize", () => {
     const job = await provenJob(world);
     await registry.connect(workerOwner).setPayout(worker.key.address, stranger.address);
     await nextBlockAt(job.finalizeFrom);
-    await expect(sendFinalize(world, job)).to.changeTokenBalance(ethers, token, stranger.address, 540_000n);
+    await expectTokens(sendFinalize(world, job), token, stranger.address, 540_000n);
   });
 
   it("knows no proof of an unknown job", async () => {
