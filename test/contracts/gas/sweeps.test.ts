@@ -28,15 +28,15 @@ async function ruling(world: HostileWorld, job: Job, how: number): Promise<Call>
   return { from: world.arbiters[1] as Call["from"], to: world.panel, data };
 }
 
+const byWallet = (world: HostileWorld) => ({ by: world.client });
+
 type Case = { name: string; most: number; reserve?: true; prepare: (world: HostileWorld) => Promise<Call> };
 
 const cases: Case[] = [
   {
     name: "complete",
     most: 480_000,
-    prepare: async (world) => {
-      return await onEscrow(world, world.gateway, items(world).complete(await lockJob(world)));
-    },
+    prepare: async (world) => onEscrow(world, world.gateway, items(world).complete(await lockJob(world))),
   },
   {
     name: "finalize",
@@ -50,36 +50,24 @@ const cases: Case[] = [
   {
     name: "a ruling against the worker",
     most: 600_000,
-    prepare: async (world) => {
-      const job = await disputedJob(world, { by: world.client });
-      return await ruling(world, job, Ruling.WorkerAtFault);
-    },
+    prepare: async (world) => ruling(world, await disputedJob(world, byWallet(world)), Ruling.WorkerAtFault),
   },
   {
     name: "a ruling against the gateway of a proven job, paid by the treasury",
     most: 700_000,
-    prepare: async (world) => {
-      const job = await disputedProvenJob(world, { by: world.client });
-      return await ruling(world, job, Ruling.GatewayAtFault);
-    },
+    prepare: async (world) => ruling(world, await disputedProvenJob(world, byWallet(world)), Ruling.GatewayAtFault),
   },
   {
     name: "a ruling against the gateway of a settled job, paid by the reserve",
     most: 500_000,
     reserve: true,
-    prepare: async (world) => {
-      const job = await disputedJob(world, { by: world.client });
-      return await ruling(world, job, Ruling.GatewayAtFault);
-    },
+    prepare: async (world) => ruling(world, await disputedJob(world, byWallet(world)), Ruling.GatewayAtFault),
   },
   {
     name: "a ruling against the gateway of a proven job, paid by the reserve",
     most: 700_000,
     reserve: true,
-    prepare: async (world) => {
-      const job = await disputedProvenJob(world, { by: world.client });
-      return await ruling(world, job, Ruling.GatewayAtFault);
-    },
+    prepare: async (world) => ruling(world, await disputedProvenJob(world, byWallet(world)), Ruling.GatewayAtFault),
   },
   {
     name: "a rejection of the operator's dispute",
@@ -94,10 +82,7 @@ const cases: Case[] = [
   {
     name: "a rejection of the wallet's dispute",
     most: 500_000,
-    prepare: async (world) => {
-      const job = await disputedJob(world, { by: world.client });
-      return await ruling(world, job, Ruling.Rejected);
-    },
+    prepare: async (world) => ruling(world, await disputedJob(world, byWallet(world)), Ruling.Rejected),
   },
   {
     name: "expire",
@@ -111,15 +96,13 @@ const cases: Case[] = [
   {
     name: "proveEquivocation",
     most: 650_000,
-    prepare: async (world) => {
-      return await onEscrow(world, world.stranger, items(world).proveEquivocation(await settledJob(world)));
-    },
+    prepare: async (world) => onEscrow(world, world.stranger, items(world).proveEquivocation(await settledJob(world))),
   },
   {
     name: "proveEquivocation in a dispute",
     most: 650_000,
     prepare: async (world) => {
-      const job = await disputedJob(world, { by: world.client });
+      const job = await disputedJob(world, byWallet(world));
       return await onEscrow(world, world.stranger, items(world).proveEquivocation(job));
     },
   },
@@ -128,7 +111,7 @@ const cases: Case[] = [
     most: 600_000,
     prepare: async (world) => {
       const { escrow, hostile } = world;
-      const job = await disputedProvenJob(world, { by: world.client });
+      const job = await disputedProvenJob(world, byWallet(world));
       await hostile.setBehaviour(escrow, Behaviour.Revert);
       await sendRuling(world, job, Ruling.GatewayAtFault);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
