@@ -43,9 +43,8 @@ describe("The treasury's address", () => {
   it("is never where fees would be lost", async () => {
     const world = await freshBare();
     const { escrow, token } = world;
-    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
+    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()])
       await expectRevert(escrow.setTreasury(lost), "Admin_InvalidAddress", lost);
-    }
     for (const lost of [ethers.ZeroAddress, await token.getAddress()])
       await expectRevert(deployEscrow(world, { treasury: lost }), "Admin_InvalidAddress", lost);
   });
@@ -69,9 +68,8 @@ describe("The cap of compensations", () => {
   it("is 10,000 of the stablecoin a day at most, from the first day on", async () => {
     const world = await freshBare();
     const { escrow } = world;
-    for (const cap of [CEILING + 1, 2 ** 40 - 1]) {
+    for (const cap of [CEILING + 1, 2 ** 40 - 1])
       await expectRevert(escrow.setCompensationCap(cap), "Admin_CompensationAboveCeiling", cap, CEILING);
-    }
     await deployEscrow(world, { cap: CEILING });
     const above = deployEscrow(world, { cap: CEILING + 1 });
     await expectRevert(above, "Admin_CompensationAboveCeiling", CEILING + 1, CEILING);

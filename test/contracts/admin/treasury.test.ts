@@ -48,9 +48,8 @@ describe("A fee that the stablecoin refused to pay to the treasury", () => {
 
   it("goes nowhere where it would be lost", async () => {
     const { treasury, escrow, hostile, owner } = await withBlockedTreasury();
-    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
+    for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()])
       await expectRevert(treasury.connect(owner).claimTo(lost), "Ledger_InvalidReceiver", lost);
-    }
     expect(await escrow.claimableOf(treasury)).to.equal(FEE);
   });
 });

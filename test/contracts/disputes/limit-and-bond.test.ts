@@ -35,9 +35,8 @@ describe("Disputes of settled jobs by the operator", () => {
     expect(await openDisputes(world)).to.equal(8);
     expect(await escrow.DISPUTE_LIMIT()).to.equal(8);
     const ninth = await settledJob(world);
-    for (const by of [world.gateway, world.secondGateway]) {
+    for (const by of [world.gateway, world.secondGateway])
       await expectRevert(sendDispute(world, ninth, { by }), "Dispute_TooMany", client.address);
-    }
 
     // It is the account's count: another's is its own, and all other disputes have a bond.
     await buyCredits(world, stranger, 200);

@@ -36,9 +36,8 @@ for (const [name, enter] of origins) {
     it("needs another hash than the signed one", async () => {
       const world = await freshWorld();
       const job = await enter(world);
-      for (const by of [world.gateway, world.client]) {
+      for (const by of [world.gateway, world.client])
         await expectRevert(sendDispute(world, job, { by, receivedHash: PROOF_HASH }), "Dispute_SameHash", job.id);
-      }
     });
 
     it("can say that nothing was received", async () => {
@@ -74,9 +73,8 @@ describe("A dispute of a proven job", () => {
     const world = await freshWorld();
     const job = await provenJob(world);
     for (const change of changes(job)) {
-      for (const options of [change, { ...change, signature: NO_SIGNATURE }]) {
+      for (const options of [change, { ...change, signature: NO_SIGNATURE }])
         await expectRevert(sendDispute(world, job, options), "Settlement_OtherCompletion", job.id);
-      }
     }
   });
 });

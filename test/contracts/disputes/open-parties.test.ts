@@ -101,9 +101,8 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
       const job = await enter(world);
       await escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [], [], [secondGateway.address]);
       const others = [stranger, otherGateway, secondGateway, operatorAdmin, workerOwner, guardian, owner, ...arbiters];
-      for (const by of others) {
+      for (const by of others)
         await expectRevert(sendDispute(world, job, { by }), "Dispute_NotAParty", job.id, by.address);
-      }
     });
 
     it("works while paused, by an operator that was stopped and that the wallet has left", async () => {

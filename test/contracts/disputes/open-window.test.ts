@@ -63,8 +63,7 @@ describe("A job is disputed once", () => {
     await sendRuling(world, job, Ruling.Rejected);
     await expectRevert(sendDispute(world, job), "Job_TooLate");
     await sendComplete(world, job);
-    for (const party of parties) {
+    for (const party of parties)
       await expectRevert(sendDispute(world, job, { by: world[party] }), "Dispute_AlreadyOpened", job.id);
-    }
   });
 });

@@ -46,9 +46,8 @@ describe("A vote", () => {
     const world = await freshWorld();
     const { owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = world;
     const job = await disputed(world);
-    for (const caller of [owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger]) {
+    for (const caller of [owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger])
       await expectRevert(sendVote(world, job, Ruling.Rejected, caller), "Panel_NotAnArbiter", job.id, caller.address);
-    }
   });
 
   it("says something: None is no ruling, and there are three", async () => {

@@ -141,9 +141,8 @@ describe("Every function that changes state", () => {
         if (guard !== "guardian or owner") callers.push(guardian);
         // Not even the owner of everything rules, slashes or draws on the treasury.
         if (guard !== "owner" && guard !== "guardian or owner") callers.push(await actingAs(world.timelock));
-        for (const caller of callers) {
+        for (const caller of callers)
           await expectRevert(caller.sendTransaction({ to: contract, data }), error, caller.address);
-        }
       });
     }
   }

@@ -129,9 +129,8 @@ describe("A proposal", () => {
     const { governor, owner, stranger, guardian } = world;
     const proposal = await proposalOf(world, pausing(world), "taken back");
     await governor.connect(owner).propose(...proposal.args);
-    for (const caller of [stranger, guardian]) {
+    for (const caller of [stranger, guardian])
       await expectRevert(governor.connect(caller).cancel(...hashed(proposal)), "GovernorUnableToCancel");
-    }
     await governor.connect(owner).cancel(...hashed(proposal));
     expect(await governor.state(proposal.id)).to.equal(ProposalState.Canceled);
     const queued = await queuedProposal(world, pausing(world), "queued");

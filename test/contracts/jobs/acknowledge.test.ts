@@ -69,9 +69,8 @@ describe("acknowledge", () => {
     const world = await freshWorld();
     const { escrow, otherGateway, operatorAdmin, stranger } = world;
     const job = await lockJob(world);
-    for (const assignedBy of [otherGateway, operatorAdmin, stranger]) {
+    for (const assignedBy of [otherGateway, operatorAdmin, stranger])
       await expectRevert(sendAcknowledge(world, job, { assignedBy }), "Job_NotAssigned", job.id, assignedBy.address);
-    }
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
     const changed = { ...assignment, acknowledgeBy: assignment.acknowledgeBy + 1 };
     await expectRevert(escrow.acknowledge(changed, byGateway, byWorker), "Job_NotAssigned");
@@ -121,8 +120,7 @@ describe("acknowledge", () => {
       await signAcknowledgement(escrow, worker.key, { jobId: other.id, attempt: 1 }),
       await signAcknowledgement(escrow, worker.key, { jobId: job.id, attempt: 2 }),
     ];
-    for (const byWorker of wrong) {
+    for (const byWorker of wrong)
       await expectRevert(escrow.acknowledge(assignment, byGateway, byWorker), "Job_NotTheWorker");
-    }
   });
 });

@@ -151,9 +151,8 @@ describe("lockAuthorized", () => {
   it("is any signer's of the operator, and nobody else's", async () => {
     const world = await freshAuthorizedWorld();
     const { secondGateway, client, stranger, operatorAdmin } = world;
-    for (const gateway of [client, stranger, operatorAdmin]) {
+    for (const gateway of [client, stranger, operatorAdmin])
       await expectRevert(sendLockAuthorized(world, { gateway }), "Job_MayNotLock", gateway.address);
-    }
     await sendLockAuthorized(world, { gateway: secondGateway });
   });
 
@@ -291,9 +290,8 @@ describe("lockAuthorized", () => {
     const milliseconds = (await now()) * 1_000;
     const others = ["0", "1", "4", "6", "8", "f"].map((version) => idAt(milliseconds, { version }));
     const variants = ["0", "4", "7", "c", "f"].map((variant) => idAt(milliseconds, { variant }));
-    for (const id of [...others, ...variants, `0x${"0".repeat(32)}` as const]) {
+    for (const id of [...others, ...variants, `0x${"0".repeat(32)}` as const])
       await expectRevert(sendLockAuthorized(world, { jobId: id }), "Job_InvalidId", id);
-    }
     for (const variant of ["8", "9", "a", "b"]) {
       await sendLockAuthorized(world, { jobId: idAt(milliseconds, { variant }) });
     }

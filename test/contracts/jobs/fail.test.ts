@@ -40,9 +40,8 @@ describe("fail", () => {
     const world = await freshWorld();
     const { escrow, secondGateway, otherGateway, operatorAdmin, stranger, client, owner, guardian } = world;
     const job = await lockJob(world);
-    for (const caller of [otherGateway, operatorAdmin, stranger, client, owner, guardian]) {
+    for (const caller of [otherGateway, operatorAdmin, stranger, client, owner, guardian])
       await expectRevert(escrow.connect(caller).fail(job.id, 0), "Job_NotItsOperator", job.id, caller.address);
-    }
     await escrow.connect(secondGateway).fail(job.id, 0);
   });
 

@@ -77,9 +77,8 @@ describe("lock", () => {
   it("is a signer's of the operator that the wallet chose: the operator is kept in the job", async () => {
     const world = await freshWorld();
     const { escrow, stranger, client, owner, guardian, operatorAdmin, otherGateway, secondGateway } = world;
-    for (const gateway of [stranger, client, owner, guardian, operatorAdmin]) {
+    for (const gateway of [stranger, client, owner, guardian, operatorAdmin])
       await expectRevert(sendLock(world, { gateway }), "Job_MayNotLock", gateway.address);
-    }
     await expect(sendLock(world, { gateway: otherGateway }))
       .to.be.revertedWithCustomError(escrow, "Job_OperatorNotChosen")
       .withArgs(client.address, OPERATOR, OTHER_OPERATOR);
@@ -110,9 +109,7 @@ describe("lock", () => {
   it("needs an active model: known, and before its retirement", async () => {
     const world = await freshWorld();
     const { catalog } = world;
-    for (const model of [0, 9, 65_535]) {
-      await expectRevert(sendLock(world, { model }), "Job_ModelNotActive", model);
-    }
+    for (const model of [0, 9, 65_535]) await expectRevert(sendLock(world, { model }), "Job_ModelNotActive", model);
     const retiresAt = (await now()) + 15 * 86_400;
     await catalog.scheduleRetirement(MODEL, retiresAt);
     await nextBlockAt(retiresAt - 1);

@@ -86,9 +86,8 @@ describe("chooseOperator", () => {
   it("is the wallet's own call, and names an operator that there is", async () => {
     const world = await freshWorld();
     const { escrow, client, stranger, operatorAdmin, owner } = world;
-    for (const caller of [stranger, operatorAdmin, owner]) {
+    for (const caller of [stranger, operatorAdmin, owner])
       await expectRevert(escrow.connect(caller).chooseOperator(OPERATOR), "Ledger_UnknownAccount", caller.address);
-    }
     await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR + 1))
       .to.be.revertedWithCustomError(escrow, "Operator_Unknown")
       .withArgs(OTHER_OPERATOR + 1);

@@ -41,9 +41,8 @@ describe("setLimits", () => {
       .withArgs(1, client.address, 3, false, 0, true);
     account = await escrow.accountOf(client.address);
     expect([account.flags, account.dailyLimit, account.free]).to.deep.equal([1n, 0n, BigInt(CLIENT_CREDITS)]);
-    for (const caller of [stranger, world.owner, world.guardian, world.gateway]) {
+    for (const caller of [stranger, world.owner, world.guardian, world.gateway])
       await expectRevert(escrow.connect(caller).setLimits(false, 0, false), "Ledger_UnknownAccount", caller.address);
-    }
   });
 });
 
@@ -148,9 +147,8 @@ describe("The freeze switch", () => {
     const world = await freshWorld();
     const { escrow, client, secondGateway } = world;
     await escrow.connect(client).setLimits(true, 1_000, true);
-    for (const gateway of [world.gateway, secondGateway]) {
+    for (const gateway of [world.gateway, secondGateway])
       await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
-    }
     await escrow.connect(client).setLimits(true, 1_000, false);
     await sendLock(world);
   });

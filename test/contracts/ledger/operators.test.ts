@@ -109,9 +109,8 @@ describe("stopOperator", () => {
     const world = await freshWorld();
     const { escrow, guardian, gateway, secondGateway, otherGateway, client } = world;
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    for (const stopped of [gateway, secondGateway]) {
+    for (const stopped of [gateway, secondGateway])
       await expectRevert(sendLock(world, { gateway: stopped }), "Job_MayNotLock", stopped.address);
-    }
     await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
     await sendLock(world, { gateway: otherGateway });
     await escrow.connect(client).chooseOperator(OPERATOR);
@@ -294,9 +293,8 @@ describe("rotateSigners", () => {
   it("removes signers in office of this operator only, each once", async () => {
     const world = await freshBare();
     const { gateway, otherGateway, stranger } = world;
-    for (const key of [otherGateway, stranger]) {
+    for (const key of [otherGateway, stranger])
       await expectRevert(remove(world, key), "Operator_NotASigner", OPERATOR, key.address);
-    }
     await expectRevert(remove(world, gateway, gateway), "Operator_NotASigner", OPERATOR, gateway.address);
     await remove(world, gateway);
     await expectRevert(remove(world, gateway), "Operator_NotASigner", OPERATOR, gateway.address);

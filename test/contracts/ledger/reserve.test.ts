@@ -52,9 +52,8 @@ describe("fundReserve", () => {
   it("refuses zero credits, and operators that there are not", async () => {
     const { escrow } = await freshBare();
     await expectRevert(escrow.fundReserve(OPERATOR, 0), "Ledger_ZeroCredits");
-    for (const operator of [0, OTHER_OPERATOR + 1]) {
+    for (const operator of [0, OTHER_OPERATOR + 1])
       await expectRevert(escrow.fundReserve(operator, 1), "Operator_Unknown", operator);
-    }
   });
 
   it("needs the caller's allowance, and the exact tokens", async () => {

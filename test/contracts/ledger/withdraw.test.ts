@@ -46,16 +46,14 @@ describe("withdraw", () => {
 
   it("is the wallet's own: a wallet without an account has nothing", async () => {
     const { escrow, stranger, gateway, owner } = await freshWorld();
-    for (const other of [stranger, gateway, owner]) {
+    for (const other of [stranger, gateway, owner])
       await expectRevert(escrow.connect(other).withdraw(1, other.address), "Ledger_UnknownAccount", other.address);
-    }
   });
 
   it("refuses receivers that would lose the tokens", async () => {
     const { escrow, token, client } = await freshWorld();
-    for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
+    for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()])
       await expectRevert(escrow.connect(client).withdraw(1, receiver), "Ledger_InvalidReceiver", receiver);
-    }
   });
 
   it("changes nothing when the token refuses the receiver, who can then name another", async () => {

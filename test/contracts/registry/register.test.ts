@@ -86,22 +86,18 @@ describe("register", () => {
     const world = await freshBare();
     const { registry, workerOwner, escrow, token } = world;
     const lost = [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()];
-    for (const payout of lost) {
-      await expectRevert(register(world, { payout }), "Registry_InvalidPayout", payout);
-    }
+    for (const payout of lost) await expectRevert(register(world, { payout }), "Registry_InvalidPayout", payout);
     await register(world);
     const signer = signingKey("newcomer").address;
-    for (const payout of lost) {
+    for (const payout of lost)
       await expectRevert(registry.connect(workerOwner).setPayout(signer, payout), "Registry_InvalidPayout", payout);
-    }
   });
 
   it("takes endpoints of 1 to 200 bytes, here and later", async () => {
     const world = await freshBare();
     const { registry, workerOwner } = world;
-    for (const endpoint of ["", "x".repeat(201)]) {
+    for (const endpoint of ["", "x".repeat(201)])
       await expectRevert(register(world, { endpoint }), "Registry_InvalidEndpoint");
-    }
     await register(world, { endpoint: "x".repeat(200) });
     const signer = signingKey("newcomer").address;
     await expectRevert(registry.connect(workerOwner).setEndpoint(signer, ""), "Registry_InvalidEndpoint");

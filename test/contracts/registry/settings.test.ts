@@ -21,9 +21,7 @@ describe("A worker's settings", () => {
         () => mine.cancelUnbonding(signer),
         () => mine.withdrawStake(signer, caller.address),
       ];
-      for (const attempt of attempts) {
-        await expectRevert(attempt(), "Registry_NotOwner", signer, caller.address);
-      }
+      for (const attempt of attempts) await expectRevert(attempt(), "Registry_NotOwner", signer, caller.address);
     }
   });
 
@@ -39,9 +37,7 @@ describe("A worker's settings", () => {
       registry.withdrawStake(nobody, nobody),
       registry.addStake(nobody, 1),
     ];
-    for (const attempt of attempts) {
-      await expectRevert(attempt, "Registry_UnknownWorker", nobody);
-    }
+    for (const attempt of attempts) await expectRevert(attempt, "Registry_UnknownWorker", nobody);
     await expectRevert(registry.workerAt(3), "Registry_UnknownWorker");
     for (const model of [0, 1]) expect(await registry.payeeOf(nobody, model)).to.equal(0);
   });

@@ -50,9 +50,7 @@ describe("A slash", () => {
     for (const { id } of jobs) await mine.slash(id, false);
     expect((await registry.workerAt(worker.id)).stake).to.equal(0);
     expect(await registry.slashOf(jobs[2].id)).to.deep.equal([BigInt(worker.id), false]);
-    for (const { id } of jobs) {
-      await expectRevert(mine.slash(id, true), "Registry_AlreadySlashed", id);
-    }
+    for (const { id } of jobs) await expectRevert(mine.slash(id, true), "Registry_AlreadySlashed", id);
   });
 
   for (const [name, slash, added, full] of [
@@ -125,9 +123,8 @@ describe("A slash", () => {
     await sendRuling(world, job, Ruling.WorkerAtFault);
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
     expect(await registry.payeeOf(worker.key.address, 1)).to.equal(0);
-    for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)]) {
+    for (const attempt of [() => sendAcknowledge(world, offered), () => sendComplete(world, offered)])
       await expectRevert(attempt(), "Job_WorkerNotEligible", worker.key.address, 1);
-    }
     await expect(sendComplete(world, open)).to.emit(escrow, "JobSettled");
   });
 

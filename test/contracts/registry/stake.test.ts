@@ -128,8 +128,7 @@ describe("Stake", () => {
     const mine = registry.connect(workerOwner);
     await mine.startUnbonding(worker.key.address);
     await nextBlockAt((await now()) + UNBONDING);
-    for (const receiver of [ethers.ZeroAddress, await registry.getAddress()]) {
+    for (const receiver of [ethers.ZeroAddress, await registry.getAddress()])
       await expectRevert(mine.withdrawStake(worker.key.address, receiver), "Registry_InvalidReceiver", receiver);
-    }
   });
 });

@@ -13,9 +13,8 @@ describe("What complete checks", () => {
     const world = await freshWorld();
     const { otherGateway, operatorAdmin, stranger, client, owner } = world;
     const job = await lockJob(world);
-    for (const gateway of [otherGateway, operatorAdmin, stranger, client, owner]) {
+    for (const gateway of [otherGateway, operatorAdmin, stranger, client, owner])
       await expectRevert(sendComplete(world, job, { gateway }), "Job_NotItsOperator", job.id, gateway.address);
-    }
   });
 
   it("verifies the signed hash: another hash than the worker's is another signer", async () => {

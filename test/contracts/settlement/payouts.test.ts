@@ -134,17 +134,15 @@ describe("claimTo", () => {
 
   it("redirects nothing for anybody else", async () => {
     const { escrow, owner, guardian, gateway, client, workerOwner, payee } = await withBlockedPayee();
-    for (const caller of [owner, guardian, gateway, client, workerOwner]) {
+    for (const caller of [owner, guardian, gateway, client, workerOwner])
       await expectRevert(escrow.connect(caller).claimTo(caller.address), "Ledger_NothingToClaim", caller.address);
-    }
     expect(await escrow.claimableOf(payee.address)).to.equal(PAID);
   });
 
   it("refuses receivers that would lose the tokens", async () => {
     const { escrow, hostile, payee } = await withBlockedPayee();
-    for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()]) {
+    for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await hostile.getAddress()])
       await expectRevert(escrow.connect(payee).claimTo(receiver), "Ledger_InvalidReceiver", receiver);
-    }
   });
 
   it("keeps the amount when the token refuses the receiver, too", async () => {

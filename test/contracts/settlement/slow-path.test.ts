@@ -55,9 +55,8 @@ describe("submitProof", () => {
     // The first worker is silent; the gateway offers the job to the rival and waits until that is mined.
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
     // The rival's Completion is public once the settlement waits to be mined: the first worker signs the same hash.
-    for (const sender of [world.stranger, world.workerOwner]) {
+    for (const sender of [world.stranger, world.workerOwner])
       await expectRevert(sendProof(world, job, { worker, sender }), "Job_NotTheWorker", job.id, worker.key.address);
-    }
     await sendComplete(world, job, { worker: rival });
     expect([await token.balanceOf(worker.payout), await token.balanceOf(rival.payout)]).to.deep.equal([0n, 540_000n]);
   });
