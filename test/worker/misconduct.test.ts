@@ -45,14 +45,22 @@ const ask = (model: string, more: Record<string, unknown> = {}) =>
   api.post("/v1/chat/completions", chat(model, "Hello", more));
 type Reply = Awaited<ReturnType<typeof ask>>;
 
+type Completing = (...offer: Parameters<PlayedWorker["completion"]>) => Promise<unknown>;
+
 /** Acknowledges, sends the text in one piece, ends with what `completed` makes of it. */
 const answering =
-  (completed: (...offer: Parameters<PlayedWorker["completion"]>) => Promise<unknown>, text = TEXT): Script =>
+  (completed: Completing, text = TEXT): Script =>
   async (offer, response) => {
     response.write(await evil.acknowledgement(offer));
     response.write(event("delta", { content: text }));
     response.end(event("completed", await completed(offer, text)));
   };
+
+/** Answers with nothing. */
+const silent: Script = async (offer, response) => {
+  response.write(await evil.acknowledgement(offer));
+  response.end(event("completed", await evil.completion(offer, "", { completionTokens: 0 })));
+};
 
 /** How often the gateway has counted this incident of the evil worker. */
 async function counted(code: IncidentCode): Promise<number> {
@@ -108,37 +116,30 @@ describe("a completion is refused, and its worker named, when it", () => {
     });
   });
 
-  it("is an old one with the new job's id", async () => {
-    await incident("wrong_signature", async () => {
-      evil.play(
-        answering(async (offer) => ({
-          ...old,
-          completion: { ...old.completion, jobId: offer.assignment.jobId },
-        })),
-      );
-      return spoiled();
-    });
-  });
-
-  it("has another hash than what was streamed", async () => {
-    await incident("hash_mismatch", async () => {
-      evil.play(answering((offer) => evil.completion(offer, "Something else entirely.")));
-      return spoiled();
-    });
-  });
-
-  it("is of an answer that ends at its length before any limit is reached", async () => {
-    await incident("cut_short", async () => {
-      evil.play(
-        answering(async (offer, text) => ({ ...(await evil.completion(offer, text)), finish_reason: "length" })),
-      );
-      return spoiled();
-    });
-  });
-
-  it("is dated outside the job's time", async () => {
-    await incident("wrong_time", async () => {
-      evil.play(answering((offer, text) => evil.completion(offer, text, { completedAt: 1_600_000_000 })));
+  it.each<[string, IncidentCode, Completing]>([
+    [
+      "is an old one with the new job's id",
+      "wrong_signature",
+      async ({ assignment }) => ({ ...old, completion: { ...old.completion, jobId: assignment.jobId } }),
+    ],
+    [
+      "has another hash than what was streamed",
+      "hash_mismatch",
+      (offer) => evil.completion(offer, "Something else entirely."),
+    ],
+    [
+      "is of an answer that ends at its length before any limit is reached",
+      "cut_short",
+      async (offer, text) => ({ ...(await evil.completion(offer, text)), finish_reason: "length" }),
+    ],
+    [
+      "is dated outside the job's time",
+      "wrong_time",
+      (offer, text) => evil.completion(offer, text, { completedAt: 1_600_000_000 }),
+    ],
+  ])("%s", async (_, code, completed) => {
+    await incident(code, async () => {
+      evil.play(answering(completed));
       return spoiled();
     });
   });
@@ -159,10 +160,7 @@ async function charged(reply: Reply) {
 it("a worker that answers its jobs with nothing is asked a question of the gateway's own, and rests if that is in vain", async () => {
   await incident("empty_trial", async () => {
     evil.trial = "";
-    evil.play(async (offer, response) => {
-      response.write(await evil.acknowledgement(offer));
-      response.end(event("completed", await evil.completion(offer, "", { completionTokens: 0 })));
-    });
+    evil.play(silent);
     expect((await ask(EVIL)).status).toBe(200);
     return null;
   });
@@ -180,10 +178,7 @@ describe("what a client can bring about counts against no worker:", () => {
   it("an answer without text is one, at the flat price", async () => {
     await evil.isOffered(EVIL);
     const before = await noted();
-    evil.play(async (offer, response) => {
-      response.write(await evil.acknowledgement(offer));
-      response.end(event("completed", await evil.completion(offer, "", { completionTokens: 0 })));
-    });
+    evil.play(silent);
     for (let i = 0; i < 3; i++) {
       const reply = await ask(EVIL);
       expect(reply.body.choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "stop" });
