@@ -1,11 +1,9 @@
 import { expect } from "chai";
 import { DEFAULT_COMPENSATION_CAP } from "../../../scripts/deploy/protocol-settings.ts";
-import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { deployEscrow } from "../support/escrow-factory.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
-
-const DAY = 86_400;
 
 describe("The fee", () => {
   it("takes effect after a day, not a second sooner, and keeps the old one until then", async () => {

@@ -1,12 +1,10 @@
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, ethers, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { sendLock } from "../support/jobs.ts";
 import { buyCredits, OPERATOR } from "../support/world.ts";
-
-const DAY = 86_400;
 
 describe("Roles of the escrow", () => {
   it("let owner and guardian pause, resume and stop an operator", async () => {

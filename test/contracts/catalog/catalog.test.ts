@@ -1,13 +1,12 @@
 import { expect } from "chai";
 import { decodeLockTerms } from "../../../protocol/words.ts";
 import { LAUNCH_MODELS } from "../../../scripts/deploy/launch-models.ts";
-import { ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { sendLock } from "../support/jobs.ts";
 import { type BareWorld, LISTING, MODEL } from "../support/world.ts";
 
-const DAY = 86_400;
 const NOTICE = 14 * DAY;
 
 /** Terms of a job locked now; null without any. */

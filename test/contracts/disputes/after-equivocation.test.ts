@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import type { Completion } from "../../../protocol/messages.ts";
 import { type Books, books, moved } from "../support/books.ts";
-import { nextBlockAt, now } from "../support/chain.ts";
+import { DAY, nextBlockAt, now } from "../support/chain.ts";
 import {
   ARBITRATION,
   CHARGE_UNITS,
@@ -26,8 +26,6 @@ import { freshWorld, freshWorldWithoutReserve, rich } from "../support/fresh.ts"
 import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { CLIENT_CREDITS, OPERATOR, type World } from "../support/world.ts";
-
-const DAY = 86_400;
 
 /** Settled; its worker was convicted at the returned time. */
 async function convicted(world: World, enter: (world: World) => Promise<Job> = settledJob) {

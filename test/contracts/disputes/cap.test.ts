@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import { books } from "../support/books.ts";
-import { mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import {
   CHARGE_UNITS,
   disputedJob,
@@ -21,8 +21,6 @@ import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob, sendComplete } from "../support/jobs.ts";
 import { addSigners, type World } from "../support/world.ts";
-
-const DAY = 86_400;
 
 /** A treasury with enough, no reserve, this cap, and the clock at the second minute of a UTC day. */
 async function capped(credits: number): Promise<World> {

@@ -1,18 +1,13 @@
 /** What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time. */
 
 import { expect } from "chai";
-import type { Hex } from "viem";
-import { nextBlockAt } from "../support/chain.ts";
+import { DAY, nextBlockAt } from "../support/chain.ts";
 import { acknowledgedJob, equivocationArgs, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { sendAcknowledge, sendComplete, signedCompletion } from "../support/jobs.ts";
-import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
+import { HIGH_S, NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
-
-const DAY = 86_400;
-/** One above half the order of the curve. */
-const HIGH_S: Hex = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
 
 describe("The time for equivocation", () => {
   for (const [name, enter] of [

@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { nextBlockAt, now } from "../support/chain.ts";
+import { DAY, nextBlockAt, now } from "../support/chain.ts";
 import {
   acknowledgedJob,
   disputedProvenJob,
@@ -18,7 +18,6 @@ import { freshWorld, rich } from "../support/fresh.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS } from "../support/world.ts";
 
 const [SETTLED, REFUNDED] = [4n, 6n];
-const DAY = 86_400;
 
 describe("Equivocation", () => {
   it("of a settled job slashes, gives the client the protocol's fee back and a day to dispute the charge", async () => {

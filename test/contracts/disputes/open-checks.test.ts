@@ -1,15 +1,14 @@
 /** What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature. */
 
 import { expect } from "chai";
-import { answerHash } from "../../../protocol/answer-hash.ts";
 import { signingKey } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete } from "../support/jobs.ts";
-import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
+import { completionOf, type Job, lockJob, otherFields, PROOF_HASH, sendComplete } from "../support/jobs.ts";
+import { HIGH_S, NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 
 /** Proven first, and then settled by its gateway. */
@@ -23,14 +22,6 @@ const origins: [string, (world: World) => Promise<Job>][] = [
   ["settled", settledJob],
   ["proven", (world) => provenJob(world)],
 ];
-/** The Completion with one field changed. */
-const changes = (job: Job) => [
-  { proofHash: answerHash("a third text") },
-  { promptTokens: 13 },
-  { completionTokens: 2_999 },
-  { completedAt: job.lockedAt + 2 },
-];
-
 for (const [name, enter] of origins) {
   describe(`A dispute of a ${name} job`, () => {
     it("needs another hash than the signed one", async () => {
@@ -72,7 +63,7 @@ describe("A dispute of a proven job", () => {
   it("is about the proven Completion, not about another one, signed by its worker or not", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);
-    for (const change of changes(job)) {
+    for (const change of otherFields(job)) {
       for (const options of [change, { ...change, signature: NO_SIGNATURE }])
         await expectRevert(sendDispute(world, job, options), "Settlement_OtherCompletion", job.id);
     }
@@ -113,7 +104,7 @@ describe("A dispute of a settled job", () => {
     const { escrow, worker, client } = world;
     const job = await settledJob(world);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
-    for (const change of changes(job)) {
+    for (const change of otherFields(job)) {
       await expect(
         sendDispute(world, job, { ...change, by: client, signature }),
         Object.keys(change).join(),
@@ -141,9 +132,11 @@ describe("A dispute of a settled job", () => {
   it("takes no malleable or empty signature", async () => {
     const world = await freshWorld();
     const job = await settledJob(world);
-    // One above half the order of the curve.
-    const vs = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
-    await expectRevert(sendDispute(world, job, { signature: { r: OTHER_HASH, vs } }), "ECDSAInvalidSignatureS", vs);
+    await expectRevert(
+      sendDispute(world, job, { signature: { r: OTHER_HASH, vs: HIGH_S } }),
+      "ECDSAInvalidSignatureS",
+      HIGH_S,
+    );
     await expectRevert(sendDispute(world, job, { signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 });

@@ -1,6 +1,6 @@
 /** Whoever sends a call chooses its gas: too little must never turn a payment into a refusal, or half of a ruling into a whole one. */
 import { items } from "../support/batch.ts";
-import { mineAt } from "../support/chain.ts";
+import { DAY, mineAt } from "../support/chain.ts";
 import {
   disputedJob,
   disputedProvenJob,
@@ -14,8 +14,6 @@ import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../sup
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { type Job, lockJob } from "../support/jobs.ts";
 import { type Call, expectAllOrNothing } from "./sweep.ts";
-
-const DAY = 86_400;
 
 async function onEscrow(world: HostileWorld, from: Call["from"], data: string | Promise<string>): Promise<Call> {
   return { from, to: world.escrow, data: await data };

@@ -3,7 +3,7 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { nextBlockAt, now } from "../support/chain.ts";
+import { DAY, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import {
   decide,
@@ -17,7 +17,6 @@ import {
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
 import { addSigners, LISTING, MODEL, OTHER_MODEL } from "../support/world.ts";
 
-const DAY = 86_400;
 const NOTICE = 14 * DAY;
 
 describe("A vote", () => {

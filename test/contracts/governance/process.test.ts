@@ -1,7 +1,7 @@
 /** How SVC holders decide: what a proposal needs, and when each step is possible. */
 
 import { expect } from "chai";
-import { mineAt, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import {
   freshGovernedWorld,
@@ -17,7 +17,6 @@ import {
 } from "../support/governance.ts";
 import type { World } from "../support/world.ts";
 
-const DAY = 86_400;
 const pausing = (world: World) =>
   [[world.escrow, world.escrow.interface.encodeFunctionData("setPaused", [true])]] as const;
 

@@ -1,11 +1,9 @@
 /** Who the timelock obeys, and who changes the rules of voting: nobody but a vote. */
 
 import { expect } from "chai";
-import { ethers, nextBlockAt } from "../support/chain.ts";
+import { DAY, ethers, nextBlockAt } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshGovernedWorld, hashed, queuedProposal } from "../support/governance.ts";
-
-const DAY = 86_400;
 
 describe("The governor", () => {
   it("changes the governor's own rules only by a vote", async () => {

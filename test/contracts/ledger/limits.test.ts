@@ -1,13 +1,12 @@
 /** What a wallet allows its operator to lock: daily limit and freeze switch. */
 
 import { expect } from "chai";
-import { nextBlockAt, now } from "../support/chain.ts";
+import { DAY, nextBlockAt, now } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
 
-const DAY = 86_400;
 /** 500 tokens on a max model cost 40 credits, 4,000 cost 80. */
 const FORTY = { maxTokens: 500 };
 /** A request of a lite model. */

@@ -4,7 +4,7 @@ import { decodeUsageWord } from "../../../protocol/words.ts";
 import { eventsOf } from "../support/events.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { acknowledgedJob, completionOf, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
+import { acknowledgedJob, completionOf, lockJob, otherFields, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
 import { provide, registerWorker } from "../support/world.ts";
 
@@ -22,14 +22,8 @@ describe("What complete checks", () => {
     const { escrow, worker } = world;
     const job = await acknowledgedJob(world);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
-    for (const changed of [
-      { proofHash: answerHash("another") },
-      { promptTokens: 13 },
-      { completionTokens: 2_999 },
-      { completedAt: job.lockedAt },
-    ]) {
+    for (const changed of otherFields(job))
       await expectRevert(sendComplete(world, job, { ...changed, signature }), "Job_NotTheWorker");
-    }
     const open = await lockJob(world);
     const stolen = await signCompletion(escrow, worker.key, completionOf(open));
     await expect(

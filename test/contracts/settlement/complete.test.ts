@@ -3,7 +3,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { lockJob, provenJob, sendComplete, settledValues, storedJob } from "../support/jobs.ts";
+import { lockJob, otherFields, provenJob, sendComplete, settledValues, storedJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
 
 const CHARGED = 60n;
@@ -52,14 +52,8 @@ describe("complete", () => {
   it("does not settle a proven job with another Completion of its worker", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);
-    for (const other of [
-      { proofHash: answerHash("another") },
-      { completionTokens: 1 },
-      { promptTokens: 13 },
-      { completedAt: job.lockedAt + 2 },
-    ]) {
+    for (const other of otherFields(job))
       await expectRevert(sendComplete(world, job, other), "Settlement_OtherCompletion", job.id);
-    }
   });
 
   it("is a no-op for its worker's word alone: another worker's is refused", async () => {

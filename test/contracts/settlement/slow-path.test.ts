@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { type Hex, zeroHash } from "viem";
-import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
@@ -8,6 +7,7 @@ import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
   completionOf,
+  otherFields,
   PROOF_HASH,
   provenJob,
   sendAcknowledge,
@@ -102,14 +102,8 @@ describe("finalize", () => {
     const world = await freshWorld();
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom);
-    for (const other of [
-      { proofHash: answerHash("another") },
-      { completionTokens: 3_001 },
-      { promptTokens: 0 },
-      { completedAt: job.lockedAt },
-    ]) {
+    for (const other of otherFields(job))
       await expectRevert(sendFinalize(world, job, other), "Settlement_OtherCompletion", job.id);
-    }
   });
 
   it("pays the address the worker has named by then", async () => {

@@ -5,6 +5,9 @@ import { network } from "hardhat";
 
 export const { ethers, ignition, networkHelpers } = await network.create();
 
+/** Seconds. */
+export const DAY = 86_400;
+
 /** Worlds stand beside each other on the chain. Each is deployed once, and `untouched` has all of them as they were deployed. */
 const worlds = new Map<() => Promise<unknown>, unknown>();
 let untouched: Snapshot | undefined;

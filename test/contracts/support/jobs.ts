@@ -93,6 +93,14 @@ export function completionOf(job: Job, overrides: Partial<Completion> = {}): Com
   return { jobId: id, proofHash, promptTokens, completionTokens, completedAt };
 }
 
+/** Changes of `completionOf`, each of one field. */
+export const otherFields = ({ lockedAt }: Job): Partial<Completion>[] => [
+  { proofHash: answerHash("a third text") },
+  { promptTokens: 13 },
+  { completionTokens: 3_001 },
+  { completedAt: lockedAt + 2 },
+];
+
 /** The arguments of `complete`. */
 export async function completeArgs(world: World, job: Job, options: CompleteOptions = {}) {
   const [completion, byWorker] = await signedCompletion(world, job, options);

@@ -20,6 +20,9 @@ type Escrow = { getAddress(): Promise<string> };
 /** For calls that do not look at a signature. */
 export const NO_SIGNATURE: Signature = { r: zeroHash, vs: zeroHash };
 
+/** One above half the order of the curve: no signature may have it. */
+export const HIGH_S: Hex = "0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1";
+
 /** EIP-2612, for `signTypedData`. */
 export const PERMIT_TYPES = {
   Permit: [
