@@ -10,7 +10,7 @@ export function declaredErrors(source: string): string[] {
 }
 
 /**
- * Errors that no assertion of the test sources names. An assertion names an error in quotes: as the argument of
+ * Errors that no assertion of the test sources names. An assertion names an error in quotes: as the argument of `expectRevert`,
  * `revertedWithCustomError` or `encodeErrorResult`, or in a table that ends there; a comment does not count.
  */
 export function unassertedErrors(errors: Iterable<string>, tests: readonly string[]): string[] {
