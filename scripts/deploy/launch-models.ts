@@ -1,47 +1,31 @@
-/** Models listed at deployment, in the order of their on-chain numbers (from 1). */
-
-/** Tier numbers of `IModelCatalog.Tier`. */
-const LITE = 0;
-const STANDARD = 1;
-const PRO = 2;
-const MAX = 3;
-
-/** The fields of the contract's `ModelListing`. */
-export type LaunchModel = {
-  id: string;
-  parameters: string;
-  ownedBy: string;
-  tier: number;
-  creditsPerRequest: number;
-  creditsPer1kTokens: number;
-  contextWindow: number;
-};
+/** Models listed at deployment. */
+import { TIERS } from "../../protocol/tiers.ts";
 
 /** Every model of a tier has the tier's price at launch; later each model's price is its own. */
 const PRICES = {
-  [LITE]: { creditsPerRequest: 2, creditsPer1kTokens: 1 },
-  [STANDARD]: { creditsPerRequest: 8, creditsPer1kTokens: 4 },
-  [PRO]: { creditsPerRequest: 18, creditsPer1kTokens: 9 },
-  [MAX]: { creditsPerRequest: 40, creditsPer1kTokens: 20 },
-} as const;
+  lite: { creditsPerRequest: 2, creditsPer1kTokens: 1 },
+  standard: { creditsPerRequest: 8, creditsPer1kTokens: 4 },
+  pro: { creditsPerRequest: 18, creditsPer1kTokens: 9 },
+  max: { creditsPerRequest: 40, creditsPer1kTokens: 20 },
+};
 
-function model(
-  id: string,
-  parameters: string,
-  contextWindow: number,
-  tier: keyof typeof PRICES,
-  ownedBy: string,
-): LaunchModel {
-  return { id, parameters, ownedBy, tier, contextWindow, ...PRICES[tier] };
-}
+const MODELS = [
+  ["llama-3.3-70b-instruct", "70B", 128_000, "max", "meta"],
+  ["deepseek-r1-distill-llama-70b", "70B", 128_000, "max", "deepseek"],
+  ["gemma-3-27b-it", "27B", 128_000, "pro", "google"],
+  ["qwen3-14b", "14B", 32_768, "pro", "qwen"],
+  ["qwen3-8b", "8B", 32_768, "standard", "qwen"],
+  ["mistral-7b-instruct-v0.3", "7B", 32_768, "standard", "mistralai"],
+  ["llama-3.2-3b-instruct", "3B", 128_000, "lite", "meta"],
+  ["qwen3-1.7b", "1.7B", 32_768, "lite", "qwen"],
+] as const;
 
-export const LAUNCH_MODELS: readonly LaunchModel[] = [
-  model("llama-3.3-70b-instruct", "70B", 128_000, MAX, "meta"),
-  model("deepseek-r1-distill-llama-70b", "70B", 128_000, MAX, "deepseek"),
-  model("gemma-3-27b-it", "27B", 128_000, PRO, "google"),
-  model("qwen3-14b", "14B", 32_768, PRO, "qwen"),
-  model("qwen3-8b", "8B", 32_768, STANDARD, "qwen"),
-  model("mistral-7b-instruct-v0.3", "7B", 32_768, STANDARD, "mistralai"),
-  model("llama-3.2-3b-instruct", "3B", 128_000, LITE, "meta"),
-  model("qwen3-1.7b", "1.7B", 32_768, LITE, "qwen"),
-];
+/** The contract's `ModelListing`s, in the order of their on-chain numbers (from 1). */
+export const LAUNCH_MODELS = MODELS.map(([id, parameters, contextWindow, tier, ownedBy]) => ({
+  id,
+  parameters,
+  ownedBy,
+  tier: TIERS.indexOf(tier),
+  contextWindow,
+  ...PRICES[tier],
+}));
