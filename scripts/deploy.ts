@@ -22,13 +22,22 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Address, createPublicClient, type Hex, numberToHex, type PublicClient } from "viem";
+import { type Address, createPublicClient, type PublicClient } from "viem";
 import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
+import { firstLine } from "../verify/chain.ts";
 import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
-import { checkSettings, checkWiring, DeploymentMismatch, notAdmitted, wrongRights } from "./deploy/read-back.ts";
+import {
+  type ChainMark,
+  checkSettings,
+  checkWiring,
+  DeploymentMismatch,
+  notAdmitted,
+  otherChain,
+  wrongRights,
+} from "./deploy/read-back.ts";
 
 const log = (line: string): void => console.log(`deploy: ${line}`);
 
@@ -40,9 +49,7 @@ async function main(): Promise<void> {
   const file = resolve(target.deploymentFile);
   const client = createPublicClient({ transport: nodeTransport(target.rpcUrl, { retryCount: 1 }) });
   const chainId = await client.getChainId().catch((cause: unknown) => {
-    throw new ConfigError(
-      `no node answers at RPC_URL (${nodeHost(target.rpcUrl)}): ${cause instanceof Error ? cause.message.split("\n")[0] : cause}`,
-    );
+    throw new ConfigError(`no node answers at RPC_URL (${nodeHost(target.rpcUrl)}): ${firstLine(cause)}`);
   });
   const config = readConfig(process.env, chainId);
 
@@ -57,7 +64,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
   if (!existsSync(file)) return false;
   const known = parseDeployment(readFileSync(file, "utf8"), file);
   try {
-    const other = await isOtherChain(known, client);
+    const other = await otherChain(client, known);
     if (other !== null) throw new DeploymentMismatch(other);
     await checkWiring(client, known.contracts, config.settings);
   } catch (error) {
@@ -99,9 +106,7 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
     return await attempt();
   } catch (error) {
     // A development chain may have lost its last blocks, or the settings changed: start over, once.
-    log(
-      `the journal cannot be continued (${error instanceof Error ? error.message.split("\n")[0] : error}): deploying anew`,
-    );
+    log(`the journal cannot be continued (${firstLine(error)}): deploying anew`);
     rmSync(journal, { recursive: true, force: true });
     return await attempt();
   }
@@ -116,9 +121,6 @@ function write(file: string, deployment: Deployment): void {
 
 // The Ignition journal lies next to the deployment file. Ignition alone would trust an old journal on a new development chain and send
 // nothing: the mark (a block of the chain before the first transaction) and the code at the journaled addresses tell the chains apart.
-
-/** The last block before the first transaction of a deployment. */
-type ChainMark = { chainId: number; startBlock: number; startBlockHash: Hex };
 
 /** The mark of the deployment in `folder`: the one begun there, or a new one when it was begun on another chain. */
 async function openJournal(folder: string, client: PublicClient): Promise<ChainMark> {
@@ -143,16 +145,9 @@ async function openJournal(folder: string, client: PublicClient): Promise<ChainM
   return mark;
 }
 
-/** How the node's chain differs from the marked one; null if it is the same. */
-async function isOtherChain(mark: ChainMark, client: PublicClient): Promise<string | null> {
-  if (mark.chainId !== (await client.getChainId())) return `it was of chain id ${mark.chainId}`;
-  const block = await client.request({ method: "eth_getBlockByNumber", params: [numberToHex(mark.startBlock), false] });
-  return block?.hash === mark.startBlockHash ? null : `block ${mark.startBlock} is another one`;
-}
-
 /** Why the journal cannot be of this chain; null if it can. */
 async function whatIsLost(folder: string, mark: ChainMark, client: PublicClient): Promise<string | null> {
-  const other = await isOtherChain(mark, client);
+  const other = await otherChain(client, mark);
   if (other !== null) return other;
   const file = join(folder, "deployments/protocol/deployed_addresses.json");
   const deployed: Record<string, Address> = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};

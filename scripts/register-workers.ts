@@ -27,11 +27,11 @@ import { nodeTransport } from "../shared/node-transport.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { ConfigError } from "../worker/console.ts";
 import { missingStake, readRegistration, registrationSteps, requireOwner, STAKE_UNIT } from "../worker/registration.ts";
+import { DEV_CHAIN_ID } from "./deploy/config.ts";
 import { OperatorError, readPlace } from "./operator/operator.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
 export const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
-const DEV_CHAIN_ID = 31337;
 /** Static ceiling: simulation would need each transaction to be mined before the next. */
 const GAS = 1_000_000n;
 

@@ -3,6 +3,7 @@ import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import { nodeUrlFault } from "../../shared/node-url.ts";
+import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../dev/wallets.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
   DEFAULT_DURATIONS,
@@ -15,12 +16,9 @@ import {
 
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31337;
-/** First account of the mnemonic that every development chain funds. Public: worthless elsewhere. */
-const DEV_DEPLOYER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
-/** Accounts of the same mnemonic in the roles that a real deployment must name. Their keys are public. */
+/** Accounts of the mnemonic that every development chain funds, in the roles that a real deployment must name. */
 const DEV_SERVICE_TOKEN_HOLDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"; // third
-const DEV_OPERATOR_ADMIN = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"; // sixth
 const DEV_GUARDIAN = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"; // seventh
 const DEV_ARBITERS: readonly Address[] = [
   "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955", // eighth
@@ -48,7 +46,7 @@ export function readTarget(env: Env): DeployTarget {
 /** What to deploy on `chainId`. */
 export function readConfig(env: Env, chainId: number): DeployConfig {
   const dev = chainId === DEV_CHAIN_ID;
-  const deployerKey = dev ? (env["DEPLOYER_PRIVATE_KEY"] ?? DEV_DEPLOYER_KEY) : required(env, "DEPLOYER_PRIVATE_KEY");
+  const deployerKey = dev ? (env["DEPLOYER_PRIVATE_KEY"] ?? DEPLOYER_KEY) : required(env, "DEPLOYER_PRIVATE_KEY");
   if (!/^0x[0-9a-fA-F]{64}$/.test(deployerKey))
     throw new ConfigError("DEPLOYER_PRIVATE_KEY must be 0x and 64 hex digits");
   const deployer = privateKeyToAccount(deployerKey as Hex).address;
@@ -69,7 +67,7 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
     guardian: role(env, "GUARDIAN_ADDRESS", dev ? (owner ?? DEV_GUARDIAN) : null),
     serviceTokenHolder: role(env, "SERVICE_TOKEN_HOLDER_ADDRESS", dev ? DEV_SERVICE_TOKEN_HOLDER : null),
     stablecoin,
-    operators: addresses(env, "OPERATOR_ADMIN_ADDRESSES", dev ? [DEV_OPERATOR_ADMIN] : null),
+    operators: addresses(env, "OPERATOR_ADMIN_ADDRESSES", dev ? [OPERATOR_ADMIN.address] : null),
     feeBps: wholeNumber(env, "FEE_BPS", DEFAULT_FEE_BPS, 2_000),
     compensationCap: wholeNumber(env, "COMPENSATION_CAP", DEFAULT_COMPENSATION_CAP, 1_000_000),
     minimumStake: DEFAULT_MINIMUM_STAKE,

@@ -4,12 +4,13 @@ import {
   domainSeparator,
   isAddressEqual,
   keccak256,
+  numberToHex,
   type PublicClient,
   toBytes,
   zeroAddress,
   zeroHash,
 } from "viem";
-import type { Contracts } from "../../protocol/deployment.ts";
+import type { Contracts, Deployment } from "../../protocol/deployment.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import { type Protocol, protocolAt, readEvents, readSigners } from "./contracts.ts";
 import { LAUNCH_MODELS } from "./launch-models.ts";
@@ -19,6 +20,16 @@ import { type ReleasedContract, released } from "./released.ts";
 /** The chain does not show what the deployment should have made. */
 export class DeploymentMismatch extends Error {
   override name = "DeploymentMismatch";
+}
+
+/** The last block before the first transaction of a deployment. */
+export type ChainMark = Pick<Deployment, "chainId" | "startBlock" | "startBlockHash">;
+
+/** How the node's chain differs from the marked one; null if it is the same. */
+export async function otherChain(client: PublicClient, mark: ChainMark): Promise<string | null> {
+  if (mark.chainId !== (await client.getChainId())) return `it was of chain id ${mark.chainId}`;
+  const block = await client.request({ method: "eth_getBlockByNumber", params: [numberToHex(mark.startBlock), false] });
+  return block?.hash === mark.startBlockHash ? null : `block ${mark.startBlock} is another one`;
 }
 
 /** What it is about, what the chain says, and what it should say. */
