@@ -84,7 +84,7 @@ export async function startParts(
   // The database runs as another user when this runs as root.
   chmodSync(dataDir, 0o711);
   const ports = await freePorts(options.workers.length);
-  const given = { ...options, dataDir, ports, chainId: 31_337, baseEnv: process.env, write: () => {} };
+  const given = { ...options, dataDir, ports, baseEnv: process.env, write: () => {} };
   const stack = await startStack({ ...given, temporary: true }).ready;
   const stop = async (): Promise<void> => {
     await stack.stop();

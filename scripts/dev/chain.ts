@@ -6,7 +6,8 @@ import { createPublicClient } from "viem";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import { codeOf, readText } from "../../shared/process.ts";
-import { wrongCode } from "../deploy/read-back.ts";
+import { DEV_CHAIN_ID } from "../deploy/config.ts";
+import { otherChain, wrongCode } from "../deploy/read-back.ts";
 import { messageOf, ROOT, StackError } from "./files.ts";
 import { logFile, type PartSpec, type Parts, RANK } from "./parts.ts";
 import type { Ports } from "./ports.ts";
@@ -43,11 +44,11 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
   return body.result as T;
 }
 
-type ChainOptions = { ports: Ports; chainId: number; blockTime?: number; baseEnv: NodeJS.ProcessEnv };
+type ChainOptions = { ports: Ports; blockTime?: number; baseEnv: NodeJS.ProcessEnv };
 
 /** Starts anvil on the kept chain; returns what the progress line says. */
 export async function startChain(parts: Parts, options: ChainOptions): Promise<string> {
-  const { chainId, blockTime, baseEnv: env } = options;
+  const { blockTime, baseEnv: env } = options;
   const port = options.ports.chain;
   const { file, version } = anvilBinary();
   const { state, cache, mark } = chainFiles(parts.dataDir);
@@ -58,7 +59,7 @@ export async function startChain(parts: Parts, options: ChainOptions): Promise<s
     name: "chain",
     command: file,
     args: [
-      ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId)],
+      ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(DEV_CHAIN_ID)],
       ["--state", state, "--state-interval", String(Math.round(interval)), "--timestamp", String(GENESIS_TIME)],
       // By default anvil keeps 500 states in memory and thousands more on disk. Blocks, transactions, receipts and logs are kept in full
       // either way; only old *state* is dropped, and these many blocks remain for reorganisations.
@@ -198,14 +199,8 @@ export function readDeployment(file: string): Deployment | null {
 }
 
 /** Whether the chain is the deployment's, with these contracts on it: a new chain gives the same contracts the same addresses. */
-export async function isDeployed(
-  rpcUrl: string,
-  { startBlock, startBlockHash, contracts }: Deployment,
-): Promise<boolean> {
-  const block = await rpc<{ hash: string } | null>(rpcUrl, "eth_getBlockByNumber", [
-    `0x${startBlock.toString(16)}`,
-    false,
-  ]);
-  if (block?.hash !== startBlockHash) return false;
-  return (await wrongCode(createPublicClient({ transport: nodeTransport(rpcUrl) }), contracts, false)).length === 0;
+export async function isDeployed(rpcUrl: string, deployment: Deployment): Promise<boolean> {
+  const client = createPublicClient({ transport: nodeTransport(rpcUrl) });
+  if ((await otherChain(client, deployment)) !== null) return false;
+  return (await wrongCode(client, deployment.contracts, false)).length === 0;
 }

@@ -12,6 +12,7 @@ import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import type { StackFile } from "../../shared/stack-file.ts";
+import { DEV_CHAIN_ID } from "../deploy/config.ts";
 import { messageOf, readJson, writeJson } from "./files.ts";
 import { outsideFolder } from "./postgres.ts";
 import type { Context, Secrets, WorkerEntry } from "./services.ts";
@@ -115,7 +116,7 @@ export function writeStackFile(
     base_url: urls.api,
     app_url: `${urls.api}/app`,
     rpc_url: urls.rpc,
-    chain_id: options.chainId,
+    chain_id: DEV_CHAIN_ID,
     database_url: databaseUrl,
     deployment_file: deploymentFile,
     contracts: deployment?.contracts ?? {},

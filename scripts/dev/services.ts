@@ -17,7 +17,6 @@ export type StackOptions = {
   ports: Ports;
   parts: readonly PartName[];
   workers: readonly WorkerOptions[];
-  chainId: number;
   /** Seconds between blocks; a block a transaction without it. */
   blockTime?: number;
   /** Shorter contract windows, passed to the deployment as DEPLOY_WINDOWS. */

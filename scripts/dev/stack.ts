@@ -54,7 +54,6 @@ export function optionsFromEnv(env: NodeJS.ProcessEnv): StackOptions {
     ports: portsFromEnv(env),
     parts: PARTS,
     workers: DEFAULT_WORKERS,
-    chainId: 31_337,
     ...(env["BLOCK_TIME"] ? { blockTime } : {}),
     ...(env["DATABASE_URL"] ? { databaseUrl: env["DATABASE_URL"] } : {}),
     env: {},

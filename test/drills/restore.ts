@@ -56,7 +56,7 @@ export const restore: Drill = {
       const ports = { ...(await freePorts(0)), postgres: Number(port) };
       const secrets = { masterKey: "", demoPrivateKey: "0x", workerKeys: [], postgresPassword: password };
       writeJson(join(dataDir, "secrets.json"), secrets);
-      const plain = { workers: [], chainId: 31_337, env: {}, baseEnv: plainEnv(), write: practice.options.note };
+      const plain = { workers: [], env: {}, baseEnv: plainEnv(), write: practice.options.note };
       const newer = await startStack({ ...plain, dataDir, ports, parts: ["database"] }).ready;
       practice.ends.push(() => newer.stop());
       program("pg_restore", "--exit-on-error", "--no-owner", `--dbname=${server.url}`, dump);

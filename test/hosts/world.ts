@@ -76,7 +76,7 @@ export async function openHosts(credits: number, note: (line: string) => void): 
   const tlsFiles = certify(folder);
   tls.setDefaultCACertificates([...tls.getCACertificates("default"), readFileSync(tlsFiles.ca, "utf8")]);
   const { chain } = hosts;
-  await copyDeployedChain(chain.folder, { chainId: 31_337, env: {} });
+  await copyDeployedChain(chain.folder, { env: {} });
   const deploymentFile = join(chain.folder, "deployment.json");
   const deployment = readDeployment(deploymentFile) as Deployment;
   const [anvil, place] = [anvilBinary().file, ["--host", "127.0.0.1", "--port", "8544", "--chain-id", "31337"]];

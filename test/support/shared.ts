@@ -65,11 +65,11 @@ export async function sharedDatabase(): Promise<string> {
   return url.replace(/[^/]*$/, name);
 }
 
-type Deployed = Pick<StackOptions, "chainId" | "windows" | "env">;
+type Deployed = Pick<StackOptions, "windows" | "env">;
 
 /** Puts a chain with the contracts into a fresh data folder. The first stack of a run with these windows deploys them. */
-export async function copyDeployedChain(to: string, { chainId, windows = {}, env }: Deployed): Promise<void> {
-  const key = JSON.stringify([chainId, windows, env.contracts ?? {}]);
+export async function copyDeployedChain(to: string, { windows = {}, env }: Deployed): Promise<void> {
+  const key = JSON.stringify([windows, env.contracts ?? {}]);
   const dataDir = join(runFolder(), `chain-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`);
   await withLock(`${dataDir}.lock`, async () => {
     if (existsSync(join(dataDir, "deployment.json"))) return;
@@ -78,7 +78,6 @@ export async function copyDeployedChain(to: string, { chainId, windows = {}, env
       ports: await freePorts(0),
       parts: ["chain", "contracts"],
       workers: [],
-      chainId,
       windows,
       env: env.contracts === undefined ? {} : { contracts: env.contracts },
       baseEnv: plainEnv(),
@@ -101,7 +100,6 @@ async function keep(folder: string, run: Identity): Promise<void> {
       ports: await freePorts(0),
       parts: ["database"],
       workers: [],
-      chainId: 31_337,
       env: {},
       baseEnv: plainEnv(),
       write: (line) => console.log(line),

@@ -44,7 +44,6 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
   const all: StackOptions = {
     ports: options.ports ?? (await freePorts(workers.length)),
     parts: PARTS,
-    chainId: 31_337,
     env: {},
     baseEnv: plainEnv(),
     ...options,
