@@ -4,10 +4,10 @@
  * A gateway of the local stack delivers to a receiver on this machine. First events as the chain makes them: from the block to the endpoint. Then
  * the same beside a backlog of pending deliveries, some of them to endpoints that never answer. docs/webhooks.md shows a run.
  */
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
 import { pino } from "pino";
 import { type Address, createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { generatePrivateKey, nonceManager, privateKeyToAccount } from "viem/accounts";
@@ -30,7 +30,7 @@ export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
   const { deliveries, seconds, rate } = wanted;
   progress("starting chain, database, index and gateway");
   const gateway = await startGateway();
-  const endpoint = await Endpoint.open();
+  const endpoint = await openEndpoint();
   try {
     const buyer = await openBuyer(gateway.stack, rate * seconds * 4);
     await gateway.webhook(buyer.address, endpoint.url("/live"), ["credit.topup"]);
@@ -76,20 +76,8 @@ export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
 
 const MASTER_KEY = "b3".repeat(32);
 
-type Gateway = {
-  stack: Stack;
-  pool: pg.Pool;
-  /** Creates a webhook of a wallet. */
-  webhook: (wallet: string, url: string, events: EventName[]) => Promise<void>;
-  /** Blocks whose events are not derived. */
-  lag: () => Promise<number>;
-  /** Resident memory of the gateway. */
-  memory: () => number;
-  stop: () => Promise<void>;
-};
-
 /** Chain, database, index and one gateway, with the gateway's usual settings for webhooks. */
-async function startGateway(): Promise<Gateway> {
+async function startGateway() {
   const { stack, stop } = await startParts({
     parts: ["chain", "database", "contracts", "indexer", "api"],
     workers: [],
@@ -109,18 +97,22 @@ async function startGateway(): Promise<Gateway> {
   return {
     stack,
     pool,
-    webhook: async (wallet, url, events) => void (await createWebhook(context, wallet, { url, events })),
-    lag: async () => {
+    /** Creates a webhook of a wallet. */
+    webhook: (wallet: string, url: string, events: EventName[]) => createWebhook(context, wallet, { url, events }),
+    /** Blocks whose events are not derived. */
+    lag: async (): Promise<number> => {
       const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
       return Number(/^gateway_webhook_lag_blocks (\S+)$/m.exec(text)?.[1]);
     },
+    /** Resident memory of the gateway. */
     memory: () => residentMegabytes(stack.processes().find(({ name }) => name === "api")?.pid ?? 0),
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await pool.end();
       await stop();
     },
   };
 }
+type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /**
  * Deliveries that are due all at once, as after an outage of many receivers: `deliveries` spread over `webhooks`, and as many for each of the
@@ -132,9 +124,11 @@ async function fillBacklog(
   { deliveries, webhooks, silent }: WebhookLoad,
 ): Promise<number> {
   const each = Math.ceil(deliveries / webhooks);
+  const ids: string[] = [];
   for (let number = 0; number < webhooks + silent; number += 1) {
     const path = number < webhooks ? `/backlog/${number}` : `/silent/${number}`;
-    await webhook(`0x${number.toString(16).padStart(40, "0")}`, endpoint.url(path), ["job.completed"]);
+    const wallet = `0x${number.toString(16).padStart(40, "0")}`;
+    ids.push((await webhook(wallet, endpoint.url(path), ["job.completed"])).id);
   }
   await pool.query(
     `INSERT INTO webhook_event (id, name, occurred_at, body)
@@ -144,9 +138,9 @@ async function fillBacklog(
   );
   await pool.query(
     `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at)
-     SELECT w.id, e.id, 'pending', now() + interval '1 hour' FROM webhook w CROSS JOIN webhook_event e
-     WHERE e.body LIKE '{"event":"job.completed","data":"x%' AND w.url ~ '/(backlog|silent)/' ORDER BY e.id LIMIT $1`,
-    [each * (webhooks + silent)],
+     SELECT w.id, e.id, 'pending', now() + interval '1 hour' FROM unnest($1::text[]) w (id) CROSS JOIN webhook_event e
+     WHERE e.name = 'job.completed' ORDER BY e.id`,
+    [ids],
   );
   await pool.query("ANALYZE webhook_delivery, webhook_event, webhook");
   return each * webhooks;
@@ -156,72 +150,56 @@ async function fillBacklog(
 type Mined = ReadonlyMap<Hex, number>;
 
 /** A receiver that answers at once (or never, below `/silent`), and remembers when which transaction's event came. */
-class Endpoint {
-  readonly #server: Server;
-  readonly #arrivals = new Map<string, number>();
+async function openEndpoint() {
+  const arrivals = new Map<string, number>();
   /** Requests below `/backlog`. */
-  #backlog = 0;
-
-  private constructor() {
-    this.#server = createServer((request, response) => {
-      const path = request.url ?? "";
-      let body = "";
-      request.on("data", (data) => {
-        body += data;
-      });
-      request.on("end", () => {
-        if (path.startsWith("/silent")) return;
-        if (path.startsWith("/backlog")) this.#backlog += 1;
-        else this.#arrived(JSON.parse(body).data.topup_tx);
-        response.end();
-      });
+  let backlog = 0;
+  const server = createServer((request, response) => {
+    const path = request.url ?? "";
+    let body = "";
+    request.on("data", (data) => {
+      body += data;
     });
-  }
-
-  static async open(): Promise<Endpoint> {
-    const endpoint = new Endpoint();
-    await new Promise<void>((done) => endpoint.#server.listen(0, "127.0.0.1", done));
-    return endpoint;
-  }
-
-  url(path: string): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
-  }
-
-  /** Waits until the events of all transactions have come, at most `ms`. */
-  async waitFor(mined: Mined, ms: number): Promise<void> {
-    for (const end = Date.now() + ms; Date.now() < end; ) {
-      if ([...mined.keys()].every((hash) => this.#arrivals.has(hash))) return;
-      await sleep(50);
-    }
-  }
-
-  /** Resolves when so many deliveries of the backlog have come. */
-  async drained(deliveries: number): Promise<void> {
-    while (this.#backlog < deliveries) await sleep(20);
-  }
-
-  /** Milliseconds from each transaction's block to the arrival of its event. */
-  latencies(mined: Mined): number[] {
-    return [...mined].flatMap(([hash, at]) => (this.#arrivals.get(hash) ?? Number.NaN) - at).filter(Number.isFinite);
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  #arrived(transaction: string): void {
-    if (!this.#arrivals.has(transaction)) this.#arrivals.set(transaction, performance.now());
-  }
+    request.on("end", () => {
+      if (path.startsWith("/silent")) return;
+      if (path.startsWith("/backlog")) backlog += 1;
+      else {
+        const { topup_tx: transaction } = JSON.parse(body).data;
+        if (!arrivals.has(transaction)) arrivals.set(transaction, performance.now());
+      }
+      response.end();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: (path: string): string => `http://127.0.0.1:${port}${path}`,
+    /** Waits until the events of all transactions have come, at most `ms`. */
+    waitFor: async (mined: Mined, ms: number): Promise<void> => {
+      for (const end = Date.now() + ms; Date.now() < end; ) {
+        if ([...mined.keys()].every((hash) => arrivals.has(hash))) return;
+        await sleep(50);
+      }
+    },
+    /** Resolves when so many deliveries of the backlog have come. */
+    drained: async (deliveries: number): Promise<void> => {
+      while (backlog < deliveries) await sleep(20);
+    },
+    /** Milliseconds from each transaction's block to the arrival of its event. */
+    latencies: (mined: Mined): number[] =>
+      [...mined].flatMap(([hash, at]) => (arrivals.get(hash) ?? Number.NaN) - at).filter(Number.isFinite),
+    close: (): void => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
+type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 
 const CREDITS = 100;
 
-type Buyer = { address: Address; buyUntil: (end: Promise<unknown>, rate: number) => Promise<Mined> };
-
 /** A wallet that buys credits again and again: each purchase is an event. `purchases`: the most it will make. */
-async function openBuyer(stack: Stack, purchases: number): Promise<Buyer> {
+async function openBuyer(stack: Stack, purchases: number) {
   const transport = http(stack.info.rpc_url);
   const client = createPublicClient({ transport });
   const owner = privateKeyToAccount(generatePrivateKey(), { nonceManager });
