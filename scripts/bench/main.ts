@@ -8,6 +8,7 @@
  */
 import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { z } from "zod";
 import { clientCost } from "./client.ts";
@@ -32,19 +33,9 @@ import { webhooks } from "./webhooks.ts";
 
 const number = z.coerce.number().positive();
 const names = z.string().transform((list) => list.split(","));
+const ALL = "cost,client,overhead,single,gateways,throughput,lists,page,webhooks,memory";
 const schema = z.object({
-  sections: names.default([
-    "cost",
-    "client",
-    "overhead",
-    "single",
-    "gateways",
-    "throughput",
-    "lists",
-    "page",
-    "webhooks",
-    "memory",
-  ]),
+  sections: names.default(ALL.split(",")),
   /** A minute; 20 s for webhooks. */
   seconds: number.optional(),
   requests: number.default(400),
@@ -81,10 +72,10 @@ const portkey = await startPortkey();
 async function withSystem(
   blocks: string,
   run: (system: System) => Promise<void>,
-  accounts = Math.min(clients, 64),
+  more: Partial<SystemOptions> = {},
 ): Promise<void> {
   progress(`starting the system, ${named(blocks)}`);
-  const system = await startSystem(optionsFor(blocks, accounts));
+  const system = await startSystem({ ...optionsFor(blocks, Math.min(clients, 64)), ...more });
   try {
     await run(system);
   } finally {
@@ -119,9 +110,7 @@ async function compared(blocks: string, system: System): Promise<void> {
 }
 
 /** What a job costs with two gateways, each with a signer of its own, beside one. */
-async function withSecondGateway(): Promise<void> {
-  const key = generatePrivateKey();
-  const one = await startSystem({ ...optionsFor("0.25", clients), gatewayKeys: [key] });
+async function besideSecondGateway(one: System, key: Hex): Promise<void> {
   const two = await withGateway(one, key);
   try {
     const systems = [
@@ -170,16 +159,23 @@ try {
   }
   if (wanted.has("client")) {
     const { requests, rounds } = values;
-    await withSystem("instant", async (system) => done(await clientCost(system, { requests, rounds })), 2);
+    await withSystem("instant", async (system) => done(await clientCost(system, { requests, rounds })), {
+      accounts: 2,
+    });
   }
-  if (wanted.has("gateways")) await withSecondGateway();
+  if (wanted.has("gateways")) {
+    const key = generatePrivateKey();
+    await withSystem("0.25", (one) => besideSecondGateway(one, key), { accounts: clients, gatewayKeys: [key] });
+  }
   // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
   if (wanted.has("single")) {
     await withSystem("instant", async (system) => done(await single(system.target)));
   }
   // One account, so that its jobs are a known share of all.
-  if (wanted.has("lists")) await withSystem("0.25", async (system) => done(await lists(system, values.jobs)), 1);
-  if (wanted.has("page")) await withSystem("instant", async (system) => done(await page(system, values.visits)), 1);
+  if (wanted.has("lists"))
+    await withSystem("0.25", async (system) => done(await lists(system, values.jobs)), { accounts: 1 });
+  if (wanted.has("page"))
+    await withSystem("instant", async (system) => done(await page(system, values.visits)), { accounts: 1 });
   if (wanted.has("webhooks")) {
     for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);
   }

@@ -1,6 +1,6 @@
 /** Time of single requests and of a few clients: sections `overhead` and `single`. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { load, type Sample, type Target } from "./load.ts";
+import { load, type Plan, type Sample, type Target } from "./load.ts";
 import { p50, p99, progress, type Section, shown } from "./report.ts";
 import type { System } from "./system.ts";
 
@@ -31,46 +31,36 @@ export async function overhead(targets: readonly Target[], options: OverheadOpti
         const ok = samples.filter(({ status }) => status === 200);
         const first = ok.map((sample) => sample.first);
         const own = ok.map((sample) => sample.first - sample.chain);
-        const result = {
-          stream,
-          concurrency,
-          server: target.name,
-          requests: samples.length,
-          failed: samples.length - ok.length,
+        const times = {
           first_p50: p50(first),
           first_p99: p99(first),
           added_p50: p50(first) - p50(base),
           added_p99: p99(first) - p99(base),
           added_without_chain_p50: p50(own) - p50(base),
         };
-        json.push({ blocks, ...result });
-        const { first_p50, first_p99, added_p50, added_p99, added_without_chain_p50 } = result;
+        const [server, failed] = [target.name, samples.length - ok.length];
+        json.push({ blocks, stream, concurrency, server, requests: samples.length, failed, ...times });
         rows.push([
           stream ? "streamed" : "plain",
           String(concurrency),
-          target.name,
-          ...[first_p50, first_p99, added_p50, added_p99, added_without_chain_p50].map((ms) => shown(ms)),
-          `${samples.length}${result.failed ? ` (${result.failed} failed)` : ""}`,
+          server,
+          ...Object.values(times).map((ms) => shown(ms)),
+          `${samples.length}${failed ? ` (${failed} failed)` : ""}`,
         ]);
       }
     }
   }
-  const times = ["p50", "p99", "added p50", "added p99", "added p50 without the chain"];
-  const columns = ["reply", "clients", "server", ...times, "requests"];
+  const named = ["p50", "p99", "added p50", "added p99", "added p50 without the chain"];
+  const columns = ["reply", "clients", "server", ...named, "requests"];
   return { title: `Time to first byte, ms, ${blocks}`, columns, rows, json };
 }
 
-type Measured = { target: Target; samples: Sample[] };
-
-async function inTurns(
-  targets: readonly Target[],
-  { concurrency, stream, requests }: { concurrency: number; stream: boolean; requests: number },
-): Promise<Measured[]> {
-  const measured = targets.map((target): Measured => ({ target, samples: [] }));
-  for (const { target } of measured) await load(target, { concurrency, stream, requests: concurrency * 2 });
+async function inTurns(targets: readonly Target[], plan: Extract<Plan, { requests: number }>) {
+  const measured = targets.map((target) => ({ target, samples: [] as Sample[] }));
+  for (const { target } of measured) await load(target, { ...plan, requests: plan.concurrency * 2 });
   for (let round = 0; round < ROUNDS; round++) {
     for (const { target, samples } of measured) {
-      samples.push(...(await load(target, { concurrency, stream, requests: Math.ceil(requests / ROUNDS) })));
+      samples.push(...(await load(target, { ...plan, requests: Math.ceil(plan.requests / ROUNDS) })));
     }
   }
   return measured;

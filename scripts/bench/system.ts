@@ -1,5 +1,5 @@
 /** What is measured: the whole system in a throw-away folder, the model server before it, and a peer gateway beside it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -33,13 +33,8 @@ export type Peer = { url: string; pid: number; stop: () => void };
 
 /** The model server that answers at once. */
 export async function startUpstream(): Promise<Peer> {
-  const file = join(import.meta.dirname, "upstream.ts");
-  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the upstream ended with code ${code}`)));
-    child.stdout?.once("data", (line: Buffer) => resolve(Number(line.toString())));
-  });
+  const child = fork(join(import.meta.dirname, "upstream.ts"));
+  const [port] = await once(child, "message");
   return peer(child, `http://127.0.0.1:${port}`);
 }
 
@@ -168,8 +163,8 @@ export async function startSystemOf(folder: string, options: SystemOptions): Pro
   return other.startSystem(options);
 }
 
-/** The same system with a gateway more, whose requests the two take in turns. It ends with the system. `key`: of `gatewayKeys`. */
-export async function withGateway({ stack, stop, ...system }: System, key: Hex): Promise<System> {
+/** The same system with a gateway more, whose requests the two take in turns. `stop` ends that one. `key`: of `gatewayKeys`. */
+export async function withGateway({ stack, ...system }: System, key: Hex): Promise<System> {
   const { api: port } = await freePorts(0);
   await rpc(stack.info.rpc_url, "anvil_setBalance", [privateKeyToAddress(key), toHex(parseEther("100"))]);
   const child = spawn(process.execPath, ["api/main.ts"], {
@@ -202,12 +197,11 @@ export async function withGateway({ stack, stop, ...system }: System, key: Hex):
     },
   };
   const processes = () => [...stack.processes(), { name: "api", pid: child.pid as number, running: true }];
-  const stopAll = async (): Promise<void> => {
+  const stop = async (): Promise<void> => {
     child.kill();
     await once(child, "exit");
-    await stop();
   };
-  return { ...system, target, stack: { ...stack, processes }, stop: stopAll };
+  return { ...system, target, stack: { ...stack, processes }, stop };
 }
 
 /** A funded account of the benchmark. */

@@ -9,12 +9,6 @@ import { load } from "./load.ts";
 import { p50, p99, progress, type Section, shown } from "./report.ts";
 import type { System } from "./system.ts";
 
-type IndexLag = {
-  /** Resolves once the newest block is in the index. */
-  none: () => Promise<void>;
-  stop: () => Promise<number[]>;
-};
-
 /** Waits until the index has every block: a backlog of what came before would take processor time from what is measured next. */
 export async function indexCaughtUp(stack: Stack): Promise<void> {
   const lag = await watchIndexLag(stack);
@@ -26,7 +20,7 @@ export async function indexCaughtUp(stack: Stack): Promise<void> {
  * Watches how long a block takes from the node to the index; ends with all lags seen, ms. Looks every `everyMs`: each look costs node and
  * database a request, which a load should not have to share them with.
  */
-async function watchIndexLag(stack: Stack, everyMs = 5): Promise<IndexLag> {
+async function watchIndexLag(stack: Stack, everyMs = 5) {
   const chain = createPublicClient({ transport: http(stack.info.rpc_url) });
   const database = new pg.Client({ connectionString: stack.info.database_url as string });
   await database.connect();
@@ -53,10 +47,11 @@ async function watchIndexLag(stack: Stack, everyMs = 5): Promise<IndexLag> {
   };
   const running = run();
   return {
-    none: async () => {
+    /** Resolves once the newest block is in the index. */
+    none: async (): Promise<void> => {
       while (behind > 0) await sleep(20);
     },
-    stop: async () => {
+    stop: async (): Promise<number[]> => {
       stopped = true;
       await running;
       await database.end();

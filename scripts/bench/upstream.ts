@@ -1,6 +1,6 @@
 /**
  * A model server that answers at once: the load under which a gateway's own cost shows. OpenAI-compatible as far as gateways
- * ask, plain and streamed, 20 pieces of text. Prints its port. Arguments: none; ends with its parent.
+ * ask, plain and streamed, 20 pieces of text. Sends its port to its parent, and ends with it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -62,5 +62,5 @@ const server = createServer((request, response) => {
   answer(request, response).catch((error) => response.destroy(error));
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("disconnect", () => process.exit(0));
