@@ -1,7 +1,7 @@
 /** Builds the web application into `web/dist`, where the API serves it from, unless it is built from the present sources. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readText, withLock } from "../../shared/process.ts";
 import { messageOf, ROOT } from "../dev/files.ts";
@@ -11,9 +11,8 @@ const PROGRAM = ["node_modules/vite/bin/vite.js", "build", "web", "--logLevel", 
 const DIST = join(ROOT, "web", "dist");
 const STAMP = join(DIST, ".built-from");
 
-/** Sources it is made of, beside its libraries: protocol, audit and the names of the pages are used in the browser too. */
+/** Sources it is made of, beside the packages: protocol, audit and the names of the pages are used in the browser too. */
 const FOLDERS = ["web", "protocol", "verify", "shared"];
-const LIBRARIES = ["vite", "@vitejs/plugin-react", "preact", "react-router", "redoc", "wagmi", "viem"];
 
 /** Builds the web application unless `web/dist` is made of the present sources. Returns what the progress line says. */
 export async function buildWeb(run: (args: string[]) => Promise<void>): Promise<string> {
@@ -36,12 +35,7 @@ function fingerprint(): string {
       .sort();
     for (const file of files) hash.update(`${file.slice(ROOT.length)}\0`).update(readFileSync(file));
   }
-  for (const name of LIBRARIES) {
-    const file = join(ROOT, "node_modules", name, "package.json");
-    const { version } = JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : "{}") as { version?: string };
-    hash.update(`${name}@${version}\0`);
-  }
-  return hash.digest("hex");
+  return hash.update(readFileSync(join(ROOT, "package-lock.json"))).digest("hex");
 }
 
 if (import.meta.main) {
