@@ -3,7 +3,7 @@ import { formatGwei } from "viem";
 import { tierName } from "../../protocol/tiers.ts";
 import { type Command, command } from "./command.ts";
 import { readModels } from "./governance.ts";
-import type { Operator, Output } from "./operator.ts";
+import type { Operator } from "./operator.ts";
 
 /** Gas of a fused job by the number of jobs in its transaction; a test compares it with docs/gas.md. */
 export const JOB_GAS = { 1: 149_457n, 8: 84_260n, 32: 76_403n, 64: 75_092n } as const;
@@ -32,11 +32,16 @@ export const ECONOMICS: readonly Command[] = [
   command(
     "economics show --ether-price N [--gas-price WEI]",
     "what a job earns its operator and what its settlement costs, by model and batch; N: price of the chain's currency in stablecoins",
-    { show: (operator, given) => economics(operator, given["ether-price"], given["gas-price"]) },
+    {
+      show: async (operator, given) => {
+        const json = await read(operator, given["ether-price"], given["gas-price"]);
+        return { text: asText(json), json };
+      },
+    },
   ),
 ];
 
-async function economics(operator: Operator, etherPrice: number, given?: bigint): Promise<Output> {
+async function read(operator: Operator, etherPrice: number, given?: bigint) {
   const [models, feeBps, gasPrice] = await Promise.all([
     readModels(operator),
     operator.escrow.read.feeBps(),
@@ -44,7 +49,7 @@ async function economics(operator: Operator, etherPrice: number, given?: bigint)
   ]);
   const prices = { etherPrice: BigInt(etherPrice), gasPrice };
   const cost = Object.fromEntries(BATCHES.map((jobs) => [jobs, gasCost(JOB_GAS[jobs], prices)]));
-  const json = {
+  return {
     gas_price_gwei: formatGwei(gasPrice),
     ether_price: etherPrice,
     operator_share: feeBps / 10_000,
@@ -68,30 +73,13 @@ async function economics(operator: Operator, etherPrice: number, given?: bigint)
       };
     }),
   };
-  return { text: asText(json), json };
 }
 
 const credits = (milli: bigint): number => Number(milli) / Number(MILLI);
 /** A share of 0 pays for nothing: no charge is enough. */
 const ceil = (a: bigint, b: bigint): bigint | number => (b === 0n ? Number.POSITIVE_INFINITY : (a + b - 1n) / b);
 
-type Economics = {
-  gas_price_gwei: string;
-  ether_price: number;
-  operator_share: number;
-  settlement_credits: Record<string, number>;
-  least_charge: Record<string, number>;
-  models: {
-    id: string;
-    tier: string;
-    credits: number;
-    operator_credits: number;
-    pays_up_to_gwei: Record<string, string>;
-    pays: number[];
-  }[];
-};
-
-function asText(all: Economics): string {
+function asText(all: Awaited<ReturnType<typeof read>>): string {
   const columns = (of: (jobs: number) => string) => BATCHES.map((jobs) => of(jobs).padStart(12)).join("");
   const head = `gas price ${all.gas_price_gwei} gwei, ${all.ether_price} stablecoins a unit of currency, operator's share ${all.operator_share * 100} %`;
   const rows = all.models.map(
