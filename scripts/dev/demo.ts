@@ -22,9 +22,8 @@ const DEMO_CREDITS = 10_000;
 /** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */
 const ROUTING_MS = 20_000;
 
-export type { StackFile };
 /** Made once for a data folder and kept in it, readable by its owner only. */
-export type DemoAccount = NonNullable<StackFile["demo"]>;
+type DemoAccount = NonNullable<StackFile["demo"]>;
 
 const secretsFile = (dataDir: string): string => join(dataDir, "secrets.json");
 

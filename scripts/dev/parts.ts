@@ -29,7 +29,7 @@ export type PartSpec = {
 export type TaskSpec = Omit<PartSpec, "ready" | "passing" | "stop">;
 
 type Part = {
-  spec: Pick<PartSpec, "name" | "hint">;
+  spec: PartSpec | TaskSpec;
   pid: number;
   /** How it ended, as the end of a sentence that begins with its name; undefined while it runs. */
   end: string | undefined;
@@ -64,7 +64,6 @@ export class Parts {
   readonly #wardenProcess: ChildProcess;
   readonly #onDeath: (error: StackError, part: string) => void;
   readonly #parts = new Map<string, Part>();
-  readonly #specs = new Map<string, PartSpec>();
   #stopping: Promise<void> | null = null;
 
   constructor(dataDir: string, abort: AbortSignal, onDeath: (error: StackError, part: string) => void) {
@@ -89,7 +88,6 @@ export class Parts {
 
   /** Starts a part and waits until it is ready. From then on its end is the end of the stack. */
   async launch(spec: PartSpec): Promise<void> {
-    this.#specs.set(spec.name, spec);
     let part = this.#start(spec, spec.stop);
     for (const started = Date.now(); !(await spec.ready()); await sleep(40)) {
       const waited = Date.now() - started;
@@ -128,8 +126,9 @@ export class Parts {
 
   /** Starts a part again that has ended. */
   async restart(name: string): Promise<void> {
-    if (this.#part(name).end === undefined) throw new StackError(`${name} is still running.`);
-    await this.launch(this.#specs.get(name) as PartSpec);
+    const part = this.#part(name);
+    if (part.end === undefined) throw new StackError(`${name} is still running.`);
+    await this.launch(part.spec as PartSpec);
   }
 
   list(): { name: string; pid: number; running: boolean }[] {
@@ -205,7 +204,7 @@ export class Parts {
     this.#onDeath(this.#failure(part.spec, part.end as string), part.spec.name);
   }
 
-  #failure({ name, hint }: Pick<PartSpec, "name" | "hint">, how: string): StackError {
+  #failure({ name, hint }: TaskSpec, how: string): StackError {
     const file = logFile(this.dataDir, name);
     const lines = readFileSync(file, "utf8").slice(-16_384).trimEnd().split("\n").slice(-12);
     const last = lines.map((line) => `  | ${line.slice(0, 400)}`).join("\n");

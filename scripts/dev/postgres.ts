@@ -47,7 +47,7 @@ export async function startPostgres(
     args: ["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
     env: { ...env, LC_ALL: "C" },
     cwd: place.folder,
-    ...(user ? { user: { uid: user.uid, gid: user.gid } } : {}),
+    user,
     ready: () => accepts(url("postgres"), parts.dataDir),
     // After a kill, sessions of the dead server hold its memory until they notice its end.
     passing: /pre-existing shared memory block .* is still in use/,
@@ -94,21 +94,21 @@ export function removeDataDir(dataDir: string): void {
   for (const folder of [dataDir, outsideFolder(dataDir)]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** The user to run as when we are root, as which PostgreSQL does not run; null for ourselves. */
-function databaseUser(): User | null {
-  if (process.getuid?.() !== 0) return null;
+/** The user to run as when we are root, as which PostgreSQL does not run; undefined for ourselves. */
+function databaseUser(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string, name: string): number => Number(spawnSync("id", [flag, name], { encoding: "utf8" }).stdout);
-  const find = (name: string): User | null => {
+  const find = (name: string): User | undefined => {
     const user = { name, uid: id("-u", name), gid: id("-g", name) };
-    return user.uid > 0 && user.gid > 0 ? user : null;
+    return user.uid > 0 && user.gid > 0 ? user : undefined;
   };
-  const create = (): User | null => {
+  const create = (): User | undefined => {
     spawnSync("useradd", ["--system", "--user-group", "--no-create-home", "postgres"], { stdio: "ignore" });
     return find("postgres");
   };
   // `nobody` is everywhere: for containers that have no command to add a user.
   const user = find("postgres") ?? create() ?? find("nobody");
-  if (user !== null) return user;
+  if (user !== undefined) return user;
   throw new StackError(
     "PostgreSQL does not run as root, and there is no user to run it as. What to do: create one with " +
       "`useradd --system postgres`, or start as an ordinary user.",
@@ -116,16 +116,16 @@ function databaseUser(): User | null {
 }
 
 /** The folder of the database and of its programs: places that its user can reach. */
-async function findPlace(dataDir: string, user: User | null): Promise<{ folder: string; bin: string }> {
+async function findPlace(dataDir: string, user: User | undefined): Promise<{ folder: string; bin: string }> {
   const native = await nativeFolder();
   // The shell is within everybody's reach, unlike Node in a closed home folder.
   const test = (file: string, { uid, gid }: User) =>
     spawnSync("/bin/sh", ["-c", 'test -x "$1"', "sh", file], { uid, gid, cwd: "/" }).status === 0;
-  const reaches = (file: string): boolean => user === null || test(file, user);
+  const reaches = (file: string): boolean => user === undefined || test(file, user);
   const folder = reaches(dataDir) ? join(dataDir, "postgres") : outsideFolder(dataDir);
   mkdirSync(dirname(folder), { recursive: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (user !== null) chownSync(folder, user.uid, user.gid);
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
   if (!reaches(folder)) {
     throw new StackError(
       `PostgreSQL runs as the user ${user?.name}, who cannot enter ${folder}.\n` +
@@ -160,7 +160,7 @@ async function nativeFolder(): Promise<string> {
 async function ensureCluster(
   parts: Parts,
   { folder, bin }: { folder: string; bin: string },
-  user: User | null,
+  user: User | undefined,
   { password, env }: { password: string; env: NodeJS.ProcessEnv },
 ): Promise<string> {
   const data = join(folder, "data");
@@ -188,7 +188,7 @@ async function ensureCluster(
       ],
       env: { ...env, LC_ALL: "C" },
       cwd: folder,
-      ...(user ? { user: { uid: user.uid, gid: user.gid } } : {}),
+      user,
       hint: "check the lines above (disk space, permissions), or name a database of your own with DATABASE_URL.",
     });
   } finally {

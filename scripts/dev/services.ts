@@ -22,7 +22,7 @@ export type StackOptions = {
   /** Shorter contract windows, passed to the deployment as DEPLOY_WINDOWS. */
   windows?: Record<string, number>;
   /** Keys of further gateways, which the operator's admin adds beside the stack's own. */
-  gatewayKeys?: readonly `0x${string}`[];
+  gatewayKeys?: readonly Hex[];
   /** A database of one's own instead of the local one. */
   databaseUrl?: string;
   /** More environment for single parts. */
@@ -65,30 +65,19 @@ export type WorkerOptions = {
   start?: boolean;
 };
 
-/** A worker of this stack, with its port and key. */
-export type WorkerEntry = {
-  number: number;
-  name: string;
-  port: number;
-  endpoint: string;
-  privateKey: `0x${string}`;
-  models: readonly string[];
-  env: Record<string, string>;
-  start: boolean;
-};
-
-export function workerEntries({ workers, ports }: StackOptions, { workerKeys }: Secrets): WorkerEntry[] {
-  return workers.map((worker, index) => ({
+/** The workers of a stack, with their ports and keys. */
+export const workerEntries = ({ workers, ports }: StackOptions, { workerKeys }: Secrets) =>
+  workers.map((worker, index) => ({
     number: index + 1,
     name: `worker-${index + 1}`,
     port: ports.worker + index,
     endpoint: `http://127.0.0.1:${ports.worker + index}`,
-    privateKey: workerKeys[index] as `0x${string}`,
-    models: worker.models ?? LAUNCH_MODELS.map(({ id }) => id),
+    privateKey: workerKeys[index] as Hex,
+    models: [...(worker.models ?? LAUNCH_MODELS.map(({ id }) => id))],
     env: worker.env ?? {},
     start: worker.start ?? true,
   }));
-}
+export type WorkerEntry = ReturnType<typeof workerEntries>[number];
 
 const chainEnv = ({ options, urls, deploymentFile }: Context): NodeJS.ProcessEnv => ({
   ...options.baseEnv,

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
+import type { StackFile } from "../../shared/stack-file.ts";
 import { buildWeb } from "../build/web.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
 import {
@@ -17,7 +18,7 @@ import {
   startChain,
   wasKilled,
 } from "./chain.ts";
-import { awaitRouting, type DemoAccount, ensureDemo, loadSecrets, type StackFile, writeStackFile } from "./demo.ts";
+import { awaitRouting, ensureDemo, loadSecrets, writeStackFile } from "./demo.ts";
 import { ROOT, StackError } from "./files.ts";
 import { GivenUp, Parts } from "./parts.ts";
 import { demandFree, type Ports, portsFromEnv } from "./ports.ts";
@@ -152,10 +153,8 @@ export function startStack(options: StackOptions): Starting {
   return { ready, giveUp: stop, killAll: () => parts.killAll() };
 }
 
-type Started = { databaseUrl: string; deployment: Deployment | null; demo: DemoAccount | null };
-
 /** Starts the parts, each as soon as what it needs is there. */
-async function startParts(context: Context, progress: Progress, giveUp: (error: unknown) => void): Promise<Started> {
+async function startParts(context: Context, progress: Progress, giveUp: (error: unknown) => void) {
   const { options, parts, secrets, urls } = context;
   const { ports, baseEnv: env } = options;
   const workers = options.parts.includes("workers") ? context.workers : [];
@@ -187,12 +186,7 @@ async function startParts(context: Context, progress: Progress, giveUp: (error: 
   );
   const pool = deployed.then((deployment) =>
     step("workers", "workers", async () => {
-      const entries = workers.map(({ privateKey, endpoint, models }) => ({
-        privateKey,
-        endpoint,
-        models: [...models],
-      }));
-      await bringUpToDate(registrarOf(urls.rpc, DEV_OWNER, deployment as Deployment), entries);
+      await bringUpToDate(registrarOf(urls.rpc, DEV_OWNER, deployment as Deployment), workers);
       await Promise.all(started.map((worker) => parts.launch(workerSpec(context, worker))));
       const on = [...new Set([started[0]?.port, started.at(-1)?.port])].join("-");
       return [started.length === 0 ? "registered, none started" : `${started.length} on ${on}`, null];

@@ -1,4 +1,4 @@
-import type { StackFile } from "../../scripts/dev/demo.ts";
+import type { StackFile } from "../../shared/stack-file.ts";
 
 /** A running stack as its clients know it. */
 export type KnownStack = { info: StackFile };
