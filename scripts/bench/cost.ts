@@ -35,7 +35,9 @@ export async function cost(
     const before = await usage();
     const answered = await run();
     const after = await usage();
-    const used = Object.fromEntries(Object.entries(after).map(([part, value]) => [part, value - (before[part] ?? 0)]));
+    const parts = Object.entries(after).map(([part, value]) => [part, value - (before[part] ?? 0)] as const);
+    const all = sum(parts.flatMap(([part, value]) => (COUNTS.includes(part) ? [] : [value])));
+    const used = { ...Object.fromEntries(parts), [ALL]: all };
     measured.set(name, [...(measured.get(name) ?? []), { requests: answered, used }]);
   };
   const plan = { concurrency, requests: Math.ceil(requests / 2) };
@@ -105,36 +107,29 @@ async function usageOf({ stack }: System, database: pg.Client): Promise<Usage> {
 /** Rows of the table that are no milliseconds. */
 const [BLOCKS, COMMITS, ROWS] = ["blocks", "commits of the database", "rows written"] as const;
 const COUNTS: readonly string[] = [BLOCKS, COMMITS, ROWS];
+/** The row that sums up the milliseconds. */
+const ALL = "all processes";
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 function table(measured: ReadonlyMap<string, readonly Round[]>, title: string): Section {
-  const each = [...measured].map(([name, rounds]) => ({ name, rounds, parts: Object.keys(rounds[0]?.used ?? {}) }));
-  const first = each[0] as (typeof each)[number];
-  const per = (rounds: readonly Round[], parts: readonly string[]): number => {
-    const used = rounds.reduce((sum, round) => sum + parts.reduce((all, part) => all + (round.used[part] ?? 0), 0), 0);
-    return used / rounds.reduce((sum, { requests }) => sum + requests, 0);
-  };
-  const times = (parts: readonly string[]) => parts.filter((part) => !COUNTS.includes(part));
-  const named = [
-    ...first.parts.map((part): [string, string[] | null] => [part, [part]]),
-    ["all processes", null] as [string, null],
-  ];
-  const rows = named.map(([name, parts]) => {
-    const own = per(first.rounds, parts ?? times(first.parts));
-    const cells = each.map(({ name: other, rounds, parts: its }) => {
-      if (other === first.name) return shown(own, 2);
-      if (parts !== null && !its.includes(name)) return "";
-      const value = per(rounds, parts ?? times(its));
+  const [[, first = []] = [], ...others] = measured;
+  const per = (rounds: readonly Round[], part: string): number =>
+    sum(rounds.map(({ used }) => used[part] ?? 0)) / sum(rounds.map(({ requests }) => requests));
+  const rows = Object.keys(first[0]?.used ?? {}).map((part) => {
+    const own = per(first, part);
+    const cells = others.map(([, rounds]) => {
+      if (rounds[0]?.used[part] === undefined) return "";
+      const value = per(rounds, part);
       return `${shown(value, 2)} (× ${shown(own / value, 2)})`;
     });
-    return [name, ...cells];
+    return [part, shown(own, 2), ...cells];
   });
-  const ratios = each.slice(1).map(({ name, rounds, parts }) => {
-    const of = (index: number) =>
-      per([first.rounds[index] as Round], times(first.parts)) / per([rounds[index] as Round], times(parts));
-    const all = rounds.map((_, index) => of(index)).toSorted((a, b) => a - b);
-    return `${name}: × ${shown(all[0] as number, 2)} to × ${shown(all.at(-1) as number, 2)}`;
+  const ratios = others.map(([name, rounds]) => {
+    const all = rounds.map((round, n) => per(first.slice(n, n + 1), ALL) / per([round], ALL));
+    return `${name}: × ${shown(Math.min(...all), 2)} to × ${shown(Math.max(...all), 2)}`;
   });
-  rows.push(["all processes, by round", ratios.join("; "), ...each.slice(1).map(() => "")]);
-  const json = each.map(({ name, rounds }) => ({ name, rounds }));
-  return { title, columns: ["process", ...each.map(({ name }) => name)], rows, json };
+  rows.push([`${ALL}, by round`, ratios.join("; "), ...others.map(() => "")]);
+  const json = [...measured].map(([name, rounds]) => ({ name, rounds }));
+  return { title, columns: ["process", ...measured.keys()], rows, json };
 }

@@ -20,6 +20,7 @@ import { jsonRpc } from "viem/nonce";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
 import { rpc } from "../dev/chain.ts";
+import { answersOk } from "../dev/parts.ts";
 import { freePorts } from "../dev/ports.ts";
 import { removeDataDir } from "../dev/postgres.ts";
 import { PARTS, type Stack, startStack } from "../dev/stack.ts";
@@ -184,7 +185,7 @@ export async function withGateway({ stack, ...system }: System, key: Hex): Promi
     },
   });
   const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${url}/readyz`).catch(() => null))?.ok) {
+  while (!(await answersOk(`${url}/readyz`))) {
     if (child.exitCode !== null) throw new Error(`The second gateway ended with code ${child.exitCode}.`);
     await sleep(100);
   }
