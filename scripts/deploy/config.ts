@@ -61,6 +61,7 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
       `STABLECOIN_ADDRESS is required on chain ${chainId}: the test stablecoin is for ${DEV_CHAIN_ID} only`,
     );
   }
+  const { votingDelay, votingPeriod, timelockDelay } = DEFAULT_GOVERNANCE;
   const settings: ProtocolSettings = {
     deployer,
     owner,
@@ -74,7 +75,10 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
     slashAmount: DEFAULT_SLASH_AMOUNT,
     arbiters,
     arbiterQuorum: arbiterQuorum(env, arbiters.length),
-    governance: { ...DEFAULT_GOVERNANCE, ...governanceTimes(env, dev) },
+    governance: {
+      ...DEFAULT_GOVERNANCE,
+      ...devSeconds(env, "DEPLOY_GOVERNANCE", { votingDelay, votingPeriod, timelockDelay }, dev),
+    },
     durations: { ...DEFAULT_DURATIONS, ...devSeconds(env, "DEPLOY_WINDOWS", DEFAULT_DURATIONS, dev) },
   };
   return { deployerKey: deployerKey as Hex, settings };
@@ -128,11 +132,6 @@ function wholeNumber(env: Env, name: string, fallback: number, most: number): nu
   if (!/^\d+$/.test(text) || Number(text) > most)
     throw new ConfigError(`${name}=${text} must be a whole number from 0 to ${most}`);
   return Number(text);
-}
-
-function governanceTimes(env: Env, dev: boolean) {
-  const { votingDelay, votingPeriod, timelockDelay } = DEFAULT_GOVERNANCE;
-  return devSeconds(env, "DEPLOY_GOVERNANCE", { votingDelay, votingPeriod, timelockDelay }, dev);
 }
 
 /** Some of the seconds named by `defaults`, from JSON, on a development chain only. */
