@@ -23,7 +23,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Address, createPublicClient, type PublicClient } from "viem";
-import { type Contracts, type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
@@ -76,7 +76,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
     return false;
   }
   // Governance and operators may have changed all of this since: it is told, and only what nobody admitted is an error.
-  const changed = await wrongRights(client, known.contracts, config.settings, BigInt(known.startBlock));
+  const changed = await wrongRights(client, known, config.settings);
   for (const difference of changed) log(`other than the settings: ${difference}`);
   const missing = await notAdmitted(client, known.contracts, config.settings.operators);
   if (missing.length > 0)
@@ -96,10 +96,10 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
   const { runModule } = await import("./deploy/run-module.ts");
   const attempt = async (): Promise<Deployment> => {
     const mark = await openJournal(journal, client);
-    const contracts: Contracts = await runModule({ rpcUrl, chainId, journal, config });
-    await checkWiring(client, contracts, config.settings);
-    await checkSettings(client, contracts, config.settings, BigInt(mark.startBlock));
-    return { ...mark, contracts };
+    const deployment = { ...mark, contracts: await runModule({ rpcUrl, chainId, journal, config }) };
+    await checkWiring(client, deployment.contracts, config.settings);
+    await checkSettings(client, deployment, config.settings);
+    return deployment;
   };
   if (chainId !== DEV_CHAIN_ID || !existsSync(journal)) return await attempt();
   try {

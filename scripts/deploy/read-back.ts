@@ -25,6 +25,9 @@ export class DeploymentMismatch extends Error {
 /** The last block before the first transaction of a deployment. */
 export type ChainMark = Pick<Deployment, "chainId" | "startBlock" | "startBlockHash">;
 
+/** Contracts, and a block before the first of them. */
+type Made = Pick<Deployment, "contracts" | "startBlock">;
+
 /** How the node's chain differs from the marked one; null if it is the same. */
 export async function otherChain(client: PublicClient, mark: ChainMark): Promise<string | null> {
   if (mark.chainId !== (await client.getChainId())) return `it was of chain id ${mark.chainId}`;
@@ -45,12 +48,8 @@ async function check(facts: readonly Fact[]): Promise<void> {
 }
 
 /** Checks what holds for the whole life of a deployment: the released code everywhere, and contracts that know each other. */
-export async function checkWiring(
-  client: PublicClient,
-  at: Contracts,
-  { stablecoin }: Pick<ProtocolSettings, "stablecoin">,
-): Promise<void> {
-  const wrong = await wrongCode(client, at, stablecoin === null);
+export async function checkWiring(client: PublicClient, at: Contracts, settings: ProtocolSettings): Promise<void> {
+  const wrong = await wrongCode(client, at, settings.stablecoin === null);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
   const { escrow, registry, panel, treasury, governor } = protocolAt(client, at);
   const domain = domainSeparator({ domain: escrowDomain(await client.getChainId(), escrow.address) });
@@ -110,15 +109,11 @@ function overwritten(code: string, start: number, bytes: string): string {
 }
 
 /** Checks, right after a deployment, what governance and operators may change later. */
-export async function checkSettings(
-  client: PublicClient,
-  at: Contracts,
-  settings: ProtocolSettings,
-  startBlock: bigint,
-): Promise<void> {
-  const wrong = await wrongRights(client, at, settings, startBlock);
+export async function checkSettings(client: PublicClient, made: Made, settings: ProtocolSettings): Promise<void> {
+  const wrong = await wrongRights(client, made, settings);
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
   const { governance, durations } = settings;
+  const at = made.contracts;
   const { escrow, catalog, registry, panel, governor, timelock } = protocolAt(client, at);
   const windows = escrow.read.windows() as Promise<Record<string, number>>;
   const quorum = panel.read.currentSet().then((set) => panel.read.arbitersOf([set]));
@@ -168,14 +163,9 @@ const ROLES = {
 const OWNED = ["escrow", "catalog", "registry", "treasury", "panel"] as const;
 
 /** What differs from the rights that `settings` ask for; empty when all is as it must be. */
-export async function wrongRights(
-  client: PublicClient,
-  at: Contracts,
-  settings: ProtocolSettings,
-  startBlock: bigint,
-): Promise<string[]> {
-  const protocol = protocolAt(client, at);
-  const found = await rightsOnChain(client, protocol, startBlock);
+export async function wrongRights(client: PublicClient, made: Made, settings: ProtocolSettings): Promise<string[]> {
+  const protocol = protocolAt(client, made.contracts);
+  const found = await rightsOnChain(client, protocol, BigInt(made.startBlock));
   const wanted = rightsWanted(protocol, settings);
   const has = (list: Grant[], { right, holder }: Grant) =>
     list.some((one) => one.right === right && isAddressEqual(one.holder, holder));

@@ -51,7 +51,7 @@ describe("The read-back of a deployment", function () {
   async function findings(wanted: Partial<ProtocolSettings> = {}): Promise<string[]> {
     try {
       await checkWiring(chain.client, contracts, settings);
-      await checkSettings(chain.client, contracts, { ...settings, ...wanted }, 0n);
+      await checkSettings(chain.client, { contracts, startBlock: 0 }, { ...settings, ...wanted });
       return [];
     } catch (error) {
       expect(error).to.be.instanceOf(DeploymentMismatch);
