@@ -2,7 +2,7 @@
  * `npm test [-- suite...]`: the tests, types and linters. Suites are the projects of vitest.config.ts, "contracts", "types" and "lint";
  * without a name all of them run. Vitest's run beside the others, for two cores. The last line is the sum, `N passed, N failed`.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,20 +34,21 @@ const others = OTHERS.filter(({ name }) => asked.length === 0 || asked.includes(
 const projects = asked.filter((name) => !OTHERS.some((other) => other.name === name));
 
 const reports = mkdtempSync(join(tmpdir(), "test-reports-"));
-process.env["TEST_REPORTS"] = reports;
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
 
 /** Runs a program, and shows its lines with its name before them. */
 async function run({ name, command, args, minutes }: Program): Promise<void> {
   if (stop.signal.aborted) return;
-  const before = readReports(reports);
+  // Programs run side by side: each reports into a folder of its own.
+  const own = join(reports, name);
+  mkdirSync(own);
   const label = function* (line: string) {
     yield `${name.padEnd(9)} | ${line}`;
   };
   const result = await execa(command, args, {
     cwd: ROOT,
-    env: process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" },
+    env: { TEST_REPORTS: own, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1" }) },
     preferLocal: true,
     reject: false,
     all: true,
@@ -58,15 +59,13 @@ async function run({ name, command, args, minutes }: Program): Promise<void> {
     cancelSignal: stop.signal,
     forceKillAfterDelay: 20_000,
   });
-  const after = readReports(reports);
-  const isReported = after.passed + after.failed > before.passed + before.failed;
-  if (!result.failed && isReported) return;
+  const { passed, failed } = readReports(own);
+  if (result.failed ? failed > 0 && !result.timedOut : passed + failed > 0) return;
   const nothing: Report = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
-  if (!result.failed) return writeReport(name, { ...nothing, passed: 1 });
-  if (after.failed > before.failed && !result.timedOut) return;
+  if (!result.failed) return writeReport("end", { ...nothing, passed: 1 }, own);
   const last = (result.all ?? "").split("\n").slice(-LINES_SHOWN).join("\n");
   const how = result.timedOut ? `did not end within ${minutes} minutes` : `ended with exit code ${result.exitCode}`;
-  writeReport(name, { ...nothing, failed: 1, failures: [{ title: `${name} ${how}`, message: last }] });
+  writeReport("end", { ...nothing, failed: 1, failures: [{ title: `${name} ${how}`, message: last }] }, own);
 }
 
 async function runVitest(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What a test program has found, as a file that `npm test` reads: every program writes one into the folder that TEST_REPORTS names. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export type Failure = { title: string; message: string };
@@ -7,16 +7,14 @@ export type Failure = { title: string; message: string };
 /** @property flaky Tests that failed at first, and how; they passed when vitest ran them once more. */
 export type Report = { passed: number; failed: number; skipped: number; failures: Failure[]; flaky: Failure[] };
 
-export function writeReport(name: string, report: Report): void {
-  const folder = process.env["TEST_REPORTS"];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `${name}.json`), JSON.stringify(report));
+export function writeReport(name: string, report: Report, folder = process.env["TEST_REPORTS"]): void {
+  if (folder !== undefined) writeFileSync(join(folder, `${name}.json`), JSON.stringify(report));
 }
 
-/** The sum of all reports in a folder. */
+/** The sum of all reports in a folder and below. */
 export function readReports(folder: string): Report {
-  const reports = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Report);
+  const files = globSync("**/*.json", { cwd: folder });
+  const reports = files.map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Report);
   const sum = (key: "passed" | "failed" | "skipped"): number => reports.reduce((total, one) => total + one[key], 0);
   return {
     passed: sum("passed"),
