@@ -31,12 +31,11 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-export type DeployTarget = { rpcUrl: string; deploymentFile: string };
 export type DeployConfig = { deployerKey: Hex; settings: ProtocolSettings };
 export type Env = Record<string, string | undefined>;
 
 /** Where to deploy; needed before the chain id is known. */
-export function readTarget(env: Env): DeployTarget {
+export function readTarget(env: Env) {
   const rpcUrl = required(env, "RPC_URL");
   const fault = nodeUrlFault(rpcUrl, "RPC_URL");
   if (fault !== null) throw new ConfigError(fault);

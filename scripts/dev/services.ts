@@ -79,45 +79,46 @@ export const workerEntries = ({ workers, ports }: StackOptions, { workerKeys }: 
   }));
 export type WorkerEntry = ReturnType<typeof workerEntries>[number];
 
-const chainEnv = ({ options, urls, deploymentFile }: Context): NodeJS.ProcessEnv => ({
-  ...options.baseEnv,
-  DATA_DIR: options.dataDir,
-  RPC_URL: urls.rpc,
-  WS_URL: urls.ws,
-  DEPLOYMENT_FILE: deploymentFile,
+/** One of the project's programs; all of them learn where the chain is. */
+const program = ({ options, urls, deploymentFile }: Context, file: string, env: NodeJS.ProcessEnv) => ({
+  command: process.execPath,
+  args: [file],
+  env: {
+    ...options.baseEnv,
+    DATA_DIR: options.dataDir,
+    RPC_URL: urls.rpc,
+    WS_URL: urls.ws,
+    DEPLOYMENT_FILE: deploymentFile,
+    ...env,
+  },
+  hint: AGAIN,
 });
 
 /** The deployment; it gets the deployer's key, which the services never see. */
 export const deployTask = (context: Context, env: Record<string, string>): TaskSpec => ({
   name: "deploy",
-  command: process.execPath,
-  args: ["scripts/deploy.ts"],
-  env: { ...chainEnv(context), DEPLOYER_PRIVATE_KEY: DEPLOYER_KEY, ...env, ...context.options.env.contracts },
-  hint: AGAIN,
+  ...program(context, "scripts/deploy.ts", {
+    DEPLOYER_PRIVATE_KEY: DEPLOYER_KEY,
+    ...env,
+    ...context.options.env.contracts,
+  }),
 });
 
 export const indexerSpec = (context: Context, databaseUrl: string): PartSpec => ({
   name: "indexer",
-  command: process.execPath,
-  args: ["indexer/main.ts"],
-  env: {
-    ...chainEnv(context),
+  ...program(context, "indexer/main.ts", {
     DATABASE_URL: databaseUrl,
     INDEXER_PORT: String(context.options.ports.indexer),
     ...context.options.env.indexer,
-  },
+  }),
   ready: () => indexIsReady(context.urls),
   // After anything but SIGINT, Ponder's next start waits 20 s for a lock.
   stop: { rank: RANK.indexer, signal: "SIGINT", seconds: 15 },
-  hint: AGAIN,
 });
 
 export const apiSpec = (context: Context, databaseUrl: string): PartSpec => ({
   name: "api",
-  command: process.execPath,
-  args: ["api/main.ts"],
-  env: {
-    ...chainEnv(context),
+  ...program(context, "api/main.ts", {
     API_PORT: String(context.options.ports.api),
     API_HOST: context.options.baseEnv["API_HOST"] || "127.0.0.1",
     DATABASE_URL: databaseUrl,
@@ -132,19 +133,15 @@ export const apiSpec = (context: Context, databaseUrl: string): PartSpec => ({
     // An idle chain that mines on demand never adds confirmations.
     WEBHOOK_CONFIRMATIONS: "0",
     ...context.options.env.api,
-  },
+  }),
   ready: () => answersOk(`${context.urls.api}/readyz`),
   // Long enough to finish the answers it is streaming.
   stop: { rank: RANK.api, signal: "SIGTERM", seconds: 30 },
-  hint: AGAIN,
 });
 
 export const workerSpec = (context: Context, worker: WorkerEntry): PartSpec => ({
   name: worker.name,
-  command: process.execPath,
-  args: ["worker/main.ts"],
-  env: {
-    ...chainEnv(context),
+  ...program(context, "worker/main.ts", {
     WORKER_PORT: String(worker.port),
     WORKER_PRIVATE_KEY: worker.privateKey,
     WORKER_DATA_DIR: join(context.options.dataDir, "workers", String(worker.number)),
@@ -152,10 +149,9 @@ export const workerSpec = (context: Context, worker: WorkerEntry): PartSpec => (
     WORKER_BACKEND: "builtin",
     ...context.options.env.workers,
     ...worker.env,
-  },
+  }),
   ready: () => answersOk(`${worker.endpoint}/healthz`),
   stop: { rank: RANK.worker, signal: "SIGTERM", seconds: 15 },
-  hint: AGAIN,
 });
 
 /**
