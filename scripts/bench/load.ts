@@ -15,7 +15,12 @@ export type Sample = {
   chain: number;
 };
 
-export type Plan = { concurrency: number; stream: boolean } & ({ requests: number } | { seconds: number });
+/** So many requests, for so long, or as long as they are `wanted`. */
+export type Plan = { concurrency: number; stream: boolean } & (
+  | { requests: number }
+  | { seconds: number }
+  | { wanted: () => boolean }
+);
 
 /** A closed loop: `concurrency` clients, each sending the next request when its last one is answered. */
 export async function load(
@@ -27,8 +32,9 @@ export async function load(
   const samples: Sample[] = [];
   const until = "seconds" in plan ? performance.now() + plan.seconds * 1000 : Number.POSITIVE_INFINITY;
   let left = "requests" in plan ? plan.requests : Number.POSITIVE_INFINITY;
+  const isWanted = "wanted" in plan ? plan.wanted : () => left > 0 && performance.now() < until;
   const client = async (): Promise<void> => {
-    while (left > 0 && performance.now() < until) {
+    while (isWanted()) {
       left -= 1;
       const sample = await once(target, plan.stream, agent);
       samples.push(sample);
