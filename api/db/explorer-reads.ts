@@ -3,27 +3,23 @@ import type { Address, Hex } from "viem";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
-import { API_JOB_ID, columns, type Reader, read, view } from "./index-reads.ts";
+import { read } from "./index-reads.ts";
+import { API_JOB_ID, EVENT, view } from "./index-rows.ts";
+import { column, type Reader, type RowOf, select } from "./pool.ts";
 
-export type ListedJob = {
+const LISTED = {
   /** `job_…` */
-  id: string;
-  status: JobState;
-  model: string;
+  id: column<string>(API_JOB_ID("job.id")),
+  status: column<JobState>(),
+  model: column<string>(),
   /** What it cost in the end: a dispute can bring a charge back. */
-  credits: number;
-  worker: Address | null;
-  createdAt: number;
+  credits: column<number>("credits_charged - credits_compensated"),
+  worker: column<Address | null>(),
+  createdAt: column<number>(),
 };
+export type ListedJob = RowOf<typeof LISTED>;
 
-const LISTED = columns<ListedJob>({
-  id: API_JOB_ID("job.id"),
-  status: "status",
-  model: "model",
-  credits: "credits_charged - credits_compensated",
-  worker: "worker",
-  createdAt: "created_at",
-});
+const JOBS = `SELECT ${select(LISTED)} FROM ${view("job")} AS job`;
 
 /** Jobs of a wallet, of a worker, or with an answer, newest id first. Each is a range of an index. `before`: the last id of the page before. */
 export async function listJobsBy(
@@ -32,7 +28,7 @@ export async function listJobsBy(
   { value, before, limit }: { value: string; before?: string | undefined; limit: number },
 ): Promise<ListedJob[]> {
   const cursor = before === undefined ? null : fromApiJobId(before);
-  const text = `SELECT ${LISTED} FROM ${view("job")} AS job WHERE ${by} = $1 AND job.id COLLATE "C" < $2
+  const text = `${JOBS} WHERE ${by} = $1 AND job.id COLLATE "C" < $2
     ORDER BY job.id COLLATE "C" DESC LIMIT $3`;
   return await read<ListedJob>(reader, `jobs_by_${by}`, text, [value.toLowerCase(), cursor ?? LAST_ID, limit]);
 }
@@ -42,43 +38,32 @@ const LAST_ID = "0xg";
 
 /** The newest settled jobs of an operator. */
 export async function listJobsOfOperator(reader: Reader, operator: number, limit: number): Promise<ListedJob[]> {
-  const text = `SELECT ${LISTED} FROM ${view("job")} AS job WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`;
+  const text = `${JOBS} WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`;
   return await read<ListedJob>(reader, "jobs_of_operator", text, [operator, limit]);
 }
 
 /** The jobs with these ids (bytes16), newest id first. */
 export async function listJobsNamed(reader: Reader, ids: readonly Hex[]): Promise<ListedJob[]> {
   if (ids.length === 0) return [];
-  const text = `SELECT ${LISTED} FROM ${view("job")} AS job WHERE id = ANY($1) ORDER BY job.id COLLATE "C" DESC`;
+  const text = `${JOBS} WHERE id = ANY($1) ORDER BY job.id COLLATE "C" DESC`;
   return await read<ListedJob>(reader, "jobs_listed", text, [ids]);
 }
 
-export type ListedEvent = {
-  kind: string;
-  /** bytes16 */
-  jobId: Hex | null;
-  blockNumber: number;
-  blockTime: number;
-  txHash: Hex;
-};
+const { kind, blockNumber, blockTime, txHash, data } = EVENT;
+const LISTED_EVENT = { kind, blockNumber, blockTime, txHash, jobId: column<Hex | null>() };
+export type ListedEvent = RowOf<typeof LISTED_EVENT>;
 
-const EVENT = columns<ListedEvent>({
-  kind: "kind",
-  jobId: "job_id",
-  blockNumber: "block_number",
-  blockTime: "block_time",
-  txHash: "tx_hash",
-});
+const EVENTS = `SELECT ${select(LISTED_EVENT)} FROM ${view("protocol_event")}`;
 
 /** The newest events of the chain, newest first. */
 export async function listLatestEvents(reader: Reader, limit: number): Promise<ListedEvent[]> {
-  const text = `SELECT ${EVENT} FROM ${view("protocol_event")} ORDER BY position DESC LIMIT $1`;
+  const text = `${EVENTS} ORDER BY position DESC LIMIT $1`;
   return await read<ListedEvent>(reader, "events_latest", text, [limit]);
 }
 
 /** The first events of a block. */
 export async function listBlockEvents(reader: Reader, block: number, limit: number): Promise<ListedEvent[]> {
-  const text = `SELECT ${EVENT} FROM ${view("protocol_event")} WHERE position >= $1 AND position < $2 ORDER BY position LIMIT $3`;
+  const text = `${EVENTS} WHERE position >= $1 AND position < $2 ORDER BY position LIMIT $3`;
   const begin = block * POSITIONS_PER_BLOCK;
   return await read<ListedEvent>(reader, "events_of_block", text, [begin, begin + POSITIONS_PER_BLOCK, limit]);
 }
@@ -98,23 +83,10 @@ export function transactionsOf(events: readonly ListedEvent[]) {
   });
 }
 
-export type HistoryEvent = {
-  kind: string;
-  blockNumber: number;
-  position: number;
-  blockTime: number;
-  txHash: Hex;
-  data: Record<string, unknown>;
-};
+const HISTORY_EVENT = { kind, blockNumber, blockTime, txHash, data };
+export type HistoryEvent = RowOf<typeof HISTORY_EVENT>;
 
-const HISTORY = columns<HistoryEvent>({
-  kind: "kind",
-  blockNumber: "block_number",
-  position: "position",
-  blockTime: "block_time",
-  txHash: "tx_hash",
-  data: "data",
-});
+const HISTORY = `SELECT ${select(HISTORY_EVENT)} FROM ${view("protocol_event")}`;
 
 /**
  * What happened to an account, a worker, an operator or a model, but for its jobs; newest first. Numbers are subjects of operators and of
@@ -125,36 +97,27 @@ export async function listHistory(
   of: "account" | "worker" | "operator" | "model",
   { subject, before, limit }: { subject: string; before?: number | undefined; limit: number },
 ): Promise<HistoryEvent[]> {
-  const text = `SELECT ${HISTORY} FROM ${view("protocol_event")}
+  const text = `${HISTORY}
     WHERE subject = $1 AND job_id IS NULL AND starts_with(kind, $2) AND position < $3 ORDER BY position DESC LIMIT $4`;
   const values = [subject.toLowerCase(), `${of}.`, before ?? Number.MAX_SAFE_INTEGER, limit];
   return await read<HistoryEvent>(reader, "history", text, values);
 }
 
-export type OperatorRow = {
-  number: number;
-  admin: Address;
-  stopped: boolean;
-  reserve: number;
-  held: number;
-  leaving: number | null;
-  leavesAt: number | null;
-  signers: { signer: Address; addedAt: number; removedAt: number | null }[];
-  admittedAt: number;
+const OPERATOR = {
+  number: column<number>(),
+  admin: column<Address>(),
+  stopped: column<boolean>(),
+  reserve: column<number>(),
+  held: column<number>(),
+  leaving: column<number | null>(),
+  leavesAt: column<number | null>(),
+  signers: column<{ signer: Address; addedAt: number; removedAt: number | null }[]>(),
+  admittedAt: column<number>(),
 };
+export type OperatorRow = RowOf<typeof OPERATOR>;
 
-const OPERATOR = columns<OperatorRow>({
-  number: "number",
-  admin: "admin",
-  stopped: "stopped",
-  reserve: "reserve",
-  held: "held",
-  leaving: "leaving",
-  leavesAt: "leaves_at",
-  signers: "signers",
-  admittedAt: "admitted_at",
-});
+const OPERATORS = `SELECT ${select(OPERATOR)} FROM ${view("operator")} ORDER BY number`;
 
 /** All operators ever admitted, by number. */
 export const listOperators = (reader: Reader): Promise<OperatorRow[]> =>
-  read<OperatorRow>(reader, "operators", `SELECT ${OPERATOR} FROM ${view("operator")} ORDER BY number`, []);
+  read<OperatorRow>(reader, "operators", OPERATORS, []);

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import type { Reader } from "./pool.ts";
 
 /**
  * How much an incident says about its worker.
@@ -95,7 +96,7 @@ export type WorkerIncident = {
 
 /** Latest incidents of these workers (their signing keys), newest first, at most `each` of one worker. */
 export async function listWorkerIncidents(
-  reader: Pick<pg.Pool, "query">,
+  reader: Reader,
   workers: readonly string[],
   each: number,
 ): Promise<WorkerIncident[]> {
@@ -118,7 +119,7 @@ const FAILED_JOBS = (Object.keys(INCIDENTS) as IncidentCode[]).filter((code) =>
 );
 
 /** Failures and misconducts of the last 24 hours that concerned a job, by worker (lower case). */
-export async function countFailedJobs(reader: Pick<pg.Pool, "query">): Promise<Map<string, number>> {
+export async function countFailedJobs(reader: Reader): Promise<Map<string, number>> {
   const { rows } = await reader.query({
     name: "worker-failed-jobs",
     text: `SELECT worker, sum(occurrences)::int AS failures FROM worker_incident

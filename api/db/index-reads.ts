@@ -1,24 +1,32 @@
 /** The gateway's read side: everything that clients and the web application list, over the indexer's views. One prepared statement a list. */
 import pg from "pg";
 import type { Address, Hex } from "viem";
-import { INDEX_SCHEMA, POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
+import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
-import type {
-  AccountRow,
-  DisputeRow,
-  IndexHead,
-  JobRow,
-  ModelRow,
-  ProtocolEventRow,
-  SlashRow,
-  WorkerRow,
+import {
+  ACCOUNT,
+  type AccountRow,
+  API_JOB_ID,
+  DISPUTE,
+  type DisputeRow,
+  EVENT,
+  type IndexHead,
+  JOB,
+  type JobRow,
+  MODEL,
+  type ModelRow,
+  type ProtocolEventRow,
+  SLASH,
+  type SlashRow,
+  view,
+  WORKER,
+  type WorkerRow,
 } from "./index-rows.ts";
+import { type Reader, select } from "./pool.ts";
 
 export type * from "./index-rows.ts";
-
-/** Any pool or client. */
-export type Reader = Pick<pg.Pool, "query">;
+export type { Reader } from "./pool.ts";
 
 /** The index is not there, or not yet in the shape this build reads: it is being built. Worth a retry. */
 export class IndexUnavailable extends Error {
@@ -31,13 +39,12 @@ export class IndexUnavailable extends Error {
 // No schema, no table, or a column that the views of an earlier build lack.
 const ABSENT = new Set(["3F000", "42P01", "42703"]);
 
-/** Name of a view of the index, for SQL. */
-export const view = (name: string): string => `"${INDEX_SCHEMA}".${name}`;
-
-/** Integers of 64 bits are numbers here: credits, times and positions all fit. Stakes are cast to text in their query. */
+/** Integers of 64 bits are numbers here: credits, times and positions all fit. What may not fit is selected as `numeric`. */
 const types = {
-  getTypeParser: (oid: number, format?: unknown) =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
+  getTypeParser: (oid: number, format?: unknown) => {
+    if (oid === pg.types.builtins.INT8) return Number;
+    return oid === pg.types.builtins.NUMERIC ? BigInt : pg.types.getTypeParser(oid, format as "text");
+  },
 };
 
 /** Runs a prepared statement. One name stands for one text, so that each connection parses and plans it once. */
@@ -51,74 +58,22 @@ export async function read<Row>(reader: Reader, name: string, text: string, valu
   }
 }
 
-/** `SELECT` list that turns columns into properties: `{ escrowTx: "escrow_tx" }` → `escrow_tx AS "escrowTx"`. */
-export function columns<Row>(map: Record<keyof Row & string, string>): string {
-  return Object.entries<string>(map)
-    .map(([property, column]) => `${column} AS "${property}"`)
-    .join(", ");
-}
-
 // ---------------------------------------------------------------- jobs
 
-/** How a stored job id (bytes16) becomes the API's. */
-export const API_JOB_ID = (column: string): string => `'job_' || substr(${column}, 3)`;
-
-const JOB = columns<JobRow>({
-  id: API_JOB_ID("id"),
-  wallet: "wallet",
-  model: "model",
-  modelNumber: "model_number",
-  tier: "tier",
-  status: "status",
-  operator: "operator",
-  creditsLocked: "credits_locked",
-  creditsCharged: "credits_charged",
-  creditsReturned: "credits_returned",
-  creditsCompensated: "credits_compensated",
-  compensationPaid: "compensation_paid",
-  compensationOwed: "compensation_owed",
-  creditsPerRequest: "credits_per_request",
-  creditsPer1kTokens: "credits_per_thousand_tokens",
-  feeBps: "fee_bps",
-  worker: "worker",
-  attempt: "attempt",
-  createdAt: "created_at",
-  acknowledgedAt: "acknowledged_at",
-  answeredAt: "answered_at",
-  provenAt: "proven_at",
-  finalizeFrom: "finalize_from",
-  completedAt: "completed_at",
-  endedAt: "ended_at",
-  escrowTx: "escrow_tx",
-  acknowledgeTx: "acknowledge_tx",
-  proofTx: "proof_tx",
-  settlementTx: "settlement_tx",
-  returnTx: "return_tx",
-  disputedAt: "disputed_at",
-  disputeTx: "dispute_tx",
-  lockBlock: "lock_block",
-  settlementBlock: "settlement_block",
-  proofHash: "proof_hash",
-  promptTokens: "prompt_tokens",
-  completionTokens: "completion_tokens",
-  billedTokens: "billed_tokens",
-  workerUnits: "worker_units",
-  feeUnits: "fee_units",
-  failureReason: "failure_reason",
-});
+const JOBS = `SELECT ${select(JOB)} FROM ${view("job")}`;
 
 /** One job by its API id; null if the index does not know it. Whose job it is, is the caller's question. */
 export async function getJob(reader: Reader, jobId: string): Promise<JobRow | null> {
   const id = fromApiJobId(jobId);
   if (id === null) return null;
-  const rows = await read<JobRow>(reader, "job", `SELECT ${JOB} FROM ${view("job")} WHERE id = $1`, [id]);
+  const rows = await read<JobRow>(reader, "job", `${JOBS} WHERE id = $1`, [id]);
   return rows[0] ?? null;
 }
 
 /** Those of the jobs that the index knows, in any order, whosever they are. */
 export async function getJobs(reader: Reader, jobIds: readonly string[]): Promise<JobRow[]> {
   if (jobIds.length === 0) return [];
-  const text = `SELECT ${JOB} FROM ${view("job")} WHERE id = ANY($1)`;
+  const text = `${JOBS} WHERE id = ANY($1)`;
   return read<JobRow>(reader, "jobs_named", text, [jobIds.map(fromApiJobId)]);
 }
 
@@ -155,7 +110,7 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[
   if (after !== undefined) where("after", 'id COLLATE "C" >', fromApiJobId(after));
   const direction = walksUp(query) ? "ASC" : "DESC";
   // As the indexes have it (indexer/src/setup.ts). A bare `id` would be the output's, an expression that no index has.
-  const text = `SELECT ${JOB} FROM ${view("job")} AS job WHERE wallet = $1 ${parts.map((part) => part[1]).join(" ")} ORDER BY job.id COLLATE "C" ${direction} LIMIT $2`;
+  const text = `${JOBS} AS job WHERE wallet = $1 ${parts.map((part) => part[1]).join(" ")} ORDER BY job.id COLLATE "C" ${direction} LIMIT $2`;
   return read<JobRow>(reader, ["jobs", ...parts.map((part) => part[0])].join("_"), text, values);
 }
 
@@ -196,79 +151,24 @@ const byWorker = (rows: { worker: string; credits: number }[]): Map<string, numb
 
 // ---------------------------------------------------------------- accounts
 
-const ACCOUNT = columns<AccountRow>({
-  wallet: "wallet",
-  number: "number",
-  free: "free",
-  escrowed: "escrowed",
-  sequence: "sequence",
-  deposited: "deposited",
-  withdrawn: "withdrawn",
-  charged: "charged",
-  compensated: "compensated",
-  forfeited: "forfeited",
-  operator: "operator",
-  dailyLimit: "daily_limit",
-  frozen: "frozen",
-  disputes: "disputes",
-  openDisputes: "open_disputes",
-  firstTopupAt: "first_topup_at",
-  lastTopupAt: "last_topup_at",
-  lastTopupTx: "last_topup_tx",
-});
+const ACCOUNTS = `SELECT ${select(ACCOUNT)} FROM ${view("account")}`;
 
 /** The account of a wallet; null if it never deposited. */
 export async function getAccount(reader: Reader, wallet: string): Promise<AccountRow | null> {
-  const text = `SELECT ${ACCOUNT} FROM ${view("account")} WHERE wallet = $1`;
+  const text = `${ACCOUNTS} WHERE wallet = $1`;
   const rows = await read<AccountRow>(reader, "account", text, [wallet.toLowerCase()]);
   return rows[0] ?? null;
 }
 
 // ---------------------------------------------------------------- disputes
 
-const DISPUTE = columns<DisputeRow>({
-  jobId: API_JOB_ID("job_id"),
-  wallet: "wallet",
-  worker: "worker",
-  receivedHash: "received_hash",
-  workerHash: "worker_hash",
-  byOperator: "by_operator",
-  fromProven: "from_proven",
-  credits: "credits",
-  joinedHash: "joined_hash",
-  bond: "bond",
-  arbiterSet: "arbiter_set",
-  votesWorkerAtFault: "votes_worker_at_fault",
-  votesGatewayAtFault: "votes_gateway_at_fault",
-  votesRejected: "votes_rejected",
-  ballots: "ballots",
-  openedAt: "opened_at",
-  openedTx: "opened_tx",
-  ruleFrom: "rule_from",
-  ruleBefore: "rule_before",
-  ruling: "ruling",
-  resolvedAt: "resolved_at",
-  resolvedTx: "resolved_tx",
-  creditsReturned: "credits_returned",
-  position: "position",
-});
-
-const SLASH = columns<SlashRow>({
-  jobId: API_JOB_ID("job_id"),
-  worker: "worker",
-  amount: "amount::text",
-  stake: "stake::text",
-  reason: "reason",
-  position: "position",
-  blockTime: "block_time",
-  txHash: "tx_hash",
-});
+const DISPUTES = `SELECT ${select(DISPUTE)} FROM ${view("dispute")}`;
 
 /** The last dispute of a job by its API id; null if it has none. */
 export async function getDispute(reader: Reader, jobId: string): Promise<DisputeRow | null> {
   const id = fromApiJobId(jobId);
   if (id === null) return null;
-  const text = `SELECT ${DISPUTE} FROM ${view("dispute")} WHERE job_id = $1`;
+  const text = `${DISPUTES} WHERE job_id = $1`;
   return (await read<DisputeRow>(reader, "dispute", text, [id]))[0] ?? null;
 }
 
@@ -287,16 +187,16 @@ export async function listDisputes(
 ): Promise<DisputeRow[]> {
   // All have the same time to be ruled.
   const [pending, order] = open ? ["ruling IS NULL AND", "ASC"] : ["", "DESC"];
-  const text = `SELECT ${DISPUTE} FROM ${view("dispute")} WHERE ${pending} position < $1 ORDER BY position ${order} LIMIT $2`;
+  const text = `${DISPUTES} WHERE ${pending} position < $1 ORDER BY position ${order} LIMIT $2`;
   const values = [before ?? Number.MAX_SAFE_INTEGER, limit];
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
 }
 
 /** Token units that a payee has claimed of payouts that the token had refused. */
 export async function claimedBy(reader: Reader, payee: string): Promise<bigint> {
-  const text = `SELECT COALESCE(sum(units), 0)::text AS units FROM ${view("payout")} WHERE payee = $1 AND kind = 'claimed'`;
-  const rows = await read<{ units: string }>(reader, "claimed", text, [payee.toLowerCase()]);
-  return BigInt(rows[0]?.units ?? 0);
+  const text = `SELECT COALESCE(sum(units), 0) AS units FROM ${view("payout")} WHERE payee = $1 AND kind = 'claimed'`;
+  const rows = await read<{ units: bigint }>(reader, "claimed", text, [payee.toLowerCase()]);
+  return rows[0]?.units ?? 0n;
 }
 
 /** Jobs whose answer a worker proved, and for which the treasury still owes it token units after a dispute. */
@@ -320,30 +220,16 @@ export async function getArbiters(
 
 /** What was taken from the stakes of these workers, newest first, at most `each` of one worker. */
 export async function listSlashes(reader: Reader, signers: readonly string[], each: number): Promise<SlashRow[]> {
-  const text = `SELECT ${SLASH} FROM (
+  const text = `SELECT ${select(SLASH)} FROM (
       SELECT *, row_number() OVER (PARTITION BY worker ORDER BY position DESC) AS place
       FROM ${view("slash")} WHERE worker = ANY($1)
     ) s WHERE place <= $2 ORDER BY position DESC`;
-  type Raw = Omit<SlashRow, "amount" | "stake"> & { amount: string; stake: string };
-  const rows = await read<Raw>(reader, "slashes", text, [signers.map((signer) => signer.toLowerCase()), each]);
-  return rows.map((row) => ({ ...row, amount: BigInt(row.amount), stake: BigInt(row.stake) }));
+  return await read<SlashRow>(reader, "slashes", text, [signers.map((signer) => signer.toLowerCase()), each]);
 }
 
 // ---------------------------------------------------------------- events
 
-const EVENT = columns<ProtocolEventRow>({
-  key: "key",
-  kind: "kind",
-  subject: "subject",
-  wallet: "wallet",
-  jobId: API_JOB_ID("job_id"),
-  worker: "worker",
-  blockNumber: "block_number",
-  position: "position",
-  blockTime: "block_time",
-  txHash: "tx_hash",
-  data: "data",
-});
+const EVENTS = `SELECT ${select(EVENT)} FROM ${view("protocol_event")}`;
 
 export type EventRange = {
   /** Only events at a later position; -1 for all. */
@@ -356,7 +242,7 @@ export type EventRange = {
 /** Events in chain order. Continue with the last row's position until fewer than `limit` come back. */
 export async function listEvents(reader: Reader, { after, toBlock, limit }: EventRange): Promise<ProtocolEventRow[]> {
   const end = (toBlock + 1) * POSITIONS_PER_BLOCK;
-  const text = `SELECT ${EVENT} FROM ${view("protocol_event")} WHERE position > $1 AND position < $2 ORDER BY position LIMIT $3`;
+  const text = `${EVENTS} WHERE position > $1 AND position < $2 ORDER BY position LIMIT $3`;
   return await read<ProtocolEventRow>(reader, "events", text, [after, end, limit]);
 }
 
@@ -367,7 +253,7 @@ export function beforeBlock(blockNumber: number): number {
 
 /** Everything that happened to a job, in chain order. */
 export async function listJobEvents(reader: Reader, chainJobId: string): Promise<ProtocolEventRow[]> {
-  const text = `SELECT ${EVENT} FROM ${view("protocol_event")} WHERE job_id = $1 ORDER BY position`;
+  const text = `${EVENTS} WHERE job_id = $1 ORDER BY position`;
   return await read<ProtocolEventRow>(reader, "job_events", text, [chainJobId.toLowerCase()]);
 }
 
@@ -376,7 +262,7 @@ export async function listWalletEvents(
   reader: Reader,
   { wallet, before, limit }: { wallet: string; before?: number; limit: number },
 ): Promise<ProtocolEventRow[]> {
-  const text = `SELECT ${EVENT} FROM ${view("protocol_event")} WHERE wallet = $1 AND position < $2 ORDER BY position DESC LIMIT $3`;
+  const text = `${EVENTS} WHERE wallet = $1 AND position < $2 ORDER BY position DESC LIMIT $3`;
   return await read<ProtocolEventRow>(reader, "wallet_events", text, [
     wallet.toLowerCase(),
     before ?? Number.MAX_SAFE_INTEGER,
@@ -401,67 +287,25 @@ export async function getHead(reader: Reader): Promise<IndexHead | null> {
 
 // ---------------------------------------------------------------- workers
 
-/** Whether worker `w` may take a job at time $1: as the registry decides it, announced terms included once their time has come. */
-const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (
-  SELECT CASE WHEN stake_terms_change_at <= $1 THEN next_minimum_stake ELSE minimum_stake END
-  FROM ${view("protocol_config")})`;
 /** A time as $1 takes it. */
 const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
 
-const WORKER = columns<WorkerRow>({
-  signer: "w.signer",
-  number: "w.number",
-  owner: "w.owner",
-  payout: "w.payout",
-  endpoint: "w.endpoint",
-  stake: "w.stake::text",
-  unbondsAt: "w.unbonds_at",
-  active: `(${ACTIVE})`,
-  models: `ARRAY(SELECT h.model FROM ${view("hosting")} h WHERE h.worker = w.signer ORDER BY h.model)`,
-  registeredAt: "w.registered_at",
-});
-
-const WORKERS = `SELECT ${WORKER} FROM ${view("worker")} w`;
-type RawWorker = Omit<WorkerRow, "stake"> & { stake: string };
-const parseWorker = (row: RawWorker): WorkerRow => ({ ...row, stake: BigInt(row.stake) });
+const WORKERS = `SELECT ${select(WORKER)} FROM ${view("worker")} w`;
 
 /** All workers ever registered, by id. */
 export async function listWorkers(reader: Reader, now: Date = new Date()): Promise<WorkerRow[]> {
-  return (await read<RawWorker>(reader, "workers", `${WORKERS} ORDER BY w.number`, [seconds(now)])).map(parseWorker);
+  return await read<WorkerRow>(reader, "workers", `${WORKERS} ORDER BY w.number`, [seconds(now)]);
 }
 
 /** One worker by its signing key; null if it is unknown. */
 export async function getWorker(reader: Reader, signer: string, now: Date = new Date()): Promise<WorkerRow | null> {
-  const rows = await read<RawWorker>(reader, "worker", `${WORKERS} WHERE w.signer = $2`, [
-    seconds(now),
-    signer.toLowerCase(),
-  ]);
-  return rows[0] === undefined ? null : parseWorker(rows[0]);
+  const values = [seconds(now), signer.toLowerCase()];
+  return (await read<WorkerRow>(reader, "worker", `${WORKERS} WHERE w.signer = $2`, values))[0] ?? null;
 }
 
 // ---------------------------------------------------------------- models
 
-// Announced prices and retirements take effect by time, without an event: what is in force is decided when it is read.
-const MODEL = columns<ModelRow>({
-  number: "m.number",
-  id: "m.id",
-  parameters: "m.parameters",
-  ownedBy: "m.owned_by",
-  tier: "m.tier",
-  contextWindow: "m.context_window",
-  creditsPerRequest:
-    "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_request ELSE m.credits_per_request END",
-  creditsPer1kTokens:
-    "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_thousand_tokens ELSE m.credits_per_thousand_tokens END",
-  nextCreditsPerRequest: "CASE WHEN m.prices_change_at > $1 THEN m.next_credits_per_request END",
-  nextCreditsPer1kTokens: "CASE WHEN m.prices_change_at > $1 THEN m.next_credits_per_thousand_tokens END",
-  pricesChangeAt: "CASE WHEN m.prices_change_at > $1 THEN m.prices_change_at END",
-  createdAt: "m.created_at",
-  retiresAt: "m.retires_at",
-  retired: "COALESCE(m.retires_at <= $1, false)",
-});
-
-const MODELS = `SELECT ${MODEL} FROM ${view("model")} m`;
+const MODELS = `SELECT ${select(MODEL)} FROM ${view("model")} m`;
 
 /** All models ever listed, by catalog number; callers choose by `retired`. */
 export async function listModels(reader: Reader, now: Date = new Date()): Promise<ModelRow[]> {

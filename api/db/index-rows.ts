@@ -1,207 +1,236 @@
 /**
- * What the index returns. Times are Unix seconds of block time, credits whole credits, addresses and hashes lower-case
- * hex, job ids as the API shows them (`job_…`).
+ * What the gateway reads of the index: the columns of each view, and from them the types of its rows. Times are Unix seconds of block time,
+ * credits whole credits, addresses and hashes lower-case hex, job ids as the API shows them (`job_…`).
  */
 import type { Address, Hex } from "viem";
+import { INDEX_SCHEMA } from "../../protocol/index-schema.ts";
 import type { FailureReasonName, JobState, RulingName } from "../../protocol/job-status.ts";
 import type { Tier } from "../../protocol/tiers.ts";
+import { column, type RowOf } from "./pool.ts";
 
-export type JobRow = {
-  id: string;
-  wallet: Address;
+/** Name of a view of the index, for SQL. */
+export const view = (name: string): string => `"${INDEX_SCHEMA}".${name}`;
+
+/** How a stored job id (bytes16) becomes the API's. */
+export const API_JOB_ID = (column: string): string => `'job_' || substr(${column}, 3)`;
+
+export const JOB = {
+  id: column<string>(API_JOB_ID("id")),
+  wallet: column<Address>(),
   /** Public model id. */
-  model: string;
-  modelNumber: number;
-  tier: Tier;
-  status: JobState;
+  model: column<string>(),
+  modelNumber: column<number>(),
+  tier: column<Tier>(),
+  status: column<JobState>(),
   /** Id of the operator that locked it. */
-  operator: number;
-  creditsLocked: number;
+  operator: column<number>(),
+  creditsLocked: column<number>(),
   /** What the settlement charged; 0 until then, and unchanged by what a dispute brings. */
-  creditsCharged: number;
+  creditsCharged: column<number>(),
   /** Credits that came back from the escrow. */
-  creditsReturned: number;
+  creditsReturned: column<number>(),
   /** Whole credits of the charge that operator and treasury gave back after a dispute or an equivocation. */
-  creditsCompensated: number;
+  creditsCompensated: column<number>(),
   /** Token units of the charge that the wallet has got back, and those that it still gets from the treasury. */
-  compensationPaid: number;
-  compensationOwed: number;
-  creditsPerRequest: number;
-  creditsPer1kTokens: number;
-  feeBps: number;
+  compensationPaid: column<number>(),
+  compensationOwed: column<number>(),
+  creditsPerRequest: column<number>(),
+  creditsPer1kTokens: column<number>("credits_per_thousand_tokens"),
+  feeBps: column<number>(),
   /** The last acknowledged worker. */
-  worker: Address | null;
-  attempt: number;
-  createdAt: number;
+  worker: column<Address | null>(),
+  attempt: column<number>(),
+  createdAt: column<number>(),
   /** Of a job settled from pending: the settlement, which assigned its worker. */
-  acknowledgedAt: number | null;
+  acknowledgedAt: column<number | null>(),
   /** Time of the final token as the worker signed it. */
-  answeredAt: number | null;
-  provenAt: number | null;
-  finalizeFrom: number | null;
+  answeredAt: column<number | null>(),
+  provenAt: column<number | null>(),
+  finalizeFrom: column<number | null>(),
   /** Block time of the settlement; null for any other end. */
-  completedAt: number | null;
+  completedAt: column<number | null>(),
   /** Block time of settlement, failure or refund; of the refund when a settled job is refunded later. */
-  endedAt: number | null;
-  escrowTx: Hex;
-  acknowledgeTx: Hex | null;
-  proofTx: Hex | null;
-  settlementTx: Hex | null;
+  endedAt: column<number | null>(),
+  escrowTx: column<Hex>(),
+  acknowledgeTx: column<Hex | null>(),
+  proofTx: column<Hex | null>(),
+  settlementTx: column<Hex | null>(),
   /** Transaction that gave the escrow back (failed, refunded), or ended a dispute in a refund. */
-  returnTx: Hex | null;
-  disputedAt: number | null;
-  disputeTx: Hex | null;
-  lockBlock: number;
-  settlementBlock: number | null;
+  returnTx: column<Hex | null>(),
+  disputedAt: column<number | null>(),
+  disputeTx: column<Hex | null>(),
+  lockBlock: column<number>(),
+  settlementBlock: column<number | null>(),
   /** 32 bytes; `toProofHash` gives the API's form. */
-  proofHash: Hex | null;
-  promptTokens: number | null;
-  completionTokens: number | null;
-  billedTokens: number | null;
-  workerUnits: number | null;
-  feeUnits: number | null;
+  proofHash: column<Hex | null>(),
+  promptTokens: column<number | null>(),
+  completionTokens: column<number | null>(),
+  billedTokens: column<number | null>(),
+  workerUnits: column<number | null>(),
+  feeUnits: column<number | null>(),
   /** routing_failed, worker_failed, hash_mismatch, answer_lost, cancelled. */
-  failureReason: FailureReasonName | null;
+  failureReason: column<FailureReasonName | null>(),
 };
+export type JobRow = RowOf<typeof JOB>;
 
-export type AccountRow = {
-  wallet: Address;
+export const ACCOUNT = {
+  wallet: column<Address>(),
   /** Id on chain. */
-  number: number;
+  number: column<number>(),
   /** Spendable credits. */
-  free: number;
-  escrowed: number;
+  free: column<number>(),
+  escrowed: column<number>(),
   /** Number of the account's last non-job event. */
-  sequence: number;
+  sequence: column<number>(),
   /** Totals ever. */
-  deposited: number;
-  withdrawn: number;
-  charged: number;
+  deposited: column<number>(),
+  withdrawn: column<number>(),
+  charged: column<number>(),
   /** Given back by operators and the treasury after disputes. */
-  compensated: number;
+  compensated: column<number>(),
   /** Bonds of its own disputes that were rejected. */
-  forfeited: number;
+  forfeited: column<number>(),
   /** The one operator that may lock its credits; null for none. */
-  operator: number | null;
+  operator: column<number | null>(),
   /** Credits a UTC day that the operator may lock; null without a limit. */
-  dailyLimit: number | null;
+  dailyLimit: column<number | null>(),
   /** All locks are refused. */
-  frozen: boolean;
+  frozen: column<boolean>(),
   /** Disputes ever opened of its jobs. */
-  disputes: number;
+  disputes: column<number>(),
   /** Those of settled jobs that the operator opened and nobody ended; the contract allows eight. */
-  openDisputes: number;
-  firstTopupAt: number;
-  lastTopupAt: number;
-  lastTopupTx: Hex;
+  openDisputes: column<number>(),
+  firstTopupAt: column<number>(),
+  lastTopupAt: column<number>(),
+  lastTopupTx: column<Hex>(),
 };
+export type AccountRow = RowOf<typeof ACCOUNT>;
 
-export type ModelRow = {
-  number: number;
+// Announced prices and retirements take effect by time, without an event: what is in force is decided when it is read, at time $1.
+export const MODEL = {
+  number: column<number>(),
   /** Public model id. */
-  id: string;
-  parameters: string;
-  ownedBy: string;
-  tier: Tier;
-  contextWindow: number;
+  id: column<string>(),
+  parameters: column<string>(),
+  ownedBy: column<string>(),
+  tier: column<Tier>(),
+  contextWindow: column<number>(),
   /** In force now. */
-  creditsPerRequest: number;
-  creditsPer1kTokens: number;
+  creditsPerRequest: column<number>(
+    "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_request ELSE m.credits_per_request END",
+  ),
+  creditsPer1kTokens: column<number>(
+    "CASE WHEN m.prices_change_at <= $1 THEN m.next_credits_per_thousand_tokens ELSE m.credits_per_thousand_tokens END",
+  ),
   /** Announced and not in force yet; null if nothing is. */
-  nextCreditsPerRequest: number | null;
-  nextCreditsPer1kTokens: number | null;
-  pricesChangeAt: number | null;
-  createdAt: number;
-  retiresAt: number | null;
-  retired: boolean;
+  nextCreditsPerRequest: column<number | null>("CASE WHEN m.prices_change_at > $1 THEN m.next_credits_per_request END"),
+  nextCreditsPer1kTokens: column<number | null>(
+    "CASE WHEN m.prices_change_at > $1 THEN m.next_credits_per_thousand_tokens END",
+  ),
+  pricesChangeAt: column<number | null>("CASE WHEN m.prices_change_at > $1 THEN m.prices_change_at END"),
+  createdAt: column<number>(),
+  retiresAt: column<number | null>(),
+  retired: column<boolean>("COALESCE(m.retires_at <= $1, false)"),
 };
+export type ModelRow = RowOf<typeof MODEL>;
 
-export type WorkerRow = {
-  signer: Address;
+/** Whether worker `w` may take a job at time $1: as the registry decides it, announced terms included once their time has come. */
+const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (
+  SELECT CASE WHEN stake_terms_change_at <= $1 THEN next_minimum_stake ELSE minimum_stake END
+  FROM ${view("protocol_config")})`;
+
+export const WORKER = {
+  signer: column<Address>(),
   /** Id on chain. */
-  number: number;
-  owner: Address;
-  payout: Address;
-  endpoint: string;
+  number: column<number>(),
+  owner: column<Address>(),
+  payout: column<Address>(),
+  endpoint: column<string>(),
   /** Millionths of an SVC. */
-  stake: bigint;
+  stake: column<bigint>("w.stake::numeric"),
   /** Null: bonded. */
-  unbondsAt: number | null;
-  active: boolean;
+  unbondsAt: column<number | null>(),
+  active: column<boolean>(`(${ACTIVE})`),
   /** Catalog numbers of hosted models, ascending. */
-  models: number[];
-  registeredAt: number;
+  models: column<number[]>(
+    `ARRAY(SELECT h.model FROM ${view("hosting")} h WHERE h.worker = w.signer ORDER BY h.model)`,
+  ),
+  registeredAt: column<number>(),
 };
+export type WorkerRow = RowOf<typeof WORKER>;
 
-export type DisputeRow = {
+export const DISPUTE = {
   /** `job_…` */
-  jobId: string;
-  wallet: Address;
-  worker: Address;
+  jobId: column<string>(API_JOB_ID("job_id")),
+  wallet: column<Address>(),
+  worker: column<Address>(),
   /** What the client says it received; 32 zero bytes for "nothing". */
-  receivedHash: Hex;
-  workerHash: Hex;
+  receivedHash: column<Hex>(),
+  workerHash: column<Hex>(),
   /** By the job's operator; otherwise by the wallet itself. */
-  byOperator: boolean;
+  byOperator: column<boolean>(),
   /** Opened before the charge, while the escrow still held the money. */
-  fromProven: boolean;
+  fromProven: column<boolean>(),
   /** Charge in dispute. */
-  credits: number;
+  credits: column<number>(),
   /** The wallet's own hash, added to its operator's dispute; null while it has not joined. */
-  joinedHash: Hex | null;
+  joinedHash: column<Hex | null>(),
   /** Credits put up: by the wallet, or from the operator's reserve for a proven job. */
-  bond: number;
-  arbiterSet: number;
-  votesWorkerAtFault: number;
-  votesGatewayAtFault: number;
-  votesRejected: number;
+  bond: column<number>(),
+  arbiterSet: column<number>(),
+  votesWorkerAtFault: column<number>(),
+  votesGatewayAtFault: column<number>(),
+  votesRejected: column<number>(),
   /** Arbiter → its vote now. */
-  ballots: Record<Address, { ruling: RulingName }>;
-  openedAt: number;
-  openedTx: Hex;
+  ballots: column<Record<Address, { ruling: RulingName }>>(),
+  openedAt: column<number>(),
+  openedTx: column<Hex>(),
   /** No ruling takes effect before; until then the wallet may join its operator's dispute. */
-  ruleFrom: number;
+  ruleFrom: column<number>(),
   /** A ruling must be mined before this time. */
-  ruleBefore: number;
+  ruleBefore: column<number>(),
   /** Null while arbitration is pending. */
-  ruling: RulingName | null;
-  resolvedAt: number | null;
-  resolvedTx: Hex | null;
+  ruling: column<RulingName | null>(),
+  resolvedAt: column<number | null>(),
+  resolvedTx: column<Hex | null>(),
   /** Credits that left escrow for the wallet when it ended, its bond included. */
-  creditsReturned: number;
-  position: number;
+  creditsReturned: column<number>(),
+  position: column<number>(),
 };
+export type DisputeRow = RowOf<typeof DISPUTE>;
 
-export type SlashRow = {
+export const SLASH = {
   /** `job_…` */
-  jobId: string;
-  worker: Address;
+  jobId: column<string>(API_JOB_ID("job_id")),
+  worker: column<Address>(),
   /** Taken, millionths of an SVC; 0 when nothing was left. */
-  amount: bigint;
+  amount: column<bigint>("amount::numeric"),
   /** Left, millionths of an SVC. */
-  stake: bigint;
-  reason: "fraudulent_proof" | "equivocation";
-  position: number;
-  blockTime: number;
-  txHash: Hex;
+  stake: column<bigint>("stake::numeric"),
+  reason: column<"fraudulent_proof" | "equivocation">(),
+  position: column<number>(),
+  blockTime: column<number>(),
+  txHash: column<Hex>(),
 };
+export type SlashRow = RowOf<typeof SLASH>;
 
-export type ProtocolEventRow = {
+export const EVENT = {
   /** Survives reorganisations and a re-index. */
-  key: string;
+  key: column<string>(),
   /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer-events.md). */
-  kind: string;
-  subject: string;
-  wallet: Address | null;
+  kind: column<string>(),
+  subject: column<string>(),
+  wallet: column<Address | null>(),
   /** `job_…` */
-  jobId: string | null;
-  worker: Address | null;
-  blockNumber: number;
-  position: number;
-  blockTime: number;
-  txHash: Hex;
-  data: Record<string, unknown>;
+  jobId: column<string | null>(API_JOB_ID("job_id")),
+  worker: column<Address | null>(),
+  blockNumber: column<number>(),
+  position: column<number>(),
+  blockTime: column<number>(),
+  txHash: column<Hex>(),
+  data: column<Record<string, unknown>>(),
 };
+export type ProtocolEventRow = RowOf<typeof EVENT>;
 
 export type IndexHead = {
   blockNumber: number;

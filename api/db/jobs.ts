@@ -26,6 +26,7 @@ import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
+import { column, type Reader, type RowOf, select } from "./pool.ts";
 
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
@@ -37,74 +38,45 @@ const UNFINISHED = "('locking', 'pending', 'processing', 'settling')";
 export type SignedCompletion = { completion: Completion; signature: Hex; finish_reason: string };
 
 /** One job as its gateway knows it. Times are Unix seconds of the chain, credits whole credits. */
-export type StoredJob = {
-  jobId: Hex;
-  wallet: Address;
+const JOB = {
+  wallet: column<Address>(),
   /** Signer that locked it, or whose process claimed it later. */
-  gateway: Address;
-  model: string;
-  tier: Tier;
-  state: StoredState;
+  gateway: column<Address>(),
+  model: column<string>(),
+  tier: column<Tier>(),
+  state: column<StoredState>(),
   /** The lock must be mined before this time. */
-  validUntil: number;
-  lockedAt: number | null;
-  creditsLocked: number;
+  validUntil: column<number>(),
+  lockedAt: column<number | null>(),
+  creditsLocked: column<number>(),
   /** Output tokens that its request asked for, at most; null in rows of an earlier version. */
-  maxTokens: number | null;
-  escrowTx: Hex | null;
+  maxTokens: column<number | null>(),
+  escrowTx: column<Hex | null>(),
   /** The last attempt on record and its worker: one that acknowledged, or any from the second attempt on. */
-  attempt: number;
-  worker: Address | null;
+  attempt: column<number>(),
+  worker: column<Address | null>(),
   /** The worker's signature that it took the attempt in which it answered; null if it gave none. */
-  acknowledgement: Hex | null;
+  acknowledgement: column<Hex | null>(),
   /** Output tokens as the gateway bounds them. */
-  countedTokens: number | null;
-  completion: SignedCompletion | null;
-  finalTokenAt: Date | null;
+  countedTokens: column<number | null>(),
+  completion: column<SignedCompletion | null>(),
+  finalTokenAt: column<Date | null>(),
   /** SHA-256 of the text that its client was sent, and whether that was the whole reply; null while it is being sent, or where nobody knows. */
-  sentHash: Hex | null;
-  sentComplete: boolean | null;
-  creditsCharged: number | null;
-  settlementTx: Hex | null;
-  settlementBlock: number | null;
-  settledAt: number | null;
-  refundTx: Hex | null;
+  sentHash: column<Hex | null>(),
+  sentComplete: column<boolean | null>(),
+  creditsCharged: column<number | null>(),
+  settlementTx: column<Hex | null>(),
+  settlementBlock: column<number | null>(),
+  settledAt: column<number | null>(),
+  refundTx: column<Hex | null>(),
   /** Transaction with which this service opened a dispute. */
-  disputeTx: Hex | null;
+  disputeTx: column<Hex | null>(),
   /** Why its client got an error. A job that has one is never charged. */
-  failure: string | null;
+  failure: column<string | null>(),
 };
+export type StoredJob = { jobId: Hex } & RowOf<typeof JOB>;
 
-const COLUMNS: Record<Exclude<keyof StoredJob, "jobId">, string> = {
-  wallet: "wallet",
-  gateway: "gateway",
-  model: "model",
-  tier: "tier",
-  state: "state",
-  validUntil: "valid_until",
-  lockedAt: "locked_at",
-  creditsLocked: "credits_locked",
-  maxTokens: "max_tokens",
-  escrowTx: "escrow_tx",
-  attempt: "attempt",
-  worker: "worker",
-  acknowledgement: "acknowledgement",
-  countedTokens: "counted_tokens",
-  completion: "completion",
-  finalTokenAt: "final_token_at",
-  sentHash: "sent_hash",
-  sentComplete: "sent_complete",
-  creditsCharged: "credits_charged",
-  settlementTx: "settlement_tx",
-  settlementBlock: "settlement_block",
-  settledAt: "settled_at",
-  refundTx: "refund_tx",
-  disputeTx: "dispute_tx",
-  failure: "failure",
-};
-const SELECT = `SELECT job_id, ${Object.entries(COLUMNS)
-  .map(([name, column]) => `${column} AS "${name}"`)
-  .join(", ")} FROM job`;
+const SELECT = `SELECT job_id, ${select(JOB)} FROM job`;
 
 function readJob({ job_id, ...row }: Record<string, unknown>): StoredJob {
   return { ...row, jobId: fromApiJobId(job_id as string) } as StoredJob;
@@ -530,9 +502,6 @@ export class JobStore {
 }
 
 // ---------------------------------------------------------------- reads
-
-/** Any pool or client. */
-type Reader = Pick<pg.Pool, "query">;
 
 /** One job; null if this database does not know it. */
 export async function findJob(reader: Reader, jobId: Hex): Promise<StoredJob | null> {

@@ -1,7 +1,9 @@
 /** What workers, models and operators did in the last 24 hours, and what workers ever earned, for pages that are open to everybody. */
 
 import { JOB_STATES } from "../../protocol/job-status.ts";
-import { getHead, type Reader, read, view } from "./index-reads.ts";
+import { getHead, read } from "./index-reads.ts";
+import { view } from "./index-rows.ts";
+import type { Reader } from "./pool.ts";
 
 /** Jobs that one operator locked for one model within ten minutes, and that one worker has, or none. */
 export type DayRow = {
@@ -148,6 +150,12 @@ async function oldestOpen(reader: Reader): Promise<number> {
     AND status = ANY('{pending,processing,settling,disputed}') AND completed_at IS NULL`;
   const rows = await read<{ oldest: number | null }>(reader, "oldest_open_job", text, []);
   return Math.min(indexed, rows[0]?.oldest ?? indexed);
+}
+
+/** Credits that all wallets ever paid. */
+export async function chargedEver(reader: Reader): Promise<number> {
+  const text = `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`;
+  return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
 }
 
 type EarnedRange = { from: number; until: number; week: number };

@@ -122,3 +122,28 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
     }
   });
 }
+
+// ---------------------------------------------------------------- rows
+
+/** Any pool or client. */
+export type Reader = Pick<pg.Pool, "query">;
+
+/** A column that is read as a `T`: its SQL, if that is more than its property's name in snake case. */
+export type Column<T> = { sql: string | undefined; readsAs?: T };
+
+export const column = <T>(sql?: string): Column<T> => ({ sql });
+
+/** What a row of these columns is read as. */
+export type RowOf<Columns> = {
+  [Name in keyof Columns]: Columns[Name] extends Column<infer T> ? T : never;
+};
+
+/** `escrowTx` → `escrow_tx`. */
+export const snakeCase = (property: string): string =>
+  property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** `SELECT` list: `{ escrowTx: column<Hex>() }` → `escrow_tx AS "escrowTx"`. */
+export const select = (columns: Record<string, Column<unknown>>): string =>
+  Object.entries(columns)
+    .map(([property, { sql = snakeCase(property) }]) => `${sql} AS "${property}"`)
+    .join(", ");

@@ -1,5 +1,7 @@
 /** What a wallet used: one range of the index by the time of the lock, summed by span of time and by model. */
-import { type Reader, read, view } from "./index-reads.ts";
+import { read } from "./index-reads.ts";
+import { view } from "./index-rows.ts";
+import type { Reader } from "./pool.ts";
 
 /** `uncharged`: of these jobs, those that failed or were refunded. `credits`: what they cost in the end, after disputes. */
 type Sums = { jobs: number; uncharged: number; credits: number; tokens: number };

@@ -7,7 +7,8 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import type { Head } from "../chain/rpc.ts";
-import { chargedAtWorkers, getHead, IndexUnavailable, provenAtWorkers, type Reader } from "../db/index-reads.ts";
+import { chargedAtWorkers, getHead, IndexUnavailable, provenAtWorkers } from "../db/index-reads.ts";
+import type { Reader } from "../db/pool.ts";
 
 const REFRESH_MS = 15_000;
 const UNITS_PER_SVC = 1_000_000;

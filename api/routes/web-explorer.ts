@@ -22,10 +22,10 @@ import {
   type JobRow,
   listJobEvents,
   listWorkers,
-  type Reader,
 } from "../db/index-reads.ts";
 import { findJob, type StoredJob } from "../db/jobs.ts";
 import { paced } from "../db/network-day.ts";
+import type { Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { showAddress } from "./request.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./web-network.ts";

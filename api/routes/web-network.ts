@@ -20,12 +20,10 @@ import {
   listTreasuryDebts,
   listWorkers,
   type ModelRow,
-  type Reader,
-  read,
-  view,
   type WorkerRow,
 } from "../db/index-reads.ts";
-import { type DayTotal, earningsByWorker, networkDay, paced, totalsBy } from "../db/network-day.ts";
+import { chargedEver, type DayTotal, earningsByWorker, networkDay, paced, totalsBy } from "../db/network-day.ts";
+import type { Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
@@ -321,9 +319,3 @@ const rounded = (ms: number | null | undefined): number | null => (ms == null ? 
 
 /** Share of what went well; null of nothing. */
 const shareOf = (good: number, bad: number): number | null => (good + bad === 0 ? null : good / (good + bad));
-
-/** Credits that all wallets ever paid. */
-async function chargedEver(reader: Reader): Promise<number> {
-  const text = `SELECT COALESCE(sum(charged), 0)::bigint AS credits FROM ${view("account")}`;
-  return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
-}

@@ -2,7 +2,8 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
-import { getHead, read, view } from "../db/index-reads.ts";
+import { getHead, read } from "../db/index-reads.ts";
+import { view } from "../db/index-rows.ts";
 import { transaction } from "../db/pool.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
 import {
