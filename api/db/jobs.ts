@@ -26,7 +26,7 @@ import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
-import { column, type Reader, type RowOf, select } from "./pool.ts";
+import { column, type Reader, type RowOf, select, snakeCase } from "./pool.ts";
 
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
@@ -163,21 +163,19 @@ export type EndedStep = {
   failure?: string;
 } & Partial<Omit<LeftStep, "jobId">>;
 
-/** One kind of step: its columns with their types, the values of a row in that order, and what it sets. */
-type Step<T> = { name: string; columns: Record<string, string>; values: (item: T) => unknown[]; set: string };
+/** One kind of step: the types of its values, which are columns of `new` by their names in snake case, and what it sets. */
+type Step<T> = { name: string; types: Record<Exclude<keyof T, "jobId">, string>; set: string };
 
 const LOCKED: Step<LockedStep> = {
   name: "locked",
-  columns: { escrow_tx: "text", locked_at: "bigint", credits_locked: "integer" },
-  values: ({ escrowTx, lockedAt, credits }) => [escrowTx, lockedAt, credits],
+  types: { escrowTx: "text", lockedAt: "bigint", credits: "integer" },
   set: `state = CASE state WHEN 'locking' THEN 'pending' ELSE state END, escrow_tx = new.escrow_tx,
-        locked_at = new.locked_at, credits_locked = new.credits_locked`,
+        locked_at = new.locked_at, credits_locked = new.credits`,
 };
 
 const TAKEN: Step<TakenStep> = {
   name: "taken",
-  columns: { worker: "text", attempt: "smallint", acknowledged: "boolean" },
-  values: ({ worker, attempt, acknowledged }) => [worker, attempt, acknowledged],
+  types: { worker: "text", attempt: "smallint", acknowledged: "boolean" },
   // A worker is offered a mined lock only, which can be written later than this. A short job can even have its answer by now.
   set: `state = CASE WHEN state IN ('locking', 'pending') AND new.acknowledged THEN 'processing' ELSE state END,
         worker = CASE WHEN completion IS NULL THEN new.worker ELSE job.worker END,
@@ -186,71 +184,47 @@ const TAKEN: Step<TakenStep> = {
 
 const LEFT: Step<LeftStep> = {
   name: "left",
-  columns: { sent_hash: "text", sent_complete: "boolean" },
-  values: ({ sentHash, sentComplete }) => [sentHash, sentComplete],
+  types: { sentHash: "text", sentComplete: "boolean" },
   set: "client_left = true, sent_hash = new.sent_hash, sent_complete = new.sent_complete",
 };
 
 const REFUSED: Step<{ jobId: Hex; why: string }> = {
   name: "refused",
-  columns: { failure: "text" },
-  values: ({ why }) => [why],
-  set: "failure = COALESCE(job.failure, new.failure)",
+  types: { why: "text" },
+  set: "failure = COALESCE(job.failure, new.why)",
 };
 
 const ANSWERED: Step<AnsweredStep> = {
   name: "answered",
-  columns: {
+  types: {
     worker: "text",
     attempt: "smallint",
     acknowledgement: "text",
     completion: "jsonb",
-    counted_tokens: "integer",
-    final_token_at: "timestamptz",
-    credits_charged: "integer",
+    countedTokens: "integer",
+    finalTokenAt: "timestamptz",
+    creditsCharged: "integer",
     output: "bytea",
-    hours: "integer",
+    retentionHours: "integer",
   },
-  values: (job) => [
-    job.worker,
-    job.attempt,
-    job.acknowledgement,
-    JSON.stringify(job.completion),
-    job.countedTokens,
-    job.finalTokenAt,
-    job.creditsCharged,
-    job.output,
-    job.retentionHours,
-  ],
   set: `state = CASE WHEN state IN ${UNFINISHED} THEN 'settling' ELSE state END, worker = new.worker, attempt = new.attempt, acknowledgement = new.acknowledgement,
         completion = new.completion, counted_tokens = new.counted_tokens, final_token_at = new.final_token_at,
         credits_charged = new.credits_charged, output = new.output,
-        output_expires_at = now() + make_interval(hours => new.hours)`,
+        output_expires_at = now() + make_interval(hours => new.retention_hours)`,
 };
 
 const ENDED: Step<EndedStep> = {
   name: "ended",
-  columns: {
+  types: {
     state: "text",
-    settlement_tx: "text",
-    settlement_block: "bigint",
-    settled_at: "bigint",
-    credits_charged: "integer",
-    refund_tx: "text",
+    settlementTx: "text",
+    settlementBlock: "bigint",
+    settledAt: "bigint",
+    creditsCharged: "integer",
+    refundTx: "text",
     failure: "text",
-    ...LEFT.columns,
+    ...LEFT.types,
   },
-  values: (job) => [
-    job.state,
-    job.settlementTx,
-    job.settlementBlock,
-    job.settledAt,
-    job.creditsCharged,
-    job.refundTx,
-    job.failure,
-    job.sentHash,
-    job.sentComplete,
-  ],
   set: `state = new.state, settlement_tx = COALESCE(new.settlement_tx, job.settlement_tx),
         settlement_block = COALESCE(new.settlement_block, job.settlement_block),
         settled_at = COALESCE(new.settled_at, job.settled_at),
@@ -483,18 +457,18 @@ export class JobStore {
   }
 
   /** Rows are locked in the order of their ids, so that two statements over the same jobs never wait for each other. */
-  async #write<T extends { jobId: Hex }>({ name, columns, values, set }: Step<T>, items: readonly T[]): Promise<void> {
-    const typed = Object.entries({ job_id: "text", ...columns });
-    const rows = items.map((item) => [toApiJobId(item.jobId), ...values(item)]);
-    const arrays = typed.map(([, type], index) => `$${index + 2}::${type}[]`).join(", ");
-    const names = typed.map(([column]) => column).join(", ");
+  async #write<T extends { jobId: Hex }>({ name, types, set }: Step<T>, items: readonly T[]): Promise<void> {
+    const given = Object.entries<string>({ jobId: "text", ...types });
+    const rows = items.map((item): Record<string, unknown> => ({ ...item, jobId: toApiJobId(item.jobId) }));
+    const arrays = given.map(([, type], index) => `$${index + 2}::${type}[]`).join(", ");
+    const names = given.map(([property]) => snakeCase(property)).join(", ");
     const { rowCount } = await this.#pool.query({
       name: `job-${name}`,
       text: `UPDATE job SET ${set}, updated_at = now()
              FROM (SELECT given.* FROM unnest(${arrays}) AS given(${names}) JOIN job USING (job_id)
                    ORDER BY job_id FOR NO KEY UPDATE OF job) AS new
              WHERE job.job_id = new.job_id AND job.owner = $1`,
-      values: [this.#owner, ...typed.map((_, index) => rows.map((row) => row[index] ?? null))],
+      values: [this.#owner, ...given.map(([property]) => rows.map((row) => row[property] ?? null))],
     });
     // The lane then writes each alone, and only those that are lost fail.
     if ((rowCount ?? 0) < items.length) throw new JobLost(items.map((item) => item.jobId));
