@@ -83,11 +83,8 @@ export class WebhookService {
     this.#pruning = new Loop(() => prune(pool, settings.logDays, logger), PRUNE_MS);
     this.#listener = new Listener(settings.databaseUrl, INDEX_CHANNEL, () => this.#deriving.wake(), logger);
     metrics.gauge(
-      {
-        name: "gateway_webhook_backlog",
-        help: "Pending deliveries of all gateways: due now, waiting for a later attempt",
-        label: "state",
-      },
+      "gateway_webhook_backlog",
+      "Pending deliveries of all gateways: due now, waiting for a later attempt",
       async () => {
         const { rows } = await pool.query<{ due: number; waiting: number }>(
           `SELECT count(*) FILTER (WHERE next_attempt_at <= now()) AS due,
@@ -96,12 +93,11 @@ export class WebhookService {
         );
         return rows[0] ?? {};
       },
+      "state",
     );
     metrics.gauge(
-      {
-        name: "gateway_webhook_lag_blocks",
-        help: "Blocks of the chain whose events are not derived yet, confirmations included",
-      },
+      "gateway_webhook_lag_blocks",
+      "Blocks of the chain whose events are not derived yet, confirmations included",
       async () => {
         const { rows } = await pool.query<{ block: number }>(
           "SELECT block FROM webhook_watermark WHERE deployment = $1",
