@@ -7,6 +7,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { type Dispatcher as HttpDispatcher, request } from "undici";
 import type { Cipher } from "../../shared/cipher.ts";
+import { WriteLane } from "../../shared/write-lane.ts";
 import { transaction } from "../db/pool.ts";
 import { urlContext } from "../db/upkeep.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
@@ -52,8 +53,8 @@ export class DeliveryDispatcher {
   readonly #silent = new Set<string>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
-  #finished: Finished[] = [];
-  #recording: Promise<void> | null = null;
+  /** Never rejects. */
+  readonly #results = new WriteLane<Finished>((batch) => this.#write(batch));
 
   constructor(parts: Parts, settings: DispatchSettings) {
     this.#parts = parts;
@@ -65,7 +66,6 @@ export class DeliveryDispatcher {
     const timer = setTimeout(() => this.#abort.abort(new Error("the gateway stops")), timeoutMs);
     await Promise.all(this.#attempts);
     clearTimeout(timer);
-    await this.#recording;
   }
 
   /** Begins an attempt of everything that is due, as far as there are free places. Never rejects. */
@@ -91,10 +91,8 @@ export class DeliveryDispatcher {
     this.#running.set(webhookId, (this.#running.get(webhookId) ?? 0) + 1);
     const over = this.#attempt(claimed)
       .then((outcome) => {
-        if (outcome === null) return;
-        this.#finished.push({ ...outcome, claimed });
         // The place is free once the result is written: the same delivery cannot be claimed before.
-        return this.#record();
+        if (outcome !== null) return this.#results.add({ ...outcome, claimed });
       })
       .finally(() => {
         const left = (this.#running.get(webhookId) ?? 1) - 1;
@@ -138,19 +136,7 @@ export class DeliveryDispatcher {
     return outcome;
   }
 
-  /** Writes the results there are; those that come in meanwhile are written together after them. */
-  async #record(): Promise<void> {
-    while (this.#recording !== null) await this.#recording;
-    if (this.#finished.length === 0) return; // another one's batch took it along
-    const batch = this.#finished;
-    this.#finished = [];
-    this.#recording = this.#write(batch).finally(() => {
-      this.#recording = null;
-    });
-    await this.#recording;
-  }
-
-  async #write(batch: Finished[]): Promise<void> {
+  async #write(batch: readonly Finished[]): Promise<void> {
     const { pool, metrics, logger } = this.#parts;
     for (;;) {
       try {
@@ -368,7 +354,11 @@ type Finished = Outcome & { claimed: Claimed };
  * Writes what attempts came to, all in one transaction: the log, the next attempt, and the end of webhooks whose
  * delivery failed for the last time. Returns the webhooks that failed.
  */
-async function recordResults(pool: pg.Pool, finished: Finished[], delaysMs: readonly number[]): Promise<string[]> {
+async function recordResults(
+  pool: pg.Pool,
+  finished: readonly Finished[],
+  delaysMs: readonly number[],
+): Promise<string[]> {
   const rows = finished.map(({ claimed, ...outcome }) => ({
     id: claimed.id,
     number: claimed.attempt,
