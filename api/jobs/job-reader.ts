@@ -1,41 +1,21 @@
 /** Jobs as clients see them: the index, overlaid with what this service did itself a moment ago. */
 import type pg from "pg";
 import { type Address, getAddress, type Hex } from "viem";
+import type { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
-import type { FailureReasonName, JobState } from "../../protocol/job-status.ts";
+import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
+import type { jobSchema } from "../schemas/resources.ts";
 
-/** The Job resource of the specification. Every key is always there; null where it is not known yet. */
-export type JobObject = {
-  id: string;
-  object: "job";
-  status: JobState;
-  model: string;
-  tier: string;
-  credits_charged: number;
-  usdg_value: number;
-  worker_address: string | null;
-  created_at: string;
-  completed_at: string | null;
-  on_chain: {
-    escrow_tx: string | null;
-    settlement_tx: string | null;
-    escrow_address: string;
-    block_number: number | null;
-    proof_hash: string | null;
-  };
-  usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
-  /** Of a failed job, once the index has its end. */
-  failure_reason?: FailureReasonName;
-  compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
-};
+/** The Job resource of the specification. */
+export type JobObject = z.infer<typeof jobSchema>;
 
 /** How far a state is along a job's way: the further one of two sources is the newer one. */
 const PROGRESS: Record<JobState, number> = {

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { chatRequestSchema } from "../routes/chat-request.ts";
+import { disputeBodySchema, disputeSchema } from "../routes/dispute.ts";
 import { chunkSchema, completionSchema } from "../schemas/completion.ts";
-import { disputeBodySchema, disputeSchema } from "../schemas/dispute.ts";
 import { errorSchema } from "../schemas/error.ts";
 import {
   accountSchema,
@@ -10,11 +10,16 @@ import {
   jobSchema,
   modelListSchema,
   modelSchema,
+  statementSchema,
 } from "../schemas/resources.ts";
-import { statementSchema } from "../schemas/statement.ts";
-import { createdWebhookSchema, deletedWebhookSchema, webhookListSchema, webhookSchema } from "../schemas/webhook.ts";
 import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../webhooks/events.ts";
-import { newWebhookSchema } from "../webhooks/receivers.ts";
+import {
+  createdWebhookSchema,
+  deletedWebhookSchema,
+  newWebhookSchema,
+  webhookListSchema,
+  webhookSchema,
+} from "../webhooks/receivers.ts";
 import { createChatCompletion } from "./chat.ts";
 import { HEADERS } from "./headers.ts";
 import { componentSchemas, type Json, ref } from "./json-schema.ts";

@@ -2,11 +2,13 @@
 import { once } from "node:events";
 import type { Response } from "express";
 import type { Address, Hex } from "viem";
+import type { z } from "zod";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Answer, Piece } from "../jobs/answer.ts";
+import type { usageSchema } from "../schemas/resources.ts";
 
-export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+export type Usage = z.infer<typeof usageSchema>;
 
 /** What plain and streamed replies of one job share. `created` in Unix seconds. */
 export type CompletionBase = { jobId: string; model: string; created: number };

@@ -1,11 +1,41 @@
 import type { RequestHandler } from "express";
 import type { Hex } from "viem";
+import { z } from "zod";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
 import type { JobReader } from "../jobs/job-reader.ts";
-import { disputeBodySchema } from "../schemas/dispute.ts";
-import { clientOf, setServiceHeaders, validate } from "./request.ts";
+import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
+import { clientOf, setJobHeaders, validate } from "./request.ts";
+
+/** Body of `POST /v1/jobs/{job_id}/dispute`. */
+export const disputeBodySchema = z.object(
+  {
+    received_output_hash: z
+      .string("must be sha256: and 64 hex digits")
+      .regex(/^sha256:[0-9a-fA-F]{64}$/, "must be sha256: and 64 hex digits")
+      .transform((hash) => hash.toLowerCase())
+      .meta({
+        description: "SHA-256 of the full text you received, UTF-8, without a trailing newline.",
+        examples: [`sha256:${"a7".repeat(32)}`],
+      }),
+  },
+  "must be a JSON object",
+);
+
+/** Its answer; the same keys whether or not a dispute was opened. */
+export const disputeSchema = z
+  .object({
+    job_id: jobId,
+    dispute_opened: z.boolean().meta({ description: "False when the hashes are equal: there is nothing to dispute." }),
+    your_hash: contentHash,
+    worker_hash: contentHash,
+    dispute_tx: txHash
+      .nullable()
+      .meta({ description: "Transaction that opened the dispute; null if none was opened." }),
+    arbitration_window_hours: z.int().meta({ description: "Hours in which the arbiters rule.", examples: [24] }),
+  })
+  .meta({ description: "What came of a dispute." });
 
 /** `POST /v1/jobs/{job_id}/dispute`. The request counts from its arrival, however long its body or the settlement take. */
 export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSeconds: number): RequestHandler {
@@ -14,16 +44,11 @@ export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSe
     const body = validate(disputeBodySchema, request.body);
     const receivedHash = fromProofHash(body.received_output_hash) as Hex;
     const { job, stored, row } = await reader.get(String(request.params.job_id), wallet);
-    const jobId = fromApiJobId(job.id) as Hex;
-    setServiceHeaders(response, {
-      jobId: job.id,
-      escrowTx: job.on_chain.escrow_tx,
-      settlementTx: job.on_chain.settlement_tx,
-      worker: job.worker_address,
-    });
-    const result = await desk.request({ jobId, wallet, stored, row }, receivedHash, request.arrivedAt);
+    const id = fromApiJobId(job.id) as Hex;
+    setJobHeaders(response, job);
+    const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
     const after = (await reader.get(job.id, wallet)).job;
-    setServiceHeaders(response, { settlementTx: after.on_chain.settlement_tx, worker: after.worker_address });
+    setJobHeaders(response, after);
     response.json({
       job_id: job.id,
       dispute_opened: result.kind === "opened",

@@ -7,7 +7,7 @@ import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { statementOf } from "./completion.ts";
-import { clientOf, setServiceHeaders, validate } from "./request.ts";
+import { clientOf, setJobHeaders, validate } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z
@@ -56,12 +56,7 @@ export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObjec
 
   const one: RequestHandler = async (request, response) => {
     const { job } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
-    setServiceHeaders(response, {
-      jobId: job.id,
-      escrowTx: job.on_chain.escrow_tx,
-      settlementTx: job.on_chain.settlement_tx,
-      worker: job.worker_address,
-    });
+    setJobHeaders(response, job);
     response.json(job);
   };
 
@@ -72,12 +67,7 @@ export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObjec
 export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher): RequestHandler {
   return async (request, response) => {
     const { job, stored } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
-    setServiceHeaders(response, {
-      jobId: job.id,
-      escrowTx: job.on_chain.escrow_tx,
-      settlementTx: job.on_chain.settlement_tx,
-      worker: job.worker_address,
-    });
+    setJobHeaders(response, job);
     if (job.status === "pending" || job.status === "processing") {
       throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer is not complete yet; ask again.`);
     }

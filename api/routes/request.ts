@@ -9,6 +9,7 @@ import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError, type ErrorCode } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
+import type { JobObject } from "../jobs/job-reader.ts";
 
 /** What a request carries once it is authenticated. */
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
@@ -73,6 +74,12 @@ export function setServiceHeaders(response: Response, headers: ServiceHeaders): 
   if (settlementTx) response.setHeader("x-service-settlement-tx", settlementTx);
   if (worker) response.setHeader("x-service-worker", showAddress(worker));
   if (creditsRemaining !== undefined) response.setHeader("x-service-credits-remaining", String(creditsRemaining));
+}
+
+/** Those of an answer that concerns one job. */
+export function setJobHeaders(response: Response, { id, on_chain, worker_address }: JobObject): void {
+  const { escrow_tx: escrowTx, settlement_tx: settlementTx } = on_chain;
+  setServiceHeaders(response, { jobId: id, escrowTx, settlementTx, worker: worker_address });
 }
 
 // ---------------------------------------------------------------- parameters

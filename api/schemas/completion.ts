@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { finishReasonSchema } from "../../protocol/dispatch.ts";
 import { count, modelId } from "./primitives.ts";
-import { usageSchema } from "./resources.ts";
-import { statementSchema } from "./statement.ts";
+import { statementSchema, usageSchema } from "./resources.ts";
 
 const completionId = z
   .string()

@@ -12,7 +12,8 @@ import { urlContext } from "../db/upkeep.ts";
 import { ApiError } from "../errors.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { EndpointRefused, parseEndpoint } from "../outbound/endpoint.ts";
-import { EVENT_NAMES, type EventName } from "./events.ts";
+import { timestamp } from "../schemas/primitives.ts";
+import { EVENT_NAMES } from "./events.ts";
 
 type Block = { number: number; timestamp: number };
 
@@ -74,15 +75,40 @@ export const rotationSchema = z.strictObject(
 );
 type Rotation = z.output<typeof rotationSchema>;
 
-/** The Webhook resource of the specification; `secret` only in the answer to a creation without one. */
-export type WebhookObject = {
-  id: string;
-  url: string;
-  events: EventName[];
-  created_at: string;
-  status: "active" | "failed";
-  secret?: string;
-};
+/** `wh_` and 32 hex digits. */
+const webhookId = z
+  .string()
+  .regex(/^wh_[0-9a-f]{32}$/)
+  .meta({ description: "Webhook id.", examples: ["wh_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e"] });
+
+/** A webhook as it is listed. */
+export const webhookSchema = z
+  .object({
+    id: webhookId,
+    url: z.url(),
+    events: z.array(z.enum(EVENT_NAMES)),
+    created_at: timestamp,
+    status: z
+      .enum(["active", "failed"])
+      .meta({ description: "`failed`: five attempts of one delivery failed; nothing is delivered any more." }),
+  })
+  .meta({ description: "An endpoint and the events it receives." });
+
+/** Answer to its creation: the secret only if the service made it. */
+export const createdWebhookSchema = webhookSchema.extend({
+  secret: z.string().optional().meta({ description: "Only here, and only if the request brought none." }),
+});
+
+export const webhookListSchema = z.object({
+  object: z.literal("list"),
+  data: z.array(webhookSchema).meta({ description: "Newest first; all of them." }),
+  has_more: z.literal(false),
+  next_cursor: z.null(),
+});
+
+export const deletedWebhookSchema = z.object({ id: webhookId, deleted: z.literal(true) });
+
+export type WebhookObject = z.infer<typeof createdWebhookSchema>;
 
 const COLUMNS = "id, url, events, status, created_at";
 

@@ -11,8 +11,8 @@ import { HEADERS } from "../../api/openapi/headers.ts";
 import { chatBodySchema } from "../../api/routes/chat-request.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { accountSchema, jobSchema, modelSchema } from "../../api/schemas/resources.ts";
-import { webhookSchema } from "../../api/schemas/webhook.ts";
 import { EVENT_NAMES } from "../../api/webhooks/events.ts";
+import { webhookSchema } from "../../api/webhooks/receivers.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 
 const FOLDER = join(import.meta.dirname, "../conformance");
