@@ -1,4 +1,5 @@
 import { type Request, type RequestHandler, Router } from "express";
+import type { Address } from "viem";
 import { z } from "zod";
 import {
   deliveriesQuerySchema,
@@ -27,19 +28,24 @@ import { clientOf, validate } from "./request.ts";
 
 const settingsSchema = z.object({ low_credit_threshold: z.int().min(0).max(1_000_000_000) });
 
+/** Answers with what `work` makes of the client's wallet and the id in the path. */
+const answer =
+  (status: number, work: (wallet: Address, id: string, request: Request) => Promise<unknown>): RequestHandler =>
+  async (request, response) => {
+    response.status(status).json(await work(clientOf(request).wallet, String(request.params.id), request));
+  };
+
 /** `GET /settings`, `PUT /settings` `{low_credit_threshold}`: what a wallet sets for itself. */
 export function settingsRoutes(context: WebhookContext): Router {
-  const show: RequestHandler = async (request, response) => {
-    response.json({ low_credit_threshold: await getLowCreditThreshold(context, clientOf(request).wallet) });
+  const show = async (wallet: Address) => ({ low_credit_threshold: await getLowCreditThreshold(context, wallet) });
+
+  const change = async (wallet: Address, _id: string, { body }: Request) => {
+    const settings = validate(settingsSchema, body);
+    await setLowCreditThreshold(context, wallet, settings.low_credit_threshold);
+    return settings;
   };
 
-  const change: RequestHandler = async (request, response) => {
-    const { low_credit_threshold } = validate(settingsSchema, request.body);
-    await setLowCreditThreshold(context, clientOf(request).wallet, low_credit_threshold);
-    response.json({ low_credit_threshold });
-  };
-
-  return Router().get("/", show).put("/", change);
+  return Router().get("/", answer(200, show)).put("/", answer(200, change));
 }
 
 /**
@@ -52,10 +58,7 @@ export function settingsRoutes(context: WebhookContext): Router {
  * - `POST /webhooks/{id}/replay` (a time range, or all), `POST /deliveries/{id}/replay`
  */
 export function deliveryRoutes(context: WebhookContext): Router {
-  const idOf = (request: Request) => String(request.params.id);
-
-  const webhooks: RequestHandler = async (request, response) => {
-    const { wallet } = clientOf(request);
+  const webhooks = async (wallet: Address) => {
     const [all, arrivals, old] = await Promise.all([
       listWebhooks(context, wallet),
       listArrivals(context, wallet),
@@ -66,60 +69,48 @@ export function deliveryRoutes(context: WebhookContext): Router {
       old_secret_until: old.get(webhook.id)?.toISOString() ?? null,
       arrivals: arrivals.get(webhook.id) ?? null,
     }));
-    response.json({ data });
-  };
-
-  const change: RequestHandler = async (request, response) => {
-    const body = validate(changedWebhookSchema, request.body);
-    response.json(await changeWebhook(context, { wallet: clientOf(request).wallet, id: idOf(request) }, body));
-  };
-
-  const rotate: RequestHandler = async (request, response) => {
-    const body = validate(rotationSchema, request.body);
-    response.json(await rotateSecret(context, { wallet: clientOf(request).wallet, id: idOf(request) }, body));
+    return { data };
   };
 
   const retire: RequestHandler = async (request, response) => {
-    await retireOldSecret(context, clientOf(request).wallet, idOf(request));
+    await retireOldSecret(context, clientOf(request).wallet, String(request.params.id));
     response.status(204).end();
   };
 
-  const test: RequestHandler = async (request, response) => {
-    response.status(202).json(await sendTest(context, clientOf(request).wallet, idOf(request)));
-  };
-
-  const enable: RequestHandler = async (request, response) => {
-    response.json(await enableWebhook(context, clientOf(request).wallet, idOf(request)));
-  };
-
-  const list: RequestHandler = async (request, response) => {
-    const query = validate(deliveriesQuerySchema, request.query);
-    response.json(await listDeliveries(context, clientOf(request).wallet, idOf(request), query));
-  };
-
-  const replayRange: RequestHandler = async (request, response) => {
-    const range = validate(replayRangeSchema, request.body);
-    response.json(await replayDeliveries(context, clientOf(request).wallet, idOf(request), range));
-  };
-
-  const one: RequestHandler = async (request, response) => {
-    response.json(await getDelivery(context, clientOf(request).wallet, idOf(request)));
-  };
-
-  const replay: RequestHandler = async (request, response) => {
-    await replayDelivery(context, clientOf(request).wallet, idOf(request));
-    response.status(202).json({ replayed: 1 });
-  };
+  const change = answer(200, (wallet, id, { body }) =>
+    changeWebhook(context, wallet, id, validate(changedWebhookSchema, body)),
+  );
+  const rotate = answer(200, (wallet, id, { body }) =>
+    rotateSecret(context, wallet, id, validate(rotationSchema, body)),
+  );
+  const list = answer(200, (wallet, id, { query }) =>
+    listDeliveries(context, wallet, id, validate(deliveriesQuerySchema, query)),
+  );
+  const replayRange = answer(200, (wallet, id, { body }) =>
+    replayDeliveries(context, wallet, id, validate(replayRangeSchema, body)),
+  );
 
   return Router()
-    .get("/webhooks", webhooks)
+    .get("/webhooks", answer(200, webhooks))
     .patch("/webhooks/:id", change)
     .post("/webhooks/:id/secret", rotate)
     .delete("/webhooks/:id/old-secret", retire)
-    .post("/webhooks/:id/test", test)
-    .post("/webhooks/:id/enable", enable)
+    .post(
+      "/webhooks/:id/test",
+      answer(202, (wallet, id) => sendTest(context, wallet, id)),
+    )
+    .post(
+      "/webhooks/:id/enable",
+      answer(200, (wallet, id) => enableWebhook(context, wallet, id)),
+    )
     .get("/webhooks/:id/deliveries", list)
     .post("/webhooks/:id/replay", replayRange)
-    .get("/deliveries/:id", one)
-    .post("/deliveries/:id/replay", replay);
+    .get(
+      "/deliveries/:id",
+      answer(200, (wallet, id) => getDelivery(context, wallet, id)),
+    )
+    .post(
+      "/deliveries/:id/replay",
+      answer(202, (wallet, id) => replayDelivery(context, wallet, id)),
+    );
 }

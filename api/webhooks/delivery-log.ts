@@ -8,7 +8,7 @@ import { z } from "zod";
 import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import { EVENT_NAMES, type EventName, type TEST_EVENT, testEvent } from "./events.ts";
-import { readUrl, unknownWebhook, type WebhookContext } from "./receivers.ts";
+import { ownWebhook, readUrl, type WebhookContext } from "./receivers.ts";
 
 /**
  * pending: to be sent at `next_attempt_at` (or being sent) · delivered: answered 2xx · failed: five attempts failed ·
@@ -102,11 +102,7 @@ export async function listDeliveries(
   webhookId: string,
   query: DeliveriesQuery,
 ): Promise<{ data: DeliveryObject[]; has_more: boolean }> {
-  const owned = await pool.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2", [
-    webhookId,
-    wallet.toLowerCase(),
-  ]);
-  if (owned.rowCount === 0) throw unknownWebhook(webhookId);
+  await ownWebhook(pool, wallet, webhookId);
   const before = query.before === undefined ? Number.MAX_SAFE_INTEGER : deliveryNumber(query.before);
   const { rows } = await pool.query(
     `${SELECT}
@@ -161,7 +157,11 @@ const SEND_AGAIN = "status = 'pending', next_attempt_at = now(), first_attempt =
  * Sends one delivery again, whatever became of it; one that waits for its next attempt is sent at once.
  * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
  */
-export async function replayDelivery(context: WebhookContext, wallet: string, deliveryId: string): Promise<void> {
+export async function replayDelivery(
+  context: WebhookContext,
+  wallet: string,
+  deliveryId: string,
+): Promise<{ replayed: number }> {
   const id = deliveryNumber(deliveryId);
   await transaction(context.pool, async (client) => {
     const { rows } = await client.query(
@@ -174,6 +174,7 @@ export async function replayDelivery(context: WebhookContext, wallet: string, de
     await client.query(`UPDATE webhook_delivery SET ${SEND_AGAIN} WHERE id = $1`, [id]);
   });
   context.wake();
+  return { replayed: 1 };
 }
 
 /**
@@ -187,12 +188,7 @@ export async function replayDeliveries(
   { from, to, statuses }: ReplayRange,
 ): Promise<{ replayed: number }> {
   const replayed = await transaction(context.pool, async (client) => {
-    const { rows } = await client.query("SELECT id, status FROM webhook WHERE id = $1 AND wallet = $2 FOR UPDATE", [
-      webhookId,
-      wallet.toLowerCase(),
-    ]);
-    if (rows[0] === undefined) throw unknownWebhook(webhookId);
-    demandActive(rows[0]);
+    demandActive(await ownWebhook(client, wallet, webhookId, "FOR UPDATE"));
     const { rowCount } = await client.query(
       `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
        WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2) AND NOT d.is_test
@@ -219,11 +215,7 @@ function demandActive(webhook: { id: string; status: string }): void {
  */
 export async function sendTest(context: WebhookContext, wallet: string, webhookId: string): Promise<{ id: string }> {
   const delivery = await transaction(context.pool, async (client) => {
-    const owned = await client.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2 FOR UPDATE", [
-      webhookId,
-      wallet.toLowerCase(),
-    ]);
-    if (owned.rowCount === 0) throw unknownWebhook(webhookId);
+    await ownWebhook(client, wallet, webhookId, "FOR UPDATE");
     const running = await client.query(
       "SELECT FROM webhook_delivery WHERE webhook_id = $1 AND status = 'pending' AND is_test",
       [webhookId],

@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Cipher } from "../../shared/cipher.ts";
-import { transaction } from "../db/pool.ts";
+import { type Reader, transaction } from "../db/pool.ts";
 import { urlContext } from "../db/upkeep.ts";
 import { ApiError } from "../errors.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
@@ -192,7 +192,8 @@ export async function deleteWebhook({ pool }: WebhookContext, wallet: string, id
  */
 export async function changeWebhook(
   context: WebhookContext,
-  { wallet, id }: { wallet: string; id: string },
+  wallet: string,
+  id: string,
   change: ChangedWebhook,
 ): Promise<WebhookObject> {
   const sealedUrl =
@@ -216,20 +217,19 @@ export async function changeWebhook(
  */
 export async function rotateSecret(
   context: WebhookContext,
-  { wallet, id }: { wallet: string; id: string },
+  wallet: string,
+  id: string,
   { secret = newSecret(), overlap_hours }: Rotation,
 ): Promise<WebhookObject & { secret: string }> {
-  const owned = [id, wallet.toLowerCase()];
   const { rows } = await context.pool.query<WebhookRow>(
     `UPDATE webhook SET secret = $3, old_secret = CASE WHEN $4 > 0 THEN secret END,
        old_secret_until = CASE WHEN $4 > 0 THEN now() + make_interval(hours => $4) END
      WHERE id = $1 AND wallet = $2 AND ($4 = 0 OR old_secret_until IS NULL OR old_secret_until <= now())
      RETURNING ${COLUMNS}`,
-    [...owned, context.cipher.encrypt(secret, id), overlap_hours],
+    [id, wallet.toLowerCase(), context.cipher.encrypt(secret, id), overlap_hours],
   );
   if (rows[0] !== undefined) return { ...shown(context, rows[0]), secret };
-  const { rowCount } = await context.pool.query("SELECT FROM webhook WHERE id = $1 AND wallet = $2", owned);
-  if (rowCount === 0) throw unknownWebhook(id);
+  await ownWebhook(context.pool, wallet, id);
   throw new ApiError("conflict", "The secret before this one still counts: retire it first, then make another one.");
 }
 
@@ -268,8 +268,21 @@ export async function enableWebhook(context: WebhookContext, wallet: string, id:
   return shown(context, rows[0]);
 }
 
+/** The wallet's webhook; `FOR UPDATE`: nobody changes or deletes it before the transaction ends. @throws ApiError `webhook_not_found` */
+export async function ownWebhook(
+  reader: Reader,
+  wallet: string,
+  id: string,
+  lock: "" | "FOR UPDATE" = "",
+): Promise<Pick<WebhookRow, "id" | "status">> {
+  const text = `SELECT id, status FROM webhook WHERE id = $1 AND wallet = $2 ${lock}`;
+  const { rows } = await reader.query(text, [id, wallet.toLowerCase()]);
+  if (rows[0] === undefined) throw unknownWebhook(id);
+  return rows[0];
+}
+
 /** 404 for an id that is not one of the wallet's webhooks. */
-export function unknownWebhook(id: string): ApiError {
+function unknownWebhook(id: string): ApiError {
   return new ApiError("webhook_not_found", `There is no webhook ${id.slice(0, 64)} of this wallet.`);
 }
 
