@@ -36,6 +36,16 @@ export class IndexUnavailable extends Error {
   }
 }
 
+/** What was read of the index; `absent` while it is being built. */
+export async function ifIndexed<Found, Absent>(found: Promise<Found>, absent: Absent): Promise<Found | Absent> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof IndexUnavailable) return absent;
+    throw error;
+  }
+}
+
 // No schema, no table, or a column that the views of an earlier build lack.
 const ABSENT = new Set(["3F000", "42P01", "42703"]);
 

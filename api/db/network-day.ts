@@ -3,7 +3,7 @@
 import { JOB_STATES } from "../../protocol/job-status.ts";
 import { getHead, read } from "./index-reads.ts";
 import { view } from "./index-rows.ts";
-import type { Reader } from "./pool.ts";
+import { paced, type Reader } from "./pool.ts";
 
 /** Jobs that one operator locked for one model within ten minutes, and that one worker has, or none. */
 export type DayRow = {
@@ -25,29 +25,6 @@ export type DayRow = {
 
 const BUCKET_SECONDS = 600;
 const DAY_SECONDS = 86_400;
-
-/**
- * Answers everybody with one read. The next one begins after a pause of 20 times what the last one took, between 3 s and a minute: however
- * many visitors there are, they take a twentieth of one connection.
- */
-export function paced<T>(readNow: () => Promise<T>, now: () => number = Date.now): () => Promise<T> {
-  let last: { until: number; found: Promise<T> } | undefined;
-  return () => {
-    if (last !== undefined && now() < last.until) return last.found;
-    const begun = now();
-    const current = { until: Number.POSITIVE_INFINITY, found: readNow() };
-    last = current;
-    const restFor = (pause: number): void => {
-      current.until = now() + Math.min(60_000, Math.max(3_000, pause));
-    };
-    // A failure is not kept: the database may be back at once.
-    void current.found.then(
-      () => restFor(20 * (now() - begun)),
-      () => restFor(0),
-    );
-    return current.found;
-  };
-}
 
 /**
  * Reads the last 24 hours, to within ten minutes. Ten minutes are kept once the index is past them and all their jobs have ended:

@@ -123,6 +123,29 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
   });
 }
 
+/** A pause of 20 times what the last read took, between 3 s and a minute: however many ask, they take a twentieth of one connection. */
+const longPause = (tookMs: number): number => Math.min(60_000, Math.max(3_000, 20 * tookMs));
+
+/** Answers everybody with one read. The next one begins after a pause that follows from how long the last one took. */
+export function paced<T>(readNow: () => Promise<T>, now = Date.now, pauseAfter = longPause): () => Promise<T> {
+  let last: { until: number; found: Promise<T> } | undefined;
+  return () => {
+    if (last !== undefined && now() < last.until) return last.found;
+    const begun = now();
+    const current = { until: Number.POSITIVE_INFINITY, found: readNow() };
+    last = current;
+    const restFor = (pause: number): void => {
+      current.until = now() + pause;
+    };
+    // A failure is not kept: the database may be back at once.
+    void current.found.then(
+      () => restFor(pauseAfter(now() - begun)),
+      () => restFor(pauseAfter(0)),
+    );
+    return current.found;
+  };
+}
+
 // ---------------------------------------------------------------- rows
 
 /** Any pool or client. */

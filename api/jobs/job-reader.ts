@@ -9,7 +9,7 @@ import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
-import { getJob, getJobs, IndexUnavailable, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
+import { getJob, getJobs, ifIndexed, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { jobSchema } from "../schemas/resources.ts";
@@ -56,7 +56,7 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
     usdg_value: usdgValue(credits),
     worker_address: worker === null ? null : getAddress(worker),
     created_at: isoTime(createdAt),
-    completed_at: completedAt === null ? null : isoTime(completedAt),
+    completed_at: isoTime(completedAt),
     on_chain: {
       escrow_tx: row?.escrowTx ?? stored?.escrowTx ?? null,
       settlement_tx: row?.settlementTx ?? stored?.settlementTx ?? null,
@@ -92,8 +92,10 @@ function cost(status: JobState, row: JobRow | null, stored: StoredJob | null): n
 }
 
 /** Unix seconds → ISO 8601 UTC. */
-export function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
+export function isoTime(seconds: number): string;
+export function isoTime(seconds: number | null): string | null;
+export function isoTime(seconds: number | null): string | null {
+  return seconds === null ? null : new Date(seconds * 1000).toISOString();
 }
 
 /** The gateway's own states are not a client's: a job exists from its mined lock on. */
@@ -136,6 +138,7 @@ export function answerSeconds({ row, stored }: FoundJob): number | null {
   return answered === null || locked === null ? null : Math.max(0, answered - locked);
 }
 
+/** An index that is being rebuilt lacks jobs; what the gateway knows itself is still shown. */
 export class JobReader {
   readonly #pool: pg.Pool;
   readonly #escrow: string;
@@ -158,7 +161,7 @@ export class JobReader {
 
   /** A job as the index has it, whosever it is; null if it does not. */
   indexed(jobId: Hex): Promise<JobRow | null> {
-    return this.#indexed(() => getJob(this.#pool, toApiJobId(jobId)), null);
+    return ifIndexed(getJob(this.#pool, toApiJobId(jobId)), null);
   }
 
   /**
@@ -173,7 +176,7 @@ export class JobReader {
     const up = walksUp(query);
     const look = status === undefined && model === undefined ? limit + 1 : OVERLAY_LIMIT;
     const [rows, own] = await Promise.all([
-      this.#indexed(() => listJobs(this.#pool, { ...query, limit: limit + 1 }), []),
+      ifIndexed(listJobs(this.#pool, { ...query, limit: limit + 1 }), []),
       ownJobs(this.#pool, query, { oldestFirst: up, limit: look }),
     ]);
     const rowOf = new Map(rows.map((row) => [row.id, row]));
@@ -182,7 +185,7 @@ export class JobReader {
     const unlisted = [...ownOf].flatMap(([id, job]) => (!rowOf.has(id) && admits(query, job) ? [id] : []));
     const lastOwn = own.length === look ? [...ownOf.keys()].at(-1) : undefined;
     const [moreRows, moreOwn] = await Promise.all([
-      this.#indexed(() => getJobs(this.#pool, lastOwn === undefined ? unlisted : [...unlisted, lastOwn]), []),
+      ifIndexed(getJobs(this.#pool, lastOwn === undefined ? unlisted : [...unlisted, lastOwn]), []),
       findJobs(
         this.#pool,
         rows.flatMap(({ id }) => (ownOf.has(id) ? [] : [id])),
@@ -210,16 +213,6 @@ export class JobReader {
     const data = jobs.slice(0, limit);
     const cursor = jobs.length > limit ? (data.at(-1)?.job.id ?? null) : (horizon ?? null);
     return { data: up ? data.reverse() : data, cursor };
-  }
-
-  /** An index that is being rebuilt lacks jobs; what the gateway knows itself is still shown. */
-  async #indexed<T>(ask: () => Promise<T>, absent: T): Promise<T> {
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof IndexUnavailable) return absent;
-      throw error;
-    }
   }
 }
 

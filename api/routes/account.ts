@@ -3,7 +3,7 @@ import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
-import { type AccountRow, getAccount, IndexUnavailable } from "../db/index-reads.ts";
+import { type AccountRow, getAccount, ifIndexed } from "../db/index-reads.ts";
 import { ApiError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import { clientOf, setServiceHeaders } from "./request.ts";
@@ -12,14 +12,14 @@ import { clientOf, setServiceHeaders } from "./request.ts";
 export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {
   return async (request, response) => {
     const { wallet, keyCreatedAt } = clientOf(request);
-    const account = await indexedAccount(pool, wallet);
+    const account = await ifIndexed(getAccount(pool, wallet), null);
     const credits = await currentCredits(() => balances.read(wallet, request.receivedAt), account);
     setServiceHeaders(response, { creditsRemaining: credits });
     response.json({
       wallet,
       credits_remaining: credits,
       usdg_value: usdgValue(credits),
-      last_topup_at: account === null ? null : isoTime(account.lastTopupAt),
+      last_topup_at: isoTime(account?.lastTopupAt ?? null),
       api_key_created_at: keyCreatedAt.toISOString(),
     });
   };
@@ -41,14 +41,5 @@ async function currentCredits(read: () => Promise<Balance>, account: AccountRow 
       );
     }
     return account.free;
-  }
-}
-
-async function indexedAccount(pool: pg.Pool, wallet: string): Promise<AccountRow | null> {
-  try {
-    return await getAccount(pool, wallet);
-  } catch (error) {
-    if (error instanceof IndexUnavailable) return null;
-    throw error;
   }
 }

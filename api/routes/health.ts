@@ -1,9 +1,12 @@
 import { type RequestHandler, Router } from "express";
+import { paced } from "../db/pool.ts";
 import type { Gateway } from "../gateway.ts";
 import { burstLimit, operatorsOnly } from "./limits.ts";
 
 /** A head older than this means that the chain node does not answer. */
 const HEAD_SILENT_MS = 5_000;
+/** One look at the database serves all who ask within this time. */
+const SHARED_MS = 250;
 
 /** `GET /healthz` (alive), `/readyz` (can serve), `/metrics` (Prometheus, not for clients). */
 export function healthRoutes(gateway: Gateway): Router {
@@ -11,7 +14,13 @@ export function healthRoutes(gateway: Gateway): Router {
     response.json({ status: "ok" });
   };
 
-  const database = shared(() => answers(gateway.pool.query("SELECT 1")));
+  // The route is open to everybody.
+  const look = () => answers(gateway.pool.query("SELECT 1"));
+  const database = paced(
+    look,
+    () => performance.now(),
+    () => SHARED_MS,
+  );
   const ready: RequestHandler = async (_request, response) => {
     // A stopping gateway says so at once: while a slow database is asked, the load balancer would send more requests.
     const asked = gateway.phase.accepting ? { database: await database() } : {};
@@ -45,24 +54,6 @@ export function healthRoutes(gateway: Gateway): Router {
 function aliveWorkers({ directory, workers }: Gateway): number {
   const hosts = directory.models().flatMap(({ number }) => workers.hosts(number));
   return new Set(hosts.map(({ signer }) => signer)).size;
-}
-
-/** One look for all who ask meanwhile, and within this time: the route is open to everybody. */
-const SHARED_MS = 250;
-
-function shared<T>(look: () => Promise<T>): () => Promise<T> {
-  let last: { since: number; found: Promise<T> } | undefined;
-  return () => {
-    if (last === undefined || performance.now() - last.since > SHARED_MS) {
-      const found = look();
-      last = { since: Number.POSITIVE_INFINITY, found };
-      const current = last;
-      void found.finally(() => {
-        current.since = performance.now();
-      });
-    }
-    return last.found;
-  };
 }
 
 async function answers(query: Promise<unknown>): Promise<boolean> {

@@ -39,11 +39,6 @@ export function clientOf(request: Request): Client {
   return request.client;
 }
 
-/** Addresses are shown with their EIP-55 checksum, everywhere. */
-export function showAddress(address: string): `0x${string}` {
-  return getAddress(address);
-}
-
 export const THEMES = ["system", "light", "dark"] as const;
 
 /** Writes light or dark into a page where its reader has chosen one (`web/src/ui/theme.tsx`), so that it never shows the other first. */
@@ -72,7 +67,7 @@ export function setServiceHeaders(response: Response, headers: ServiceHeaders): 
   if (jobId) response.setHeader("x-service-job-id", jobId);
   if (escrowTx) response.setHeader("x-service-tx-hash", escrowTx);
   if (settlementTx) response.setHeader("x-service-settlement-tx", settlementTx);
-  if (worker) response.setHeader("x-service-worker", showAddress(worker));
+  if (worker) response.setHeader("x-service-worker", getAddress(worker));
   if (creditsRemaining !== undefined) response.setHeader("x-service-credits-remaining", String(creditsRemaining));
 }
 

@@ -8,7 +8,7 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
-import { bondsOf, IndexUnavailable } from "../db/index-reads.ts";
+import { bondsOf, ifIndexed } from "../db/index-reads.ts";
 import type { Reader } from "../db/pool.ts";
 import { usageSince, usedIn } from "../db/usage.ts";
 import { ApiError } from "../errors.ts";
@@ -49,10 +49,7 @@ function showAccount({ rpc, escrow, pool, now }: Parts): RequestHandler {
     const { wallet } = clientOf(request);
     const [[account, key, claimable], bonds] = await Promise.all([
       readAccount(rpc, escrow, wallet),
-      bondsOf(pool, wallet).catch((error) => {
-        if (error instanceof IndexUnavailable) return null;
-        throw error;
-      }),
+      ifIndexed(bondsOf(pool, wallet), null),
     ]);
     const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
     response.json({

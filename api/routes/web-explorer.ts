@@ -1,6 +1,6 @@
 /** The explorer: what the chain says of a transaction, a block, an address or a job. Open to everybody, below /app/api. */
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
-import { type Address, encodeFunctionData, erc20Abi, type Hex } from "viem";
+import { type Address, encodeFunctionData, erc20Abi, getAddress, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { feeOf } from "../chain/operations.ts";
@@ -14,20 +14,10 @@ import {
   listOperators,
   transactionsOf,
 } from "../db/explorer-reads.ts";
-import {
-  claimedBy,
-  getAccount,
-  getJob,
-  IndexUnavailable,
-  type JobRow,
-  listJobEvents,
-  listWorkers,
-} from "../db/index-reads.ts";
-import { findJob, type StoredJob } from "../db/jobs.ts";
-import { paced } from "../db/network-day.ts";
-import type { Reader } from "../db/pool.ts";
+import { claimedBy, getAccount, getJob, ifIndexed, listJobEvents, listWorkers } from "../db/index-reads.ts";
+import { findJob } from "../db/jobs.ts";
+import { paced, type Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
-import { showAddress } from "./request.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./web-network.ts";
 
 /** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
@@ -85,7 +75,12 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
   const job: RequestHandler = async (request, response) => {
     const jobId = String(request.params.job_id);
     const id = fromApiJobId(jobId);
-    const [row, events, stored] = id === null ? [null, [], null] : await lookUp(reader, jobId, id);
+    // While the index is being built, what this gateway did itself can still be shown.
+    const [row, events, stored] = await Promise.all([
+      ifIndexed(getJob(reader, jobId), null),
+      id === null ? [] : ifIndexed(listJobEvents(reader, id), []),
+      id === null ? null : findJob(reader, id),
+    ]);
     const hashes = [
       ...events.map((event) => event.txHash),
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
@@ -150,7 +145,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       ],
     );
     response.json({
-      address: showAddress(wanted),
+      address: getAddress(wanted),
       balance_wei: String(BigInt(balance)),
       transactions_sent: Number(sent),
       usdg_units: String(BigInt(tokens)),
@@ -255,25 +250,12 @@ async function readBlock(rpc: Rpc, which: Hex) {
     hash: block.hash,
     parent_hash: block.parentHash,
     timestamp: Number(block.timestamp),
-    producer: showAddress(block.miner),
+    producer: getAddress(block.miner),
     gas_used: Number(block.gasUsed),
     gas_limit: Number(block.gasLimit),
     base_fee_wei: block.baseFeePerGas === undefined ? null : String(BigInt(block.baseFeePerGas)),
     transaction_count: block.transactions.length,
   };
-}
-
-type Known = [row: JobRow | null, events: { txHash: Hex }[], stored: StoredJob | null];
-
-async function lookUp(reader: Reader, jobId: string, id: Hex): Promise<Known> {
-  const stored = await findJob(reader, id);
-  try {
-    return [await getJob(reader, jobId), await listJobEvents(reader, id), stored];
-  } catch (error) {
-    // While the index is being built, what this gateway did itself can still be shown.
-    if (error instanceof IndexUnavailable) return [null, [], stored];
-    throw error;
-  }
 }
 
 const NODE_MS = 5_000;

@@ -1,5 +1,6 @@
 /** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
 import { type RequestHandler, Router } from "express";
+import { getAddress } from "viem";
 import {
   type HistoryEvent,
   type ListedJob,
@@ -22,12 +23,11 @@ import {
   type ModelRow,
   type WorkerRow,
 } from "../db/index-reads.ts";
-import { chargedEver, type DayTotal, earningsByWorker, networkDay, paced, totalsBy } from "../db/network-day.ts";
-import type { Reader } from "../db/pool.ts";
+import { chargedEver, type DayTotal, earningsByWorker, networkDay, totalsBy } from "../db/network-day.ts";
+import { paced, type Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
-import { showAddress } from "./request.ts";
 
 const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
@@ -82,9 +82,9 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       const today = ofAll.get(row.signer) ?? NOTHING;
       return {
         number: row.number,
-        address: showAddress(row.signer),
-        owner: showAddress(row.owner),
-        payout: showAddress(row.payout),
+        address: getAddress(row.signer),
+        owner: getAddress(row.owner),
+        payout: getAddress(row.payout),
         endpoint: row.endpoint,
         stake: row.stake.toString(),
         active: row.active,
@@ -95,7 +95,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
         earned_7d: earned.get(row.signer)?.week ?? 0,
         earned_total: earned.get(row.signer)?.ever ?? 0,
         success_24h: shareOf(ofOurs.get(row.signer)?.settled ?? 0, failed.get(row.signer) ?? 0),
-        unbonds_at: row.unbondsAt === null ? null : isoTime(row.unbondsAt),
+        unbonds_at: isoTime(row.unbondsAt),
         registered_at: isoTime(row.registeredAt),
         models: row.models.map((number) => names.get(number) ?? `model ${number}`),
         slashes: (slashes.get(row.signer) ?? []).map((slash) => ({
@@ -203,7 +203,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     const set = await getArbiters(reader, row.arbiterSet);
     response.json({
       ...showDispute(row),
-      worker: showAddress(row.worker),
+      worker: getAddress(row.worker),
       received_hash: row.receivedHash,
       joined_hash: row.joinedHash,
       worker_hash: row.workerHash,
@@ -211,9 +211,9 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       resolved_tx: row.resolvedTx,
       credits_returned: row.creditsReturned,
       arbiter_set: row.arbiterSet,
-      arbiters: (set?.arbiters ?? []).map(showAddress),
+      arbiters: (set?.arbiters ?? []).map(getAddress),
       quorum: set?.quorum ?? null,
-      ballots: Object.entries(row.ballots).map(([arbiter, { ruling }]) => ({ arbiter: showAddress(arbiter), ruling })),
+      ballots: Object.entries(row.ballots).map(([arbiter, { ruling }]) => ({ arbiter: getAddress(arbiter), ruling })),
     });
   };
 
@@ -241,8 +241,8 @@ function showModel(row: ModelRow, pool: WorkerPool, today: DayTotal) {
     credits_per_1k_tokens: row.creditsPer1kTokens,
     next_credits_per_request: row.nextCreditsPerRequest,
     next_credits_per_1k_tokens: row.nextCreditsPer1kTokens,
-    prices_change_at: row.pricesChangeAt === null ? null : isoTime(row.pricesChangeAt),
-    retires_at: row.retiresAt === null ? null : isoTime(row.retiresAt),
+    prices_change_at: isoTime(row.pricesChangeAt),
+    retires_at: isoTime(row.retiresAt),
     retired: row.retired,
     active_workers: pool.hosts(row.number).length,
     jobs_24h: today.settled,
@@ -254,16 +254,16 @@ function showModel(row: ModelRow, pool: WorkerPool, today: DayTotal) {
 function showOperator(row: OperatorRow, today: DayTotal) {
   return {
     number: row.number,
-    admin: showAddress(row.admin),
+    admin: getAddress(row.admin),
     stopped: row.stopped,
     reserve: row.reserve,
     held: row.held,
     leaving: row.leaving,
-    leaves_at: row.leavesAt === null ? null : isoTime(row.leavesAt),
+    leaves_at: isoTime(row.leavesAt),
     signers: row.signers.map(({ signer, addedAt, removedAt }) => ({
-      address: showAddress(signer),
+      address: getAddress(signer),
       added_at: isoTime(addedAt),
-      removed_at: removedAt === null ? null : isoTime(removedAt),
+      removed_at: isoTime(removedAt),
     })),
     admitted_at: isoTime(row.admittedAt),
     jobs_24h: today.settled,
@@ -274,7 +274,7 @@ function showOperator(row: OperatorRow, today: DayTotal) {
 
 const showDispute = (row: DisputeRow) => ({
   job_id: row.jobId,
-  wallet: showAddress(row.wallet),
+  wallet: getAddress(row.wallet),
   opened_by: row.byOperator ? "operator" : "wallet",
   from_proven: row.fromProven,
   credits: row.credits,
@@ -288,13 +288,13 @@ const showDispute = (row: DisputeRow) => ({
   rule_from: isoTime(row.ruleFrom),
   rule_before: isoTime(row.ruleBefore),
   ruling: row.ruling,
-  resolved_at: row.resolvedAt === null ? null : isoTime(row.resolvedAt),
+  resolved_at: isoTime(row.resolvedAt),
 });
 
 /** A job in a list of the explorer. */
 export const showJob = ({ createdAt, worker, ...job }: ListedJob) => ({
   ...job,
-  worker: worker === null ? null : showAddress(worker),
+  worker: worker === null ? null : getAddress(worker),
   created_at: isoTime(createdAt),
 });
 
@@ -311,7 +311,7 @@ const withChecksums = (data: Record<string, unknown>): Record<string, unknown> =
   Object.fromEntries(
     Object.entries(data).map(([name, value]) => {
       const isAddress = typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value);
-      return [name, isAddress ? showAddress(value) : value];
+      return [name, isAddress ? getAddress(value) : value];
     }),
   );
 
