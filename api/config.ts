@@ -5,7 +5,8 @@ import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
-const DEV_CHAIN_ID = 31_337;
+/** The local development chain. */
+export const DEV_CHAIN_ID = 31_337;
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");

@@ -3,6 +3,7 @@ import { type Address, type Hex, hexToNumber, isHex, zeroHash } from "viem";
 import { escrowCall } from "../../protocol/calls.ts";
 import { type SignedDelivery, withDelivery } from "../../protocol/delivery.ts";
 import { type DecodedEvent, type DecodedRevert, decodeProtocolEvent, decodeRevert } from "../../protocol/events.ts";
+import { chainPosition } from "../../protocol/index-schema.ts";
 import type { FailureReason } from "../../protocol/job-status.ts";
 import { type Assignment, type Authorization, type Completion, compactSignature } from "../../protocol/messages.ts";
 import { type AccountWord, decodeAccountWord } from "../../protocol/words.ts";
@@ -124,14 +125,9 @@ export type Outcome =
 /** An event with its place on chain, comparable across blocks. */
 export type PlacedEvent = DecodedEvent & { position: number };
 
-/** Position of a log on chain as one number: block × 10^6 + log index. */
-export function logPosition(blockNumber: number, logIndex: number): number {
-  return blockNumber * 1_000_000 + logIndex;
-}
-
 /** Position of a block's end: every log of it is before. */
 export function endOfBlock(blockNumber: number): number {
-  return logPosition(blockNumber + 1, 0) - 1;
+  return chainPosition(blockNumber + 1, 0) - 1;
 }
 
 /** A mined batch: its place, every event by job, every failed item by index. */
@@ -163,7 +159,7 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
     }
     const jobId = event.args.jobId as Hex | undefined;
     if (jobId === undefined) continue;
-    const placed = { ...event, position: logPosition(blockNumber, hexToNumber(log.logIndex ?? "0x0")) };
+    const placed = { ...event, position: chainPosition(blockNumber, hexToNumber(log.logIndex ?? "0x0")) };
     const events = eventsByJob.get(jobId);
     if (events) events.push(placed);
     else eventsByJob.set(jobId, [placed]);

@@ -23,11 +23,10 @@ export function componentSchemas(schemas: Record<string, z.ZodType>, io: "input"
   );
 }
 
-/** One schema in place. */
-export function inlineSchema(schema: z.ZodType, io: "input" | "output" = "output"): Json {
+/** One schema of an answer in place. */
+export function inlineSchema(schema: z.ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
-    io,
-    override: ({ jsonSchema }) => tidy(jsonSchema as Json, io),
+    override: ({ jsonSchema }) => tidy(jsonSchema as Json, "output"),
   });
   return json;
 }

@@ -5,7 +5,7 @@ import { ok, responses } from "./responses.ts";
 
 /** A query schema as OpenAPI parameters. */
 function queryParameters(schema: Parameters<typeof inlineSchema>[0]): Json[] {
-  const { properties } = inlineSchema(schema, "output") as { properties: Record<string, Json> };
+  const { properties } = inlineSchema(schema) as { properties: Record<string, Json> };
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
     name,
     in: "query",

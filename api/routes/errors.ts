@@ -164,9 +164,7 @@ const ROUTES = Object.entries(PATHS).map(([path, operations]) => ({
   path,
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`, "i"),
   // Express answers HEAD where there is a GET.
-  methods: [
-    ...Object.keys(operations).flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
-  ],
+  methods: Object.keys(operations).flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
 }));
 
 /** Methods of a path of the API; null for a path that does not exist. */

@@ -3,9 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { RequestHandler } from "express";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
-import type { Config } from "../config.ts";
-
-const DEV_CHAIN_ID = 31_337;
+import { type Config, DEV_CHAIN_ID } from "../config.ts";
 
 type DisputeTimes = { dispute: number; inclusion: number };
 

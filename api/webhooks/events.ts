@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import { z } from "zod";
+import { FAILURE_REASONS } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { TIERS } from "../../protocol/tiers.ts";
 
@@ -47,14 +48,7 @@ const lastWorker = workerAddress.nullable().describe("The worker that acknowledg
 const job = { job_id: jobId, model: z.string().describe("Model id."), tier: z.enum(TIERS) };
 
 /** Why a job failed. `equivocation`: its worker signed two different answers. */
-const FAILURE_REASONS = [
-  "routing_failed",
-  "worker_failed",
-  "hash_mismatch",
-  "answer_lost",
-  "cancelled",
-  "equivocation",
-] as const;
+const REASONS = [...FAILURE_REASONS, "equivocation"] as const;
 
 const refund = ({ data, txHash }: EventRow) => ({ credits_refunded: data.credits_returned, refund_tx: txHash });
 
@@ -114,7 +108,7 @@ export const EVENTS = {
     from: [{ kind: "job.failed" }, { kind: "job.refunded", when: EQUIVOCATED }],
     data: z.object({
       ...job,
-      reason: z.enum(FAILURE_REASONS),
+      reason: z.enum(REASONS),
       worker_address: lastWorker,
       credits_refunded: whole,
       usdg_value: usdg,

@@ -3,9 +3,10 @@ import type { AddressInfo } from "node:net";
 import type pg from "pg";
 import { decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
 import { Balances } from "../../../api/chain/balances.ts";
-import { logPosition, type MinedBatch } from "../../../api/chain/operations.ts";
+import type { MinedBatch } from "../../../api/chain/operations.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { chainPosition } from "../../../protocol/index-schema.ts";
 
 export const wallet: Hex = `0x${"11".repeat(20)}`;
 const escrow: Hex = `0x${"22".repeat(20)}`;
@@ -104,7 +105,7 @@ export function batch(
   // As in contracts/Words.sol.
   const word = (BigInt(operator) << 240n) | (BigInt(flags) << 224n) | (BigInt(escrowed) << 72n) | (BigInt(free) << 32n);
   const told = /^Job(Locked|Settled)$/.test(name) ? { account: word } : { free, escrowed };
-  const event = { name, args: { wallet, jobId: job, ...told }, position: logPosition(block, 3) };
+  const event = { name, args: { wallet, jobId: job, ...told }, position: chainPosition(block, 3) };
   return {
     hash: "0x",
     nonce,
