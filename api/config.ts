@@ -8,6 +8,11 @@ import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 /** The local development chain. */
 export const DEV_CHAIN_ID = 31_337;
 
+/** Values between commas. */
+const list = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").filter((one) => one !== ""));
 const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
 const MASTER_KEY = /^[0-9a-fA-F]{64}$/;
@@ -35,7 +40,10 @@ const databaseUrl = z
     isDecodable,
     "a '%' in it (of the password?) starts no escape: write each '%' as %25, '@' as %40, '/' as %2F",
   );
-const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
+const positive = (fallback: number) => z.coerce.number().positive().default(fallback);
+/** Also of seconds on the chain, which counts in whole ones. */
+const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
+const countFromZero = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 /** Wei or gas. */
 const whole = (fallback: bigint, least: bigint) =>
   z
@@ -44,8 +52,6 @@ const whole = (fallback: bigint, least: bigint) =>
     .transform(BigInt)
     .refine((value) => value >= least, `must be at least ${least}`)
     .default(fallback);
-/** Of times on the chain, which counts in whole ones. */
-const wholeSeconds = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 
 /** The environment. `describe` is what docs/operations/settings.md says of a variable. */
 export const configSchema = z.object({
@@ -67,10 +73,7 @@ export const configSchema = z.object({
     .describe(
       "64 hex digits (`openssl rand -hex 32`): encrypts answers, webhook secrets and URLs; the same in all gateways of a database. Secret",
     ),
-  OTHER_MASTER_KEYS: z
-    .string()
-    .default("")
-    .transform((text) => text.split(",").filter((one) => one !== ""))
+  OTHER_MASTER_KEYS: list
     .refine((all) => all.every((one) => MASTER_KEY.test(one)), "must be keys of 64 hex digits, separated by commas")
     .describe(
       "more keys that decrypt, comma separated, [while `MASTER_KEY` is changed](upkeep.md#rotate). The start encrypts what they hold anew. Secret",
@@ -114,12 +117,9 @@ export const configSchema = z.object({
     .describe(
       "bearer token (16 characters or more) for `/metrics` from other machines; without it only loopback may read them. Secret",
     ),
-  MAX_CONNECTIONS: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(10_000)
-    .describe("most TCP connections at once; more are closed. Keep the process's file limit above it"),
+  MAX_CONNECTIONS: count(10_000).describe(
+    "most TCP connections at once; more are closed. Keep the process's file limit above it",
+  ),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -132,18 +132,10 @@ export const configSchema = z.object({
     .describe(
       "how long requests are still served after SIGTERM, while `/readyz` answers 503. **Set it** to longer than the load balancer takes to notice",
     ),
-  BURST_PER_SECOND: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(300)
-    .describe("requests a second from one address, by process; more get 429"),
-  TRUST_PROXY: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(0)
-    .describe("number of proxies in front whose `X-Forwarded-For` is believed. **Set it** behind a proxy"),
+  BURST_PER_SECOND: count(300).describe("requests a second from one address, by process; more get 429"),
+  TRUST_PROXY: countFromZero(0).describe(
+    "number of proxies in front whose `X-Forwarded-For` is believed. **Set it** behind a proxy",
+  ),
   ALLOW_LOCAL_ENDPOINTS: z
     .stringbool()
     .default(false)
@@ -153,66 +145,31 @@ export const configSchema = z.object({
     .describe(
       "private networks for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`: see [below](#private-networks)",
     ),
-  OUTPUT_RETENTION_HOURS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(24)
-    .describe("how long answers are kept, encrypted. 0 keeps none: no replays, and a crash fails the jobs it met"),
-  WEBHOOK_CONFIRMATIONS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(2)
-    .describe(
-      "blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction",
-    ),
-  WEBHOOK_REORG_DEPTH: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(64)
-    .describe("blocks that a reorganisation can replace; so many are read again"),
-  WEBHOOK_CONCURRENCY: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(256)
-    .describe("deliveries that this process attempts at once"),
-  WEBHOOK_CONCURRENCY_EACH: z.coerce.number().int().positive().default(16).describe("of them to one webhook"),
-  WEBHOOK_TIMEOUT_SECONDS: seconds(10).describe("limit of an endpoint's answer"),
+  OUTPUT_RETENTION_HOURS: countFromZero(24).describe(
+    "how long answers are kept, encrypted. 0 keeps none: no replays, and a crash fails the jobs it met",
+  ),
+  WEBHOOK_CONFIRMATIONS: countFromZero(2).describe(
+    "blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction",
+  ),
+  WEBHOOK_REORG_DEPTH: count(64).describe("blocks that a reorganisation can replace; so many are read again"),
+  WEBHOOK_CONCURRENCY: count(256).describe("deliveries that this process attempts at once"),
+  WEBHOOK_CONCURRENCY_EACH: count(16).describe("of them to one webhook"),
+  WEBHOOK_TIMEOUT_SECONDS: positive(10).describe("limit of an endpoint's answer"),
   WEBHOOK_RETRY_SECONDS: delays.describe("four pauses between the five attempts"),
-  WEBHOOK_LOG_DAYS: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(30)
-    .describe("how long ended deliveries stay in the log"),
-  ACKNOWLEDGE_SECONDS: wholeSeconds(10).describe("how long a worker may take to acknowledge an assignment"),
-  FIRST_TOKEN_SECONDS: seconds(60).describe(
+  WEBHOOK_LOG_DAYS: count(30).describe("how long ended deliveries stay in the log"),
+  ACKNOWLEDGE_SECONDS: count(10).describe("how long a worker may take to acknowledge an assignment"),
+  FIRST_TOKEN_SECONDS: positive(60).describe(
     "how long an acknowledged worker may take to its first token before another one is asked",
   ),
-  JOBS_PER_WORKER: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(128)
-    .describe("most jobs that one worker has from this gateway at once"),
-  OWN_WORKERS: z
-    .string()
-    .default("")
-    .transform((text) => text.split(",").filter((one) => one !== ""))
+  JOBS_PER_WORKER: count(128).describe("most jobs that one worker has from this gateway at once"),
+  OWN_WORKERS: list
     .refine((all) => all.every((one) => isAddress(one, { strict: false })), "must be addresses, separated by commas")
     .describe(
       "signing keys (addresses, comma separated) of workers that you run yourself. All others get [jobs as their stake covers](../workers.md#newcomers)",
     ),
-  CREDITS_PER_SVC: z.coerce
-    .number()
-    .positive()
-    .default(10)
-    .describe(
-      "what an SVC of a worker's stake is worth, in credits: so much may be at risk there. 10 makes the usual slash of 500 SVC worth the largest job (5,000). Follow the market's price",
-    ),
+  CREDITS_PER_SVC: positive(10).describe(
+    "what an SVC of a worker's stake is worth, in credits: so much may be at risk there. 10 makes the usual slash of 500 SVC worth the largest job (5,000). Follow the market's price",
+  ),
   EARNED_SHARE: z.coerce
     .number()
     .min(0)
@@ -220,18 +177,18 @@ export const configSchema = z.object({
     .describe(
       "share of the credits that a worker earned from you, beyond dispute, that adds to its stake. Above the protocol's fee, jobs of its own would buy it trust",
     ),
-  MISCONDUCT_REST_SECONDS: seconds(60).describe(
+  MISCONDUCT_REST_SECONDS: positive(60).describe(
     "first rest of a worker that did what no honest software does; doubled each time, up to an hour",
   ),
-  LOCK_SECONDS: wholeSeconds(20).describe(
+  LOCK_SECONDS: count(20).describe(
     "a lock not mined by then is refused with 503. Above the chain's usual inclusion time",
   ),
-  DISPUTE_WAIT_SECONDS: seconds(30).describe("how long a dispute waits for its job's settlement before 409"),
-  SENDS_PER_SECOND: seconds(15).describe(
+  DISPUTE_WAIT_SECONDS: positive(30).describe("how long a dispute waits for its job's settlement before 409"),
+  SENDS_PER_SECOND: positive(15).describe(
     "transactions a second [while the index is behind](incidents.md#the-index-is-behind)",
   ),
   BATCH_GAS: whole(12_000_000n, 1_100_000n).describe("gas of one batch: well below the block gas limit"),
-  REPLACE_AFTER_SECONDS: seconds(15).describe(
+  REPLACE_AFTER_SECONDS: positive(15).describe(
     "a transaction not mined for so long gets a higher fee. At least one block time",
   ),
   FEE_CAP_WEI: whole(500_000_000_000n, 1n).describe(
