@@ -7,11 +7,11 @@ import type pg from "pg";
 import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex } from "viem";
 import { escrowCall } from "../../protocol/calls.ts";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
-import { fromApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
+import { CHAIN_JOB_ID } from "../db/pool.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
 
@@ -255,15 +255,15 @@ export class Balances {
 
   /** The newest of the wallet's answered jobs, of every gateway on this database. A job that is given back in full is not among them. */
   async #settling(wallet: Address): Promise<SettlingRow[]> {
-    const { rows } = await this.#parts.pool.query({
+    const { rows } = await this.#parts.pool.query<SettlingRow>({
       name: "balance-settling",
-      text: `SELECT job_id, attempt, completion->'completion' AS completion,
+      text: `SELECT ${CHAIN_JOB_ID} AS "jobId", attempt, completion->'completion' AS completion,
                     coalesce(counted_tokens, (completion->'completion'->>'completionTokens')::integer) AS "countedTokens"
              FROM job WHERE wallet = $1 AND state = 'settling' AND failure IS NULL AND completion IS NOT NULL
              ORDER BY job_id DESC LIMIT ${MAX_SETTLING}`,
       values: [wallet],
     });
-    return rows.map(({ job_id, ...row }) => ({ ...row, jobId: fromApiJobId(job_id) }));
+    return rows;
   }
 
   /** Asks the escrow several things at one block. */

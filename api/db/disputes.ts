@@ -1,15 +1,23 @@
 import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { CHAIN_JOB_ID, column, type RowOf, select } from "./pool.ts";
 
 /** A dispute request: what a client says it received, when it first said so, and the gateway that decides it. */
-export type DisputeRequest = { jobId: Hex; receivedHash: Hex; wallet: Address; gateway: Address; arrivedAt: Date };
+const REQUEST = {
+  jobId: column<Hex>(CHAIN_JOB_ID),
+  receivedHash: column<Hex>(),
+  wallet: column<Address>(),
+  gateway: column<Address>(),
+  arrivedAt: column<Date>(),
+};
+export type DisputeRequest = RowOf<typeof REQUEST>;
 
 /** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. */
-export type AnsweredRequest = DisputeRequest & { outcome: string | null; disputeTx: Hex | null };
+const ANSWERED = { ...REQUEST, outcome: column<string | null>(), disputeTx: column<Hex | null>() };
+export type AnsweredRequest = RowOf<typeof ANSWERED>;
 
-const SELECT = `SELECT job_id, received_hash AS "receivedHash", wallet, gateway, arrived_at AS "arrivedAt", outcome,
-  dispute_tx AS "disputeTx" FROM dispute_request`;
+const SELECT = `SELECT ${select(ANSWERED)} FROM dispute_request`;
 
 /** Dispute requests in the gateway's database. */
 export class DisputeStore {
@@ -30,7 +38,7 @@ export class DisputeStore {
   ): Promise<DisputeRequest | null> {
     const kept = "d.outcome IS NULL AND d.updated_at > now() - make_interval(secs => $6)";
     const repeated = "d.received_hash = EXCLUDED.received_hash";
-    const { rows } = await this.#pool.query({
+    const { rows } = await this.#pool.query<DisputeRequest>({
       name: "dispute-record",
       text: `INSERT INTO dispute_request AS d (job_id, received_hash, wallet, gateway, arrived_at)
              VALUES ($1, $2, $3, $4, $5)
@@ -40,10 +48,10 @@ export class DisputeStore {
                gateway = CASE WHEN ${kept} THEN d.gateway ELSE EXCLUDED.gateway END,
                updated_at = CASE WHEN ${kept} THEN d.updated_at ELSE now() END
              WHERE ${repeated} OR NOT (${kept})
-             RETURNING job_id, received_hash AS "receivedHash", wallet, gateway, arrived_at AS "arrivedAt"`,
+             RETURNING ${select(REQUEST)}`,
       values: [toApiJobId(jobId), receivedHash, wallet.toLowerCase(), gateway.toLowerCase(), arrivedAt, patience],
     });
-    return rows[0] ? read(rows[0]) : null;
+    return rows[0] ?? null;
   }
 
   /** Notes how a request was answered. */
@@ -58,30 +66,26 @@ export class DisputeStore {
 
   /** One request; null if it was never recorded, or another hash has its place. */
   async find(jobId: Hex, receivedHash: Hex): Promise<AnsweredRequest | null> {
-    const { rows } = await this.#pool.query({
+    const { rows } = await this.#pool.query<AnsweredRequest>({
       name: "dispute-find",
       text: `${SELECT} WHERE job_id = $1 AND received_hash = $2`,
       values: [toApiJobId(jobId), receivedHash],
     });
-    return rows[0] ? read<AnsweredRequest>(rows[0]) : null;
+    return rows[0] ?? null;
   }
 
   /** Requests that this gateway has and nobody has answered. */
   async unanswered(gateway: Address): Promise<AnsweredRequest[]> {
-    const { rows } = await this.#pool.query({
+    const { rows } = await this.#pool.query<AnsweredRequest>({
       name: "dispute-unanswered",
       text: `${SELECT} WHERE gateway = $1 AND outcome IS NULL ORDER BY arrived_at`,
       values: [gateway.toLowerCase()],
     });
-    return rows.map((row) => read<AnsweredRequest>(row));
+    return rows;
   }
 
   /** Deletes requests that many days old: no window is open for them any more. */
   async prune(days: number): Promise<void> {
     await this.#pool.query("DELETE FROM dispute_request WHERE updated_at < now() - make_interval(days => $1)", [days]);
   }
-}
-
-function read<Row extends DisputeRequest>({ job_id, ...row }: Record<string, unknown>): Row {
-  return { ...row, jobId: fromApiJobId(job_id as string) } as unknown as Row;
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Hex } from "viem";
-import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { CHAIN_JOB_ID } from "./pool.ts";
 
 /** Whose request it is, under which key, and its body as it came. */
 export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
@@ -34,8 +35,8 @@ export class IdempotencyStore {
       [owner, key, fingerprint, toApiJobId(jobId)],
     );
     if (inserted.rowCount === 1) return { status: "new" };
-    const found = await this.#pool.query<{ wallet: string; fingerprint: Buffer; job_id: string; age: number }>(
-      `SELECT wallet, fingerprint, job_id, (extract(epoch FROM now() - created_at) * 1000)::float8 AS age
+    const found = await this.#pool.query<EarlierClaim & { wallet: string; fingerprint: Buffer }>(
+      `SELECT wallet, fingerprint, ${CHAIN_JOB_ID} AS "jobId", (extract(epoch FROM now() - created_at) * 1000)::float8 AS "ageMs"
        FROM idempotency WHERE wallet = $1 AND key = $2 OR job_id = $3`,
       [owner, key, toApiJobId(jobId)],
     );
@@ -43,7 +44,7 @@ export class IdempotencyStore {
     // Released between the two statements: the request before us failed, so this one is new.
     if (row === undefined) return this.claim({ wallet, key, body }, jobId);
     if (row.wallet !== owner || !row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
-    return { status: "known", jobId: fromApiJobId(row.job_id) as Hex, ageMs: row.age };
+    return { status: "known", jobId: row.jobId, ageMs: row.ageMs };
   }
 
   /** Whether the key is still claimed for this job. */

@@ -19,7 +19,6 @@ export const JOB = {
   wallet: column<Address>(),
   /** Public model id. */
   model: column<string>(),
-  modelNumber: column<number>(),
   tier: column<Tier>(),
   status: column<JobState>(),
   /** Id of the operator that locked it. */
@@ -59,7 +58,6 @@ export const JOB = {
   returnTx: column<Hex | null>(),
   disputedAt: column<number | null>(),
   disputeTx: column<Hex | null>(),
-  lockBlock: column<number>(),
   settlementBlock: column<number | null>(),
   /** 32 bytes; `toProofHash` gives the API's form. */
   proofHash: column<Hex | null>(),
@@ -100,9 +98,7 @@ export const ACCOUNT = {
   disputes: column<number>(),
   /** Those of settled jobs that the operator opened and nobody ended; the contract allows eight. */
   openDisputes: column<number>(),
-  firstTopupAt: column<number>(),
   lastTopupAt: column<number>(),
-  lastTopupTx: column<Hex>(),
 };
 export type AccountRow = RowOf<typeof ACCOUNT>;
 

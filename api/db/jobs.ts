@@ -21,12 +21,12 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
-import { column, type Reader, type RowOf, select, snakeCase } from "./pool.ts";
+import { CHAIN_JOB_ID, column, type Reader, type RowOf, select, snakeCase } from "./pool.ts";
 
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
@@ -39,6 +39,7 @@ export type SignedCompletion = { completion: Completion; signature: Hex; finish_
 
 /** One job as its gateway knows it. Times are Unix seconds of the chain, credits whole credits. */
 const JOB = {
+  jobId: column<Hex>(CHAIN_JOB_ID),
   wallet: column<Address>(),
   /** Signer that locked it, or whose process claimed it later. */
   gateway: column<Address>(),
@@ -74,13 +75,9 @@ const JOB = {
   /** Why its client got an error. A job that has one is never charged. */
   failure: column<string | null>(),
 };
-export type StoredJob = { jobId: Hex } & RowOf<typeof JOB>;
+export type StoredJob = RowOf<typeof JOB>;
 
-const SELECT = `SELECT job_id, ${select(JOB)} FROM job`;
-
-function readJob({ job_id, ...row }: Record<string, unknown>): StoredJob {
-  return { ...row, jobId: fromApiJobId(job_id as string) } as StoredJob;
-}
+const SELECT = `SELECT ${select(JOB)} FROM job`;
 
 // ---------------------------------------------------------------- new rows
 
@@ -424,11 +421,11 @@ export class JobStore {
 
   /** Unfinished jobs of this process, oldest first. */
   async unfinished(): Promise<Hex[]> {
-    const { rows } = await this.#pool.query<{ job_id: string }>(
-      `SELECT job_id FROM job WHERE gateway = $1 AND owner = $2 AND state IN ${UNFINISHED} ORDER BY job_id`,
+    const { rows } = await this.#pool.query<{ jobId: Hex }>(
+      `SELECT ${CHAIN_JOB_ID} AS "jobId" FROM job WHERE gateway = $1 AND owner = $2 AND state IN ${UNFINISHED} ORDER BY job_id`,
       [this.#self.gateway.toLowerCase(), this.#owner],
     );
-    return rows.map(({ job_id }) => fromApiJobId(job_id) as Hex);
+    return rows.map(({ jobId }) => jobId);
   }
 
   find(jobId: Hex): Promise<StoredJob | null> {
@@ -479,23 +476,23 @@ export class JobStore {
 
 /** One job; null if this database does not know it. */
 export async function findJob(reader: Reader, jobId: Hex): Promise<StoredJob | null> {
-  const { rows } = await reader.query({
+  const { rows } = await reader.query<StoredJob>({
     name: "job-find",
     text: `${SELECT} WHERE job_id = $1`,
     values: [toApiJobId(jobId)],
   });
-  return rows[0] ? readJob(rows[0]) : null;
+  return rows[0] ?? null;
 }
 
 /** Rows of the given jobs, by their API ids. */
 export async function findJobs(reader: Reader, jobIds: readonly string[]): Promise<StoredJob[]> {
   if (jobIds.length === 0) return [];
-  const { rows } = await reader.query({
+  const { rows } = await reader.query<StoredJob>({
     name: "job-find-many",
     text: `${SELECT} WHERE job_id = ANY($1)`,
     values: [jobIds],
   });
-  return rows.map(readJob);
+  return rows;
 }
 
 /**
@@ -508,11 +505,11 @@ export async function ownJobs(
   { oldestFirst, limit }: { oldestFirst: boolean; limit: number },
 ): Promise<StoredJob[]> {
   const direction = oldestFirst ? "ASC" : "DESC";
-  const { rows } = await reader.query({
+  const { rows } = await reader.query<StoredJob>({
     name: `job-list-${direction}`,
     text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL AND state <> 'unlocked'
            AND ($2::text IS NULL OR job_id < $2) AND ($3::text IS NULL OR job_id > $3) ORDER BY job_id ${direction} LIMIT $4`,
     values: [wallet.toLowerCase(), before ?? null, after ?? null, limit],
   });
-  return rows.map(readJob);
+  return rows;
 }

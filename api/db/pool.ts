@@ -156,6 +156,9 @@ export type Column<T> = { sql: string | undefined; readsAs?: T };
 
 export const column = <T>(sql?: string): Column<T> => ({ sql });
 
+/** The gateway's tables have job ids as clients see them (`job_…`); its code has them as the chain does (bytes16). */
+export const CHAIN_JOB_ID = "'0x' || substr(job_id, 5)";
+
 /** What a row of these columns is read as. */
 export type RowOf<Columns> = {
   [Name in keyof Columns]: Columns[Name] extends Column<infer T> ? T : never;
