@@ -50,6 +50,14 @@ const job = { job_id: jobId, model: z.string().describe("Model id."), tier: z.en
 /** Why a job failed. `equivocation`: its worker signed two different answers. */
 const REASONS = [...FAILURE_REASONS, "equivocation"] as const;
 
+const refunded = {
+  worker_address: lastWorker,
+  credits_refunded: whole,
+  usdg_value: usdg,
+  refund_tx: transaction,
+  block_number: block,
+  credits_remaining: remaining,
+};
 const refund = ({ data, txHash }: EventRow) => ({ credits_refunded: data.credits_returned, refund_tx: txHash });
 
 // A proven job returns its escrow only because its worker equivocated: it was answered in time, so that is no timeout.
@@ -109,27 +117,14 @@ export const EVENTS = {
     data: z.object({
       ...job,
       reason: z.enum(REASONS),
-      worker_address: lastWorker,
-      credits_refunded: whole,
-      usdg_value: usdg,
-      refund_tx: transaction,
-      block_number: block,
-      credits_remaining: remaining,
+      ...refunded,
     }),
     fields: refund,
   },
   "job.timeout": {
     meaning: "No worker completed within 120 seconds; credits refunded.",
     from: [{ kind: "job.refunded", when: `NOT (${EQUIVOCATED})` }],
-    data: z.object({
-      ...job,
-      worker_address: lastWorker,
-      credits_refunded: whole,
-      usdg_value: usdg,
-      refund_tx: transaction,
-      block_number: block,
-      credits_remaining: remaining,
-    }),
+    data: z.object({ ...job, ...refunded }),
     fields: refund,
   },
   "job.disputed": {
