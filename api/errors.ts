@@ -71,6 +71,10 @@ export class ApiError extends Error {
   }
 }
 
+/** 503 for a fault that passes: a client may come back after so many seconds. */
+export const unavailable = (message: string, retryAfter: number, cause?: unknown): ApiError =>
+  new ApiError("service_unavailable", message, { details: { retry_after: retryAfter }, cause });
+
 /** Errors of the web application's own routes; those that the API has too (job_not_found, …) keep their API form. */
 const WEB_TABLE = {
   invalid_message: 400,

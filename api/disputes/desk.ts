@@ -4,7 +4,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } from "./decide.ts";
 
@@ -219,11 +219,10 @@ export function refusalError(reason: Refusal, jobId: string, seconds: number, di
           "bond (openDispute of the settlement contract).",
       );
     case "reserve_too_small":
-      return new ApiError(
-        "service_unavailable",
+      return unavailable(
         `This service cannot put up the bond for a dispute of ${jobId} now. Your request is recorded: send it again later, or dispute ` +
           "with the wallet itself (openDispute of the settlement contract, for a bond).",
-        { details: { retry_after: 60 } },
+        60,
       );
     case "other_service":
       return new ApiError(
@@ -231,10 +230,9 @@ export function refusalError(reason: Refusal, jobId: string, seconds: number, di
         `${jobId} was run by another operator of the protocol: dispute it there, or with the wallet itself.`,
       );
     case "unavailable":
-      return new ApiError(
-        "service_unavailable",
+      return unavailable(
         `The dispute of ${jobId} is recorded and could not be opened yet; look at the job, or send it again.`,
-        { details: { retry_after: 5 } },
+        5,
       );
   }
 }

@@ -6,7 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
 import type { SpendingTerms } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import {
   authorizationInvalid,
   authorizationRequired,
@@ -127,9 +127,7 @@ async function outputTokens({ tokens, workers, times }: JobContext, plan: Planne
     budget = await tokenBudget(tokens, { wallet, messages: request.messages, requested, contextWindow });
   } catch (error) {
     if (!(error instanceof TokenizerBusy)) throw error;
-    throw new ApiError("service_unavailable", "Too many large prompts wait to be counted; retry in a few seconds.", {
-      details: { retry_after: 5 },
-    });
+    throw unavailable("Too many large prompts wait to be counted; retry in a few seconds.", 5);
   }
   if (budget.fits) return budget.maxTokens;
   throw new ApiError(

@@ -10,7 +10,7 @@ import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
 import { NotSent } from "../chain/pipeline.ts";
 import { JobLost } from "../db/jobs.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import { insufficientCredits, lockError, noWorkers } from "./admission.ts";
 import { Answer } from "./answer.ts";
 import { type Answered, isSchemas, runAttempt } from "./attempt.ts";
@@ -316,7 +316,7 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
   const { pipeline, head, times, store, operator, logger } = context;
   const { jobId, wallet, model, request, credits, authorization, repeatable } = input;
   if (pipeline.congested) {
-    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", { retry_after: 5 });
+    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
   }
   const wantedBy = head.time + times.lock;
   const validUntil = authorization?.message.expiresAt ?? wantedBy;
@@ -349,7 +349,7 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
   if (outcome === "late") {
     undoLateLock(context, input, mined);
     const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
-    throw unavailable(message, { job_id: toApiJobId(jobId), retry_after: 5 });
+    throw new ApiError("service_unavailable", message, { details: { job_id: toApiJobId(jobId), retry_after: 5 } });
   }
   if (outcome.status === "reverted") {
     await noteRefusedLock(context, input, outcome.revert);
@@ -393,9 +393,6 @@ function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outco
     })
     .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
 }
-
-const unavailable = (message: string, details: Record<string, unknown>): ApiError =>
-  new ApiError("service_unavailable", message, { details });
 
 /** 503 after a worker that did not finish what it had begun. */
 const workerBrokeOff = (): ApiError =>

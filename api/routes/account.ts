@@ -4,7 +4,7 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { type AccountRow, getAccount, ifIndexed } from "../db/index-reads.ts";
-import { ApiError } from "../errors.ts";
+import { unavailable } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import { clientOf, setServiceHeaders } from "./request.ts";
 
@@ -31,13 +31,10 @@ async function currentCredits(read: () => Promise<Balance>, account: AccountRow 
     return (await read()).free;
   } catch (error) {
     if (account === null) {
-      throw new ApiError(
-        "service_unavailable",
+      throw unavailable(
         "Neither the chain nor the index can be read now; retry in a few seconds.",
-        {
-          cause: error instanceof Error ? error : new RpcUnreachable("balance", error),
-          details: { retry_after: 5 },
-        },
+        5,
+        error instanceof Error ? error : new RpcUnreachable("balance", error),
       );
     }
     return account.free;

@@ -5,7 +5,7 @@ import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import { JobLost, type StoredJob } from "../db/jobs.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
@@ -48,19 +48,13 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
     const authorization = authorizationOf(request);
     const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
     if (dependencies.phase.stopping) {
-      throw new ApiError("service_unavailable", "This gateway is stopping; retry the request.", {
-        details: { retry_after: 1 },
-      });
+      throw unavailable("This gateway is stopping; retry the request.", 1);
     }
     if (!dependencies.phase.takenUp) {
-      throw new ApiError("service_unavailable", "This gateway has just started and takes no jobs yet; retry soon.", {
-        details: { retry_after: 5 },
-      });
+      throw unavailable("This gateway has just started and takes no jobs yet; retry soon.", 5);
     }
     if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {
-      throw new ApiError("service_unavailable", "The settlement chain does not answer; retry in a few seconds.", {
-        details: { retry_after: 5 },
-      });
+      throw unavailable("The settlement chain does not answer; retry in a few seconds.", 5);
     }
     const asked = { plan, body, request, response };
     const key = idempotencyKey(request);

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import { PATHS } from "../openapi/document.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
@@ -68,10 +68,7 @@ function toApiError(error: unknown): ApiError {
     });
   }
   if (error instanceof RpcUnreachable || isDatabaseOutage(error, code)) {
-    return new ApiError("service_unavailable", "A part of the service is out of reach; retry in a few seconds.", {
-      cause: error,
-      details: { retry_after: 5 },
-    });
+    return unavailable("A part of the service is out of reach; retry in a few seconds.", 5, error);
   }
   return new ApiError(
     "internal_error",
@@ -86,9 +83,7 @@ function bodyError({ fault, limit }: BodyRefused): ApiError {
     case "too_large":
       return new ApiError("invalid_request", `The request body is larger than ${size}; send less text.`);
     case "no_room":
-      return new ApiError("service_unavailable", "Too many large requests arrive at once; retry in a second.", {
-        details: { retry_after: 1 },
-      });
+      return unavailable("Too many large requests arrive at once; retry in a second.", 1);
     case "unknown_encoding":
       return new ApiError("invalid_request", "Content-Encoding: must be gzip, deflate or br, or left out.", {
         param: "Content-Encoding",
