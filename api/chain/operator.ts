@@ -14,22 +14,13 @@ type Parts = { rpc: Rpc; escrow: Address; signer: Address; logger: Logger; remov
 /** The operator that this gateway's key signs for. Wallets choose it, and its jobs can be ended by each of its signers. */
 export class Operator {
   readonly id: number;
-  readonly #rpc: Rpc;
-  readonly #escrow: Address;
-  readonly #signer: Address;
-  readonly #logger: Logger;
-  readonly #removed: () => void;
-  #standing: Standing;
+  readonly #parts: Parts;
+  #standing: Standing = { inOffice: true, stopped: false };
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(id: number, { rpc, escrow, signer, logger, removed }: Parts) {
+  private constructor(id: number, parts: Parts) {
     this.id = id;
-    this.#rpc = rpc;
-    this.#escrow = escrow;
-    this.#signer = signer;
-    this.#logger = logger;
-    this.#removed = removed;
-    this.#standing = { inOffice: true, stopped: false };
+    this.#parts = parts;
   }
 
   /** Finds the operator of a key and looks at it from then on. Rejects with what to do when the key signs for none. */
@@ -62,10 +53,11 @@ export class Operator {
 
   /** Asks the chain. */
   async refresh(): Promise<void> {
-    const escrow = { address: this.#escrow, abi: inferenceEscrowAbi } as const;
+    const { rpc, escrow, signer, logger, removed } = this.#parts;
+    const contract = { address: escrow, abi: inferenceEscrowAbi } as const;
     const [[, removedAt], stoppedOperators] = await Promise.all([
-      signerOf(this.#rpc, this.#escrow, this.#signer),
-      this.#rpc.client.readContract({ ...escrow, functionName: "stoppedOperators" }),
+      signerOf(rpc, escrow, signer),
+      rpc.client.readContract({ ...contract, functionName: "stoppedOperators" }),
     ]);
     const before = this.mayNotLock;
     // One bit an operator, from the lowest.
@@ -73,11 +65,11 @@ export class Operator {
     const inOffice = this.#standing.inOffice && removedAt === 0;
     const isRemoved = this.#standing.inOffice && !inOffice;
     this.#standing = { inOffice, stopped };
-    if (isRemoved) this.#removed();
+    if (isRemoved) removed();
     const now = this.mayNotLock;
     if (now === before) return;
-    if (now !== null) this.#logger.error({ operator: this.id, signer: this.#signer }, `no jobs are taken: ${now}`);
-    else this.#logger.info({ operator: this.id }, "the operator may lock again: jobs are taken");
+    if (now !== null) logger.error({ operator: this.id, signer }, `no jobs are taken: ${now}`);
+    else logger.info({ operator: this.id }, "the operator may lock again: jobs are taken");
   }
 }
 
