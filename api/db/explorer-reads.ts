@@ -95,12 +95,11 @@ const HISTORY = `SELECT ${select(HISTORY_EVENT)} FROM ${view("protocol_event")}`
 export async function listHistory(
   reader: Reader,
   of: "account" | "worker" | "operator" | "model",
-  { subject, before, limit }: { subject: string; before?: number | undefined; limit: number },
+  { subject, limit }: { subject: string; limit: number },
 ): Promise<HistoryEvent[]> {
   const text = `${HISTORY}
-    WHERE subject = $1 AND job_id IS NULL AND starts_with(kind, $2) AND position < $3 ORDER BY position DESC LIMIT $4`;
-  const values = [subject.toLowerCase(), `${of}.`, before ?? Number.MAX_SAFE_INTEGER, limit];
-  return await read<HistoryEvent>(reader, "history", text, values);
+    WHERE subject = $1 AND job_id IS NULL AND starts_with(kind, $2) ORDER BY position DESC LIMIT $3`;
+  return await read<HistoryEvent>(reader, "history", text, [subject.toLowerCase(), `${of}.`, limit]);
 }
 
 const OPERATOR = {
