@@ -123,7 +123,7 @@ export async function recognizeChain(pool: pg.Pool, deployment: Incarnation, log
   });
 }
 
-/** A pause of 20 times what the last read took, between 3 s and a minute: however many ask, they take a twentieth of one connection. */
+/** 20 times what the last read took, between 3 s and a minute: whoever asks, all together take a twentieth of one connection. */
 const longPause = (tookMs: number): number => Math.min(60_000, Math.max(3_000, 20 * tookMs));
 
 /** Answers everybody with one read. The next one begins after a pause that follows from how long the last one took. */

@@ -154,7 +154,7 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
 }
 
 /** Writes and waits until the client took it; false once the client is gone. */
-async function write(response: Response, text: string): Promise<boolean> {
+export async function write(response: Response, text: string): Promise<boolean> {
   if (response.destroyed) return false;
   if (response.write(text)) return true;
   const waiting = new AbortController();

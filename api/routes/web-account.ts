@@ -1,5 +1,4 @@
 /** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
-import { once } from "node:events";
 import { type RequestHandler, Router } from "express";
 import { type Address, zeroAddress } from "viem";
 import { z } from "zod";
@@ -13,6 +12,7 @@ import type { Reader } from "../db/pool.ts";
 import { usageSince, usedIn } from "../db/usage.ts";
 import { ApiError } from "../errors.ts";
 import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../jobs/job-reader.ts";
+import { write } from "./completion.ts";
 import { jobsQuerySchema } from "./jobs.ts";
 import { clientOf, validate } from "./request.ts";
 
@@ -149,7 +149,7 @@ function usageCsv({ jobs }: Parts): RequestHandler {
     response.write(`${Object.keys(CSV_COLUMNS).join(",")}\r\n`);
     for (;;) {
       const text = page.data.map(csvLine).join("");
-      if (text !== "" && !response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      if (text !== "") await write(response, text);
       if (page.cursor === null || response.destroyed) break;
       page = await jobs.list({ ...query, ...bounds, before: page.cursor });
     }
