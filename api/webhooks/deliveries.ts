@@ -39,6 +39,8 @@ type Parts = {
 /** A webhook that does not answer gets no more than this many attempts at once: each of them holds a place for 10 s. */
 const SILENT_CONCURRENCY = 2;
 const RETRY_RECORD_MS = 500;
+/** An attempt without a result counts as lost so long after the limit of its answer: the result has to be written, too. */
+const LEASE_SPARE_MS = 10_000;
 
 /**
  * Each attempt runs on its own, so a silent endpoint holds up nobody else. Results are written together, as many as
@@ -70,7 +72,7 @@ export class DeliveryDispatcher {
 
   /** Begins an attempt of everything that is due, as far as there are free places. Never rejects. */
   async claim(): Promise<void> {
-    const { concurrency, perWebhook } = this.#settings;
+    const { concurrency, perWebhook, timeoutMs } = this.#settings;
     const total = concurrency - this.#attempts.size;
     if (total <= 0) return; // a finished attempt calls `wake`
     const busy = [...new Set([...this.#silent, ...this.#running.keys()])].map((id) => ({
@@ -79,7 +81,8 @@ export class DeliveryDispatcher {
       running: this.#running.get(id) ?? 0,
     }));
     try {
-      const claimed = await claimDue(this.#parts.pool, { total, perWebhook, busy });
+      const leaseMs = timeoutMs + LEASE_SPARE_MS;
+      const claimed = await claimDue(this.#parts.pool, { total, perWebhook, busy, leaseMs });
       for (const delivery of claimed) this.#begin(delivery);
     } catch (error) {
       this.#parts.logger.warn({ err: error }, "deliveries cannot be claimed; the next round tries again");
@@ -155,9 +158,6 @@ export class DeliveryDispatcher {
   }
 }
 
-/** After this long a claimed delivery's attempt counts as lost, and another one is made. Twice the answer's limit. */
-const LEASE_SECONDS = 20;
-
 /** A delivery that this process is to attempt now. */
 type Claimed = {
   id: number;
@@ -178,6 +178,8 @@ type ClaimLimits = {
   perWebhook: number;
   /** Webhooks that have attempts running or another limit. */
   busy: readonly { id: string; limit: number; running: number }[];
+  /** After this long a claimed delivery's attempt counts as lost, and another one is made. */
+  leaseMs: number;
 };
 
 /**
@@ -185,7 +187,7 @@ type ClaimLimits = {
  * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
  * was killed) is logged as such and does not count as failed.
  */
-async function claimDue(pool: pg.Pool, { total, perWebhook, busy }: ClaimLimits): Promise<Claimed[]> {
+async function claimDue(pool: pg.Pool, { total, perWebhook, busy, leaseMs }: ClaimLimits): Promise<Claimed[]> {
   const { rows } = await pool.query<Claimed>({
     name: "webhook-claim",
     text: CLAIM,
@@ -195,6 +197,7 @@ async function claimDue(pool: pg.Pool, { total, perWebhook, busy }: ClaimLimits)
       busy.map(({ running }) => running),
       perWebhook,
       total,
+      leaseMs / 1_000,
     ],
   });
   return rows;
@@ -226,14 +229,14 @@ const CLAIM = `
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
-    SELECT id, attempt, next_attempt_at - interval '${LEASE_SECONDS} seconds',
+    SELECT id, attempt, next_attempt_at - make_interval(secs => $6),
       'the gateway stopped during this attempt: its result is unknown'
     FROM due WHERE attempt > 0
     ON CONFLICT DO NOTHING
   ),
   claimed AS (
     UPDATE webhook_delivery d
-    SET attempt = d.attempt + 1, next_attempt_at = now() + interval '${LEASE_SECONDS} seconds'
+    SET attempt = d.attempt + 1, next_attempt_at = now() + make_interval(secs => $6)
     FROM due WHERE d.id = due.id
     RETURNING d.id, d.webhook_id, d.event_id, d.attempt, d.first_attempt
   )
