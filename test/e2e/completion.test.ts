@@ -2,18 +2,11 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import OpenAI from "openai";
-import { verifyTypedData } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAX_IN_FLIGHT } from "../../api/chain/queue.ts";
-import type { SignedStatement } from "../../api/routes/completion.ts";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { fromApiJobId } from "../../protocol/job-id.ts";
-import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
-import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
+import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
-import { mineBlock, mining, pendingLocks } from "../support/mempool.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { verifyJson } from "../verify/support/cli.ts";
 
@@ -44,18 +37,6 @@ async function settledJob(id: string) {
     (job) => job.body.status === "settled" && job.body.on_chain.block_number !== null,
   );
   return body;
-}
-
-/** Waits until one of the gateway's metrics has this value. */
-async function metric(name: string, value: number): Promise<void> {
-  const text = async () => (await fetch(`${stack.info.base_url}/metrics`)).text();
-  await eventually(text, (now) => now.split("\n").includes(`${name} ${value}`));
-}
-
-/** Jobs that were ever locked. */
-async function lockCount(): Promise<number> {
-  const question = { address: chain.escrow, abi: inferenceEscrowAbi, eventName: "JobLocked" } as const;
-  return (await chain.client.getContractEvents({ ...question, fromBlock: 0n })).length;
 }
 
 /** Waits until no job holds credits: what earlier tests started is settled. */
@@ -125,72 +106,6 @@ describe("the stock OpenAI SDK", () => {
     expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
       (await chain.account(stack.info.demo?.wallet as string)).free,
     );
-  });
-});
-
-describe("the worker's own signature", () => {
-  /** What a client does with it: chain id and escrow are the client's own trust anchors, the text is what it received. */
-  const verify = async (service: SignedStatement, jobId: string, text: string) => {
-    expect(service.completion).toMatchObject({
-      jobId: fromApiJobId(jobId),
-      proofHash: sha256(text).replace("sha256:", "0x"),
-    });
-    const statement = {
-      address: service.worker_address,
-      domain: escrowDomain(stack.info.chain_id, chain.escrow),
-      types: { Completion: jobMessageTypes.Completion },
-      primaryType: "Completion",
-      signature: service.signature,
-    } as const;
-    const altered = { ...service.completion, completionTokens: service.completion.completionTokens + 1 };
-    return [
-      await verifyTypedData({ ...statement, message: service.completion }),
-      await verifyTypedData({ ...statement, message: altered }),
-    ];
-  };
-
-  it("comes with a plain reply and its replay, and is what the chain verified", async () => {
-    const headers = { "idempotency-key": `statement-${Date.now()}` };
-    const ask = () =>
-      openai.chat.completions
-        .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Sign this." }] }, { headers })
-        .withResponse();
-    const { data, response } = await ask();
-    const { service } = data as unknown as { service: SignedStatement };
-    expect(service.worker_address).toBe(response.headers.get("x-service-worker"));
-    const text = data.choices[0]?.message.content ?? "";
-    expect(await verify(service, jobIdOf(data.id), text)).toEqual([true, false]);
-    const job = await settledJob(jobIdOf(data.id));
-    const { events } = await chain.transaction(job.on_chain.settlement_tx, job.id);
-    const settled = events.find((event) => event.eventName === "JobSettled")?.args as { usage: bigint };
-    const { r, vs } = compactSignature(service.signature);
-    expect(settled).toMatchObject({ proofHash: service.completion.proofHash, r, vs });
-    const { promptTokens, completionTokens, completedAt } = service.completion;
-    expect(decodeUsageWord(settled.usage)).toMatchObject({ promptTokens, completionTokens, completedAt });
-    expect((await ask()).data).toEqual(data);
-    expect((await api.get(`/v1/jobs/${job.id}/output`)).body.service).toEqual(service);
-  });
-
-  it("comes with the last choice of a stream, and stock SDKs do not mind", async () => {
-    const stream = await openai.chat.completions.create({
-      model: "qwen3-8b",
-      messages: [{ role: "user", content: "Sign this stream." }],
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-    let text = "";
-    let id = "";
-    const statements: SignedStatement[] = [];
-    for await (const chunk of stream) {
-      id = chunk.id;
-      text += chunk.choices[0]?.delta.content ?? "";
-      const { service } = chunk as unknown as { service?: SignedStatement };
-      if (service === undefined) continue;
-      expect(chunk.choices[0]?.finish_reason).toBe("stop");
-      statements.push(service);
-    }
-    expect(statements).toHaveLength(1);
-    expect(await verify(statements[0] as SignedStatement, jobIdOf(id), text)).toEqual([true, false]);
   });
 });
 
@@ -333,47 +248,5 @@ describe("long completions on the max tier", () => {
     expect(reply.body.usage.completion_tokens).toBe(501);
     // 501 × 4 / 1,000 is below the flat price of 8.
     expect((await settledJob(jobIdOf(reply.body.id))).credits_charged).toBe(8);
-  });
-});
-
-describe("32 requests at once", () => {
-  it("all settle; those that come between two blocks share transactions", async () => {
-    await quiet();
-    await mining(stack, false);
-    const before = await lockCount();
-    const locked = async () => (await lockCount()) - before;
-    let answered = 0;
-    const asked = Promise.all(
-      Array.from({ length: 32 }, async (_, i) => {
-        const reply = await api.post("/v1/chat/completions", chat("qwen3-1.7b", `Hello ${i}`));
-        answered++;
-        return reply;
-      }),
-    );
-    await metric("gateway_jobs_running", 32);
-    await mineBlock(stack);
-    // Who is locked gets an answer, although no settlement is mined; the locks that found no place in the first block wait for another.
-    const answeredSoFar = async () => answered === (await locked());
-    const othersWait = async () => (await locked()) + (await pendingLocks(stack)) === 32;
-    await eventually(async () => (await answeredSoFar()) && (await othersWait()), Boolean);
-    await mineBlock(stack);
-    await eventually(
-      async () => answered,
-      (count) => count === 32,
-    );
-    await mining(stack, true);
-    const replies = await asked;
-    expect(replies.map((reply) => reply.status)).toEqual(Array(32).fill(200));
-    const jobs = await Promise.all(replies.map((reply) => settledJob(jobIdOf(reply.body.id))));
-    const locks = new Set(jobs.map((job) => job.on_chain.escrow_tx));
-    // So many wait for the block, and the rest goes out in one or two once it is there.
-    expect(locks.size).toBeLessThanOrEqual(MAX_IN_FLIGHT + 2);
-    // Of the settlements so many wait for the second block, and so many for the third.
-    const settlements = new Set(jobs.map((job) => job.on_chain.settlement_tx));
-    expect(settlements.size).toBeLessThanOrEqual(2 * MAX_IN_FLIGHT + 2);
-    expect(new Set(jobs.map((job) => job.id)).size).toBe(32);
-    const { owed, held } = await solvency();
-    expect(held).toBe(owed);
-    expect((await chain.account(stack.info.demo?.wallet as string)).escrowed).toBe(0);
   });
 });

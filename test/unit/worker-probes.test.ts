@@ -112,6 +112,12 @@ it("puts a worker last that failed a job for which the client may be to blame, u
   expect(doubted.score(100, 0)).toBe(other.score(100, 0));
 });
 
+it("says how many tokens can be written in a time: at twice the speed that was seen, once one was", () => {
+  expect(pool.mostTokens(MODEL, 30)).toBeNull();
+  pool.reportSpeed(worker.signer, MODEL, 200, 10_000);
+  expect(pool.mostTokens(MODEL, 30)).toBe(1_200);
+});
+
 it("gives a job only to a worker that says that it can do it, and remembers who said so", async () => {
   const chosen = (...needs: Ability[]) => pool.choose(MODEL, { credits: 1, needs }, new Set())?.signer;
   expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
