@@ -43,17 +43,19 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
   return { context, asked, reports, outstanding: () => outstanding };
 }
 
+/** One attempt at a worker of this context; its answer. */
+function attempt(context: object, number = 1) {
+  const answer = new Answer();
+  const input = { jobId, attempt: number, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
+  const rest = { signal: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
+  return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
+}
+
 it("a job that could not be signed for does not stay with its worker, nor is the worker to blame", async () => {
   const { context, asked, reports, outstanding } = gateway();
   const sign = () => Promise.reject(new Error("no key"));
-  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
-  const rest = {
-    answer: new Answer(),
-    signal: new AbortController().signal,
-    onFirstToken() {},
-  };
-  const signless = { ...context, account: { ...context.account, sign } } as unknown as JobContext;
-  await expect(runAttempt(signless, { ...input, ...rest } as unknown as AttemptInput)).rejects.toThrow("no key");
+  const signless = { ...context, account: { ...context.account, sign } };
+  await expect(attempt(signless).result).rejects.toThrow("no key");
   expect([outstanding(), asked, reports]).toEqual([0, [], []]);
 });
 
@@ -71,9 +73,7 @@ async function slowly(events: ("acknowledged" | "begun")[], ms: number) {
   };
   const store = { taken: async () => {} };
   const quick = { ...context, store, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
-  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
-  const rest = { answer: new Answer(), signal: new AbortController().signal, onFirstToken() {} };
-  const { ok } = await runAttempt(quick as unknown as JobContext, { ...input, ...rest } as unknown as AttemptInput);
+  const { ok } = await attempt(quick).result;
   return { ok, stalled: reports.includes("stalled") };
 }
 
@@ -91,10 +91,8 @@ it.each([
 ])("a worker that finds the job closed is %s", async (_what, isOver, blamed) => {
   const { context, reports } = gateway();
   const dispatch = () => Promise.reject(new WorkerFailure("not_locked", "no job open", false));
-  const seeing = { ...context, client: { dispatch }, isOver: async () => isOver } as unknown as JobContext;
-  const input = { jobId, attempt: 2, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request };
-  const rest = { answer: new Answer(), signal: new AbortController().signal, onFirstToken() {} };
-  expect(await runAttempt(seeing, { ...input, ...rest } as unknown as AttemptInput)).toMatchObject({ ok: false });
+  const seeing = { ...context, client: { dispatch }, isOver: async () => isOver };
+  expect(await attempt(seeing, 2).result).toMatchObject({ ok: false });
   expect(reports).toEqual(blamed);
 });
 
@@ -156,12 +154,9 @@ it("a worker whose model reasons for long has not stalled", async () => {
         return completed;
       },
     },
-  } as unknown as JobContext;
-  const answer = new Answer();
-  const input = { jobId, attempt: 1, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
-  const rest = { signal: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
-  const result = await runAttempt(reasoning, { ...input, ...rest } as unknown as AttemptInput);
-  expect(result.ok).toBe(true);
+  };
+  const { answer, result } = attempt(reasoning);
+  expect((await result).ok).toBe(true);
   expect([answer.text, answer.reasoning]).toEqual(["42", "Hm"]);
   // Its speed is that of the answer: a client chooses how long a model reasons.
   expect(speeds[0]).toBeLessThan(400);

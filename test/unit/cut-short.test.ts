@@ -1,10 +1,11 @@
-/** An answer that its worker ended with `length`, fetched after the worker proved it: as strict as an answer that was streamed. */
+/** Workers that are asked for an answer later. One that ended with `length` is judged as strictly as if it had been streamed. */
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { StoredJob } from "../../api/db/jobs.ts";
 import { askWorker, type OpenJob } from "../../api/jobs/recovery.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
+import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { ESCROW, fakeGateway } from "../support/fake-gateway.ts";
@@ -16,7 +17,35 @@ const worker = signingAccount(generatePrivateKey());
 const host = { id: 1, signer: worker.address, stake: 0, endpoint: "https://worker.example", models: new Set([1]) };
 const lockedAt = Math.floor(Date.now() / 1000) - 600;
 
-/** What becomes of it: proven so many seconds after the lock, of a request for so many tokens. */
+/** The job as the chain has it: nobody's, and not proven. */
+const open: OpenJob = {
+  wallet: gateway.address,
+  operator: 1,
+  model: 1,
+  worker: null,
+  attempt: 0,
+  lockedAt,
+  settleBefore: lockedAt + 150,
+  provenAt: null,
+  contextWindow: 4_096,
+  credits: 8,
+  creditsPerRequest: 8,
+  creditsPer1kTokens: 4,
+};
+
+it("hosts that are only asked for an answer get no Assignment with which they could take the job on chain", async () => {
+  const asked: OutputRequest["assignment"][] = [];
+  const fetchOutput = async (_endpoint: string, { assignment }: OutputRequest) => {
+    asked.push(assignment);
+    return null;
+  };
+  const job = { jobId: newJobId() } as StoredJob;
+  expect(await askWorker(fakeGateway({ account: gateway, client: { fetchOutput } }), job, open, host)).toBe("none");
+  // The contract takes none at or after `acknowledgeBy`.
+  expect(asked).toEqual([{ jobId: job.jobId, worker: host.signer, attempt: 1, acknowledgeBy: lockedAt }]);
+});
+
+/** What becomes of a cut answer: proven so many seconds after the lock, of a request for so many tokens. */
 async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTokens: number | null }) {
   const jobId = newJobId();
   const reports: string[] = [];
@@ -44,24 +73,12 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     },
   });
   const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
-  const chain: OpenJob = {
-    wallet: gateway.address,
-    operator: 1,
-    model: 1,
-    worker: worker.address,
-    attempt: 1,
-    lockedAt,
-    settleBefore: lockedAt + provenAfter + 3_600,
-    provenAt: lockedAt + provenAfter,
-    contextWindow: 4_096,
-    credits: 8,
-    creditsPerRequest: 8,
-    creditsPer1kTokens: 4,
-  };
+  const times = { settleBefore: lockedAt + provenAfter + 3_600, provenAt: lockedAt + provenAfter };
+  const chain = { ...open, ...times, worker: worker.address, attempt: 1 };
   return { asked: await askWorker(context, job, chain, host), reports };
 }
 
-it("is not taken below max_tokens if it was proven before the job's last 15 seconds", async () => {
+it("a cut answer is not taken below max_tokens if it was proven before the job's last 15 seconds", async () => {
   expect(await fetched({ provenAfter: 104, maxTokens: 100 })).toEqual({ asked: "none", reports: ["cut_short"] });
 });
 
@@ -69,6 +86,6 @@ it.each([
   ["in the last 15 seconds", { provenAfter: 105, maxTokens: 100 }],
   ["with the tokens that were asked for", { provenAfter: 20, maxTokens: TOKENS }],
   ["of a request whose limit an earlier version did not note", { provenAfter: 20, maxTokens: null }],
-])("is taken %s", async (_, given) => {
+])("a cut answer is taken %s", async (_, given) => {
   expect(await fetched(given)).toEqual({ asked: "settled", reports: [] });
 });

@@ -33,17 +33,19 @@ type Case = {
   job: Record<string, unknown>;
   reserve?: number;
   revert?: string;
+  /** When the chain says that the job was disputed; 0: never. */
+  openedAt?: number;
   /** The gateway's row, at each look; the last one stays. */
   stored?: (object | null)[];
   waitMs?: number;
 };
 
 /** A job as the chain and the gateway's row have it. */
-function contextOf({ job, reserve = 100, revert, stored, waitMs = 0 }: Case): DecisionContext {
+function contextOf({ job, reserve = 100, revert, openedAt = 0, stored, waitMs = 0 }: Case): DecisionContext {
   const chain: Record<string, unknown> = {
     jobOf: { operator: 1, worker: 7, lockedAt: 1, deadline: 90, ...job },
     payeeOf: 7n << 160n,
-    disputeOf: { openedAt: 0 },
+    disputeOf: { openedAt },
     accountOf: { openDisputes: 0 },
     DISPUTE_LIMIT: 8,
     operatorOf: { reserve },
@@ -165,36 +167,50 @@ it("goes out without one where nobody knows what was sent, and not later than a 
   }
 });
 
-it("is decided once, however often the request is repeated meanwhile", async () => {
+/** A client's request of that job, at a desk that takes it down as `recorded`, and what it counts for the operator. */
+function desk(one: Case, recorded: typeof request | null = request) {
   const outcomes: string[] = [];
   const context = {
-    ...contextOf({ job: { status: ChainStatus.Acknowledged }, waitMs: 500 }),
-    disputes: { record: async () => request, answer: async () => {} },
+    ...contextOf(one),
+    disputes: { record: async () => recorded, answer: async () => {} },
     metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
   } as unknown as DisputeContext;
-  const desk = new DisputeDesk(context);
+  const opened = new DisputeDesk(context);
   const job = { jobId, wallet: worker.address, stored: ROW, row: null } as never;
-  const all = Array.from({ length: 20 }, () => desk.request(job, request.receivedHash, request.arrivedAt));
-  for (const answer of await Promise.allSettled(all)) {
+  return { outcomes, ask: () => opened.request(job, request.receivedHash, request.arrivedAt) };
+}
+
+it("is decided once, however often the request is repeated meanwhile", async () => {
+  const { ask, outcomes } = desk({ job: { status: ChainStatus.Acknowledged }, waitMs: 500 });
+  for (const answer of await Promise.allSettled(Array.from({ length: 20 }, ask))) {
     expect(answer).toMatchObject({ status: "rejected", reason: { code: "job_not_settled" } });
   }
   expect(outcomes).toEqual(["not_settled"]);
 });
 
+it("is heard for one hash at a time: another one is refused at once, and nothing is decided for it", async () => {
+  const { ask, outcomes } = desk({ job: { status: ChainStatus.Settled } }, null);
+  await expect(ask()).rejects.toMatchObject({ code: "conflict", status: 409, param: "received_output_hash" });
+  expect([outcomes, sent]).toEqual([[], []]);
+});
+
 it("that another gateway opened meanwhile is refused with its transaction, as soon as it is known", async () => {
   const disputeTx = hash("d");
-  const stored = [ROW, ROW, { ...ROW, disputeTx }];
-  const context = {
-    ...contextOf({ job: { status: ChainStatus.Disputed }, stored }),
-    disputes: { record: async () => request, answer: async () => {} },
-    metrics: { disputes: { inc: () => {} } },
-  } as unknown as DisputeContext;
-  const job = { jobId, wallet: worker.address, stored: ROW, row: null } as never;
-  await expect(new DisputeDesk(context).request(job, request.receivedHash, request.arrivedAt)).rejects.toMatchObject({
-    code: "dispute_already_open",
-    details: { dispute_tx: disputeTx },
-  });
+  const { ask } = desk({ job: { status: ChainStatus.Disputed }, stored: [ROW, ROW, { ...ROW, disputeTx }] });
+  const details = { dispute_tx: disputeTx };
+  await expect(ask()).rejects.toMatchObject({ code: "dispute_already_open", details });
 });
+
+it.each([
+  ["is refused as open while the chain has it", 1_700_000_000, { kind: "refused", reason: "already_open" }],
+  ["is opened again when the chain has none", 0, { kind: "opened", tx: hash("e"), workerHash: hash("a") }],
+])(
+  "of which the gateway's own row has a transaction, which a reorganisation can have taken back, %s",
+  async (_, openedAt, decision) => {
+    const stored = [{ ...ROW, disputeTx: hash("d") }];
+    expect(await decide({ job: { status: ChainStatus.Settled }, openedAt, stored })).toEqual(decision);
+  },
+);
 
 it("a settled one needs none", async () => {
   expect(await decide({ job: { status: ChainStatus.Settled }, reserve: 0 })).toMatchObject({ kind: "opened" });
@@ -213,14 +229,15 @@ it("a window that has closed costs no gas any more", async () => {
 });
 
 it.each([
-  ["Dispute_AlreadyOpened", "already_open"],
-  ["Dispute_TooMany", "too_many"],
-  ["Dispute_NotAParty", "wallet_only"],
-  ["Job_TooLate", "closed_on_chain"],
-  ["Operator_ReserveTooSmall", "reserve_too_small"],
-  ["Settlement_OtherCompletion", "unavailable"],
-])("the contract's %s is %s", async (revert, reason) => {
+  ["Dispute_AlreadyOpened", "already_open", "dispute_already_open"],
+  ["Dispute_TooMany", "too_many", "conflict"],
+  ["Dispute_NotAParty", "wallet_only", "conflict"],
+  ["Job_TooLate", "closed_on_chain", "dispute_window_expired"],
+  ["Operator_ReserveTooSmall", "reserve_too_small", "service_unavailable"],
+  ["Settlement_OtherCompletion", "unavailable", "service_unavailable"],
+] as const)("the contract's %s is %s: %s", async (revert, reason, code) => {
   expect(await decide({ job: { status: ChainStatus.Settled }, revert })).toEqual({ kind: "refused", reason });
+  expect(refusalError(reason, toApiJobId(jobId), 60, null)).toMatchObject({ code });
 });
 
 it("an answer of another worker than the one that was paid says nothing of the charge", async () => {

@@ -12,20 +12,17 @@ const address: Hex = `0x${"11".repeat(20)}`;
 const lock = () =>
   lockOperation({ jobId: newJobId(), wallet: address, model: 1, maxTokens: 1, maxCredits: 1, validUntil: 9 });
 
-it("tells the hash of a transaction before it is recorded: a reply that waits for it is written by then", async () => {
-  const steps: string[] = [];
+/** A started pipeline on a node that mines nothing; the signer and its record are played. */
+async function started(parts: { sign: () => Promise<string>; insert: () => unknown; fatal?: () => void }) {
   const outbox = {
     open: async () => [],
     lastNonce: async () => -1,
     lastMined: async () => -1,
     minedAbove: async () => [],
-    insert: async () => {
-      steps.push("recorded");
-      return new Promise<void>(() => {});
-    },
+    insert: parts.insert,
   };
   const context = {
-    account: { address, signTransaction: async () => "0x10" },
+    account: { address, signTransaction: parts.sign },
     chainId: 1,
     escrow: address,
     head: { block: { baseFee: 1n } },
@@ -33,42 +30,31 @@ it("tells the hash of a transaction before it is recorded: a reply that waits fo
     priorityFee: 1n,
     feeCap: 100n,
     maySend: () => true,
+    fatal: parts.fatal,
     logger: pino({ level: "silent" }),
   } as unknown as SigningContext;
   const node: Record<string, unknown> = { eth_getTransactionCount: "0x0", eth_getBlockByNumber: null };
   const rpc = { request: async (method: string) => node[method] } as unknown as Rpc;
   const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 100 });
   await (await pipeline.start()).takenUp;
+  return pipeline;
+}
+
+it("tells the hash of a transaction before it is recorded: a reply that waits for it is written by then", async () => {
+  const steps: string[] = [];
+  const insert = () => {
+    steps.push("recorded");
+    return new Promise(() => {});
+  };
+  const pipeline = await started({ sign: async () => "0x10", insert });
   void pipeline.submit(lock()).signed.then(() => process.nextTick(() => steps.push("replied")));
   await expect.poll(() => steps).toEqual(["replied", "recorded"]);
 });
 
 it("when signing throws, everybody who waits is told, and the process ends", async () => {
-  const outbox = {
-    open: async () => [],
-    lastNonce: async () => -1,
-    lastMined: async () => -1,
-    minedAbove: async () => [],
-    insert: () => expect.unreachable(),
-  };
   const fatal = vi.fn();
   const broken = new Error("the key is gone");
-  const context = {
-    account: { address, signTransaction: () => Promise.reject(broken) },
-    chainId: 1,
-    escrow: address,
-    head: { block: { baseFee: 1n } },
-    outbox,
-    priorityFee: 1n,
-    feeCap: 100n,
-    maySend: () => true,
-    fatal,
-    logger: pino({ level: "silent" }),
-  } as unknown as SigningContext;
-  const node: Record<string, unknown> = { eth_getTransactionCount: "0x0", eth_getBlockByNumber: null };
-  const rpc = { request: async (method: string) => node[method] } as unknown as Rpc;
-  const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 100 });
-  await (await pipeline.start()).takenUp;
+  const pipeline = await started({ sign: () => Promise.reject(broken), insert: () => expect.unreachable(), fatal });
 
   // The second waits behind the batch that fails.
   const submissions = [pipeline.submit(lock()), pipeline.submit(lock())];

@@ -2,13 +2,11 @@
  * A client that was told "nothing is charged" is not charged. That holds if the gateway is killed before the chain has
  * the job's end. It holds even if a worker has the whole answer for the next process.
  */
-import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
-import type { JobContext } from "../../api/jobs/context.ts";
 import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { Recovery } from "../../api/jobs/recovery.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
@@ -17,14 +15,12 @@ import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { rowsInMemory } from "../support/fake-gateway.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
 
-const ESCROW: Hex = `0x${"e5".repeat(20)}`;
 const TEXT = "The whole answer.";
 const gateway = signingAccount(generatePrivateKey());
 const worker = signingAccount(generatePrivateKey());
 const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
-const model = { number: 1, id: "m", tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4 };
 
 type Dispatching = (events: DispatchEvents, signal: AbortSignal) => Promise<never>;
 let row: Record<string, unknown>;
@@ -44,8 +40,7 @@ function process(dispatching: Dispatching) {
   );
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(kind);
-    const events = [{ name: "JobLocked", args: { credits: 8, account: 0n }, position: 1 }];
-    const lock = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events };
+    const lock = minedAt(lockedAt, kind);
     return { sent: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
   };
   const fetchOutput = async () => {
@@ -58,12 +53,8 @@ function process(dispatching: Dispatching) {
     const acknowledgement = { attempt: 1, signature: taken };
     return { text: TEXT, completion, signature, finish_reason: "stop", acknowledgement };
   };
-  const context = {
+  const context = fakeGateway({
     account: gateway,
-    chainId: 1,
-    escrow: ESCROW,
-    times: { completion: 120, inclusion: 30, acknowledge: 10, firstToken: 60, lock: 20 },
-    isOver: async () => false,
     head: {
       get time() {
         return Math.floor(Date.now() / 1000);
@@ -72,14 +63,10 @@ function process(dispatching: Dispatching) {
       refresh: async () => {},
     },
     pipeline: { congested: false, submit },
-    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {
-      reserve: () => () => {},
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         excluded.has(host.signer) ? undefined : host,
       registered: () => [host],
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
-      report: () => {},
     },
     client: {
       dispatch: (_endpoint: string, _body: object, events: DispatchEvents, signal: AbortSignal) =>
@@ -94,27 +81,15 @@ function process(dispatching: Dispatching) {
       unfinished: async () => [row["jobId"]],
       find: async () => ({ ...row }),
     },
-    operator: { id: 1 },
-    cipher: { encrypt: () => Buffer.alloc(0) },
-    outputRetentionHours: 24,
-    refused: new Map(),
-    logger: pino({ level: "silent" }),
-  } as unknown as JobContext;
+  });
   return { context, sent };
 }
 
 async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
   const { context } = process(dispatching);
   const request = { messages: [], max_tokens: 100 };
-  const input = {
-    jobId: row["jobId"],
-    wallet: gateway.address,
-    model,
-    request,
-    credits: 8,
-    authorization: null,
-    stages: new Stages(),
-  };
+  const job = { jobId: row["jobId"], wallet: gateway.address, model: MODEL, request, credits: 8 };
+  const input = { ...job, authorization: null, stages: new Stages() };
   const { completed } = new JobRun(context, input as never);
   const told = completed.catch((error) => error);
   await vi.advanceTimersByTimeAsync(20_000);
@@ -126,6 +101,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
   const { context, sent } = process(() => new Promise(() => {}));
   const chain: Record<string, unknown> = {
     jobOf: {
+      ...MODEL,
       status: ChainStatus.Acknowledged,
       model: 1,
       lockedAt,
@@ -133,7 +109,6 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
       worker: 1,
       attempt: 1,
       operator: 1,
-      ...model,
     },
     walletOf: gateway.address,
     signerOf: worker.address,
