@@ -1,32 +1,17 @@
 /** Forms of an answer, and reasoning beside it, as the stock OpenAI SDK gets them; and what models that do not offer them say. */
 import { createHash } from "node:crypto";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chat, eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
+import { describe, expect, it } from "vitest";
+import { chat } from "../support/api-client.ts";
 import { errorBody } from "../support/contract.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { LARGE_MODEL, MODEL, QUIET_MODEL } from "./global-setup.ts";
+import { openService, settled } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
-let client: Client;
-let openai: OpenAI;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-  openai = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey: client.apiKey });
-});
-afterAll(() => pool?.end());
+const { stack, client } = await openService();
+const openai = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey: client.apiKey });
 
 const messages = (content: string) => [{ role: "user" as const, content }];
-const settled = async (completionId: string) => {
-  const id = completionId.replace("chatcmpl-", "");
-  const job = () => client.api.get(`/v1/jobs/${id}`);
-  return (await eventually(job, ({ body }) => body.status === "settled")).body;
-};
+const settledJob = (completionId: string) => settled(client.api, completionId.replace("chatcmpl-", ""));
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
 /** Not in the SDK's types, as with every other server that has it. */
 const reasoningOf = (part: object | undefined) =>
@@ -84,7 +69,7 @@ describe("reasoning_effort", () => {
     expect(reasoningOf(message)).toMatch(/\w+/);
     expect(message?.content).not.toContain(reasoningOf(message));
     expect(usage?.completion_tokens).toBe(30);
-    const job = await settled(id);
+    const job = await settledJob(id);
     expect(job.on_chain.proof_hash).toBe(sha256(message?.content ?? ""));
     expect(job.usage.completion_tokens).toBe(30);
     const { body } = await client.api.get(`/v1/jobs/${job.id}/output`);
@@ -109,7 +94,7 @@ describe("reasoning_effort", () => {
     expect(deltas[0]).toEqual({ role: "assistant", content: "", reasoning_content: expect.any(String) });
     const reasoned = deltas.filter((delta) => reasoningOf(delta) !== undefined);
     expect(deltas.slice(0, reasoned.length)).toEqual(reasoned);
-    expect((await settled(id)).on_chain.proof_hash).toBe(sha256(content));
+    expect((await settledJob(id)).on_chain.proof_hash).toBe(sha256(content));
   });
 
   it.each([undefined, "none"] as const)("that is %s shows none", async (effort) => {
@@ -134,7 +119,7 @@ describe("reasoning_effort", () => {
     });
     expect(choices[0]?.finish_reason).toBe("length");
     expect(usage?.completion_tokens).toBe(tokens);
-    expect(await settled(id)).toMatchObject({ credits_charged: 8, usage: { completion_tokens: tokens } });
+    expect(await settledJob(id)).toMatchObject({ credits_charged: 8, usage: { completion_tokens: tokens } });
   });
 });
 

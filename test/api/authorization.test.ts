@@ -1,48 +1,33 @@
 /** Whose credits this service may lock: of wallets that chose its operator, and where they demand it, for what they signed only. */
 import { createHash } from "node:crypto";
-import type pg from "pg";
-import { type Address, type Hex, parseEventLogs } from "viem";
+import { type Address, type Hex, type PrivateKeyAccount, parseEventLogs } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
 import { GATEWAY, OPERATOR } from "../../scripts/dev/wallets.ts";
 import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
-import { type ChainReader, chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
+import { chainReader } from "../support/chain-reader.ts";
+import { Client } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
+import { openService, settled } from "./support/service.ts";
 
 /** What the gateway remembers of an account, it asks for again after this. */
 const FRESH_MS = 1_200;
 
-let stack: SharedStack;
-let pool: pg.Pool;
-let chain: ChainReader;
-let contract: Contract;
+const { stack, pool } = await openService();
+const chain = chainReader(stack);
+const contract = await Contract.of(stack.info.base_url);
+const { data } = (await (await fetch(`${stack.info.base_url}/app/api/models`)).json()) as {
+  data: { id: string; number: number }[];
+};
 /** Its number in the catalog. */
-let model: number;
-/** Two wallets with a key each that signs for their jobs. */
-let one: Wallet;
-let other: Wallet;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  chain = chainReader(stack);
-  contract = await Contract.of(stack.info.base_url);
-  const { data } = (await (await fetch(`${stack.info.base_url}/app/api/models`)).json()) as {
-    data: { id: string; number: number }[];
-  };
-  model = data.find(({ id }) => id === MODEL)?.number as number;
-  [one, other] = [await Wallet.create(), await Wallet.create()];
-});
-afterAll(() => pool?.end());
+const model = data.find(({ id }) => id === MODEL)?.number as number;
 
 /** What a client changes of what it would sign. */
-type Change = Partial<Authorization> & { signer?: typeof one.key };
+type Change = Partial<Authorization> & { signer?: PrivateKeyAccount };
 
 /** A client, the key that signs for its jobs, and what it does about both on chain. */
 class Wallet {
@@ -99,6 +84,9 @@ class Wallet {
   }
 }
 
+/** Two wallets with a key each that signs for their jobs. */
+const [one, other] = [await Wallet.create(), await Wallet.create()];
+
 const hello = (more: Record<string, unknown> = {}) => JSON.stringify(chat(MODEL, "Hello", more));
 /** Transactions of the gateway about the wallet since a block: what is refused before them has cost it no gas. */
 async function sentAfter(block: bigint, { address }: Wallet): Promise<Hex[]> {
@@ -110,11 +98,6 @@ async function sentAfter(block: bigint, { address }: Wallet): Promise<Hex[]> {
   }
   return sent;
 }
-const settled = (wallet: Wallet, id: string) =>
-  eventually(
-    async () => (await wallet.client.api.get(`/v1/jobs/${id}`)).body,
-    ({ status }) => status === "settled",
-  );
 const balance = async (wallet: Wallet) => {
   const { free, escrowed } = await chain.account(wallet.address);
   return { free, escrowed };
@@ -203,28 +186,14 @@ describe("a wallet with an authorization key", () => {
     const [event] = parseEventLogs({ abi: inferenceEscrowAbi, logs: receipt.logs, eventName: "JobAuthorized" });
     const requestHash = `0x${createHash("sha256").update(body).digest("hex")}`;
     expect(event?.args).toEqual({ jobId, key: one.key.address, requestHash });
-    expect(await settled(one, id)).toMatchObject({ credits_charged: 8 });
-  });
-
-  it("locks the price of what it signed, and has the rest back", async () => {
-    const before = await balance(one);
-    const body = hello({ stream: true });
-    const header = await one.sign(body, { maxTokens: 4_000, maxCredits: 20 });
-    const headers = { ...JSON_TYPE, "x-service-authorization": header };
-    const streamed = await one.client.api.send("POST", "/v1/chat/completions", headers, body);
-    const id = streamed.headers.get("x-service-job-id") as string;
-    expect(await streamed.text()).toContain("[DONE]");
-    await settled(one, id);
-    const { events } = await chain.transaction(streamed.headers.get("x-service-tx-hash") as Hex, id);
-    expect(events.find(({ eventName }) => eventName === "JobLocked")?.args).toMatchObject({ credits: 16 });
-    expect(await balance(one)).toEqual({ free: before.free - 8, escrowed: 0 });
+    expect(await settled(one.client.api, id)).toMatchObject({ credits_charged: 8 });
   });
 
   it("gets the same answer again for the same header and body, and pays once", async () => {
     const body = hello();
     const first = await one.askSigned(body);
     const id = first.headers.get("x-service-job-id") as string;
-    await settled(one, id);
+    await settled(one.client.api, id);
     await untouched(one, async () => {
       const again = await one.ask(body, { "x-service-authorization": first.header });
       expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
@@ -242,7 +211,7 @@ describe("a wallet with an authorization key", () => {
     const first = await one.askSigned(hello(), { jobId });
     expect(first.status).toBe(200);
     const id = toApiJobId(jobId);
-    expect(await settled(one, id)).toMatchObject({ id, credits_charged: 8 });
+    expect(await settled(one.client.api, id)).toMatchObject({ id, credits_charged: 8 });
     for (const [wallet, body] of [
       [one, hello({ temperature: 1 })],
       [other, hello()],
@@ -260,37 +229,22 @@ describe("a wallet with an authorization key", () => {
     const id = reply.headers.get("x-service-job-id") as string;
     const { status, body } = await one.askSigned(hello(), { jobId: fromApiJobId(id) as Hex });
     expect([status, body.error.code]).toEqual([409, "conflict"]);
-    const job = await eventually(
-      async () => (await demo.get(`/v1/jobs/${id}`)).body,
-      ({ status }) => status === "settled",
-    );
-    expect(job.credits_charged).toBe(8);
+    expect(await settled(demo, id)).toMatchObject({ credits_charged: 8 });
   });
 
-  it.each<[string, Change, number, string]>([
-    ["another key's signature", { signer: privateKeyToAccount(generatePrivateKey()) }, 403, "authorization_invalid"],
-    ["one that has expired", { expiresAt: 1_900_000_000 - 1e9 }, 400, "invalid_request"],
-  ])("is refused with %s, and no gas is spent", async (_what, change, status, code) => {
-    const header = await one.sign(hello(), change);
+  it("is refused with another key's signature, and no gas is spent", async () => {
+    const header = await one.sign(hello(), { signer: privateKeyToAccount(generatePrivateKey()) });
     await untouched(one, async () => {
-      const answer = await one.ask(hello(), { "x-service-authorization": header });
-      expect([answer.status, answer.body.error.code, answer.body.error.param]).toEqual([
-        status,
-        code,
-        "x-service-authorization",
-      ]);
+      const { status, body } = await one.ask(hello(), { "x-service-authorization": header });
+      expect(status).toBe(403);
+      expect(body.error).toMatchObject({ code: "authorization_invalid", param: "x-service-authorization" });
     });
   });
 
-  it("sends a header that can be read, and no Idempotency-Key beside it", async () => {
+  it("sends no Idempotency-Key beside the header", async () => {
     const header = await one.sign(hello());
-    for (const headers of [
-      { "x-service-authorization": "signature=0x" },
-      { "x-service-authorization": header, "idempotency-key": "mine" },
-    ]) {
-      const { status, body } = await one.ask(hello(), headers);
-      expect([status, body.error.code]).toEqual([400, "invalid_request"]);
-    }
+    const { status, body } = await one.ask(hello(), { "x-service-authorization": header, "idempotency-key": "mine" });
+    expect([status, body.error.code]).toEqual([400, "invalid_request"]);
     // What was refused before its escrow can be sent again as it should have been.
     expect((await one.ask(hello(), { "x-service-authorization": header })).status).toBe(200);
   });

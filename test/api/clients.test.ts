@@ -1,42 +1,31 @@
 /** Stock clients, unmodified but for base URL and key: plain, streamed, refused, retried, aborted. */
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { apiClient, eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { Client } from "../support/client.ts";
 import { STOCK_CLIENTS, type StockClient } from "../support/stock-clients.ts";
 import { startWorker } from "../support/worker-process.ts";
 import { ABSENT_MODEL, MODEL, SLOW_MODEL } from "./global-setup.ts";
+import { openService, settled } from "./support/service.ts";
 
 type Name = keyof typeof STOCK_CLIENTS;
 const NAMES = Object.keys(STOCK_CLIENTS) as Name[];
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
+const { stack, pool } = await openService();
 /** Each client, and its wallet's view of the API. */
 const clients = {} as Record<Name, StockClient & { api: Client["api"] }>;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  for (const name of NAMES) {
-    const { api, apiKey } = await Client.funded(stack, pool, 1_000);
-    clients[name] = { ...STOCK_CLIENTS[name](stack.info.base_url, apiKey), api };
-  }
-});
-afterAll(() => pool?.end());
+for (const name of NAMES) {
+  const { api, apiKey } = await Client.funded(stack, pool, 1_000);
+  clients[name] = { ...STOCK_CLIENTS[name](stack.info.base_url, apiKey), api };
+}
 
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
-const settled = async (name: Name, id: string) => {
-  const job = () => clients[name].api.get(`/v1/jobs/${id}`);
-  return (await eventually(job, ({ body }) => body.status === "settled")).body;
-};
 const newest = async (name: Name) => (await clients[name].api.get("/v1/jobs?limit=1")).body.data[0];
 
 describe.each(NAMES)("%s", (name) => {
   it("gets a plain answer, whose hash is on chain", async () => {
     const { text, jobId } = await clients[name].plain(MODEL, "Say hello to 東京.");
-    expect((await settled(name, jobId)).on_chain.proof_hash).toBe(sha256(text));
+    expect((await settled(clients[name].api, jobId)).on_chain.proof_hash).toBe(sha256(text));
   });
 
   it("gets a streamed answer piece by piece, whose hash is on chain", async () => {
@@ -46,7 +35,7 @@ describe.each(NAMES)("%s", (name) => {
     // What comes while somebody is slow is put together: how many pieces there are is nobody's promise.
     expect(pieces.filter(Boolean).length).toBeGreaterThan(1);
     const { id } = await newest(name);
-    expect((await settled(name, id)).on_chain.proof_hash).toBe(sha256(pieces.join("")));
+    expect((await settled(clients[name].api, id)).on_chain.proof_hash).toBe(sha256(pieces.join("")));
   });
 
   it("reports an error with its status and code", async () => {
@@ -76,7 +65,7 @@ describe("a client", () => {
       }
       const { id } = await newest(name);
       expect(id).not.toBe(before?.id);
-      const job = await settled(name, id);
+      const job = await settled(clients[name].api, id);
       expect(job).toMatchObject({ credits_charged: 18, usage: { completion_tokens: 400 } });
       const { content } = (await clients[name].api.get(`/v1/jobs/${id}/output`)).body;
       expect(sha256(content)).toBe(job.on_chain.proof_hash);

@@ -7,34 +7,23 @@ import { rpc } from "../../scripts/dev/chain.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, type KnownStack } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
 import { errorBody } from "../support/contract.ts";
 import { SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
+import { openService, settled } from "./support/service.ts";
 
-let stack: SharedStack;
+const { stack, pool, client } = await openService();
+const keys = new Keys(pool);
+await rpc(stack.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x8ac7230489e80000"]);
+const second = new SecondGateway(stack, { STOP_DELAY_SECONDS: "15" });
 /** The same stack as seen through the second gateway. */
 let other: KnownStack;
-let second: SecondGateway;
-let keys: Keys;
-let pool: ReturnType<typeof openStore>;
-let client: Client;
 
 beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  keys = new Keys(pool);
-  client = await Client.funded(stack, pool, 1_000);
-  await rpc(stack.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x8ac7230489e80000"]);
-  second = new SecondGateway(stack, { STOP_DELAY_SECONDS: "15" });
   await second.start();
   other = { info: { ...stack.info, base_url: second.url } };
 });
-afterAll(async () => {
-  await pool?.end();
-  await second?.kill();
-});
+afterAll(() => second.kill());
 
 /** The client through each of them. */
 const demo = (): [ApiClient, ApiClient] => both(client.apiKey);
@@ -96,11 +85,7 @@ describe("two gateways", () => {
       const reply = await asked.post("/v1/chat/completions", chat(MODEL, "Hello"));
       expect(reply.status).toBe(200);
       const id = reply.headers.get("x-service-job-id");
-      const job = await eventually(
-        () => reader.get(`/v1/jobs/${id}`),
-        ({ body }) => body.status === "settled",
-      );
-      expect(job.body).toMatchObject({ id, credits_charged: 8 });
+      expect(await settled(reader, id)).toMatchObject({ id, credits_charged: 8 });
       expect((await reader.get(`/v1/jobs/${id}/output`)).body.content).toBe(reply.body.choices[0].message.content);
       const remaining = Number(reply.headers.get("x-service-credits-remaining"));
       await eventually(
@@ -115,15 +100,12 @@ describe("two gateways", () => {
 
   it("sign for one operator: a dispute of a job that one locked is opened by the other, and asked of both it is one", async () => {
     const [first, second] = demo();
-    const settled = async () => {
+    const settledId = async () => {
       const reply = await first.post("/v1/chat/completions", chat(MODEL, "Hello"));
-      const id = reply.headers.get("x-service-job-id") as string;
-      const job = () => first.get(`/v1/jobs/${id}`);
-      await eventually(job, ({ body }) => body.status === "settled");
-      return id;
+      return (await settled(first, reply.headers.get("x-service-job-id"))).id;
     };
     const received = { received_output_hash: `sha256:${"5e".repeat(32)}` };
-    const id = await settled();
+    const id = await settledId();
     const answer = await second.post(`/v1/jobs/${id}/dispute`, received);
     expect(answer.body).toMatchObject({ job_id: id, dispute_opened: true });
     const client = createPublicClient({ transport: http(stack.info.rpc_url) });
@@ -131,7 +113,7 @@ describe("two gateways", () => {
     expect(from).toBe(SECOND_ADDRESS.toLowerCase());
     expect((await first.get(`/v1/jobs/${id}`)).body.status).toBe("disputed");
 
-    const asked = await settled();
+    const asked = await settledId();
     const answers = await Promise.all([first, second].map((api) => api.post(`/v1/jobs/${asked}/dispute`, received)));
     // Whoever comes when it is open already is told so.
     const told = answers.map(({ status, body }) => (status === 200 ? body.dispute_tx : body.error.details.dispute_tx));

@@ -1,22 +1,12 @@
 /** One payment for one answer: Idempotency-Key, and the answer again after a lost connection. */
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chat, errorOf, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL, SLOW_MODEL, UNHOSTED_MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
+const { stack, pool, client } = await openService();
 
 const send = (key: string, body: unknown) =>
   client.api.send("POST", "/v1/chat/completions", { ...JSON_TYPE, "idempotency-key": key }, JSON.stringify(body));

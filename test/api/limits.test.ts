@@ -1,14 +1,13 @@
 /** What a wallet allows its gateways, set by itself on chain: daily limit and freeze switch. */
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { chat, eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { Client } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
 const DAY_MS = 86_400_000;
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
+const { stack, pool } = await openService();
 let client: Client;
 
 // What is spent counts by the UTC day: all of this must be on one. The stack takes time of its own to start.
@@ -18,14 +17,9 @@ beforeAll(async () => {
   if (untilMidnight() < ROOM_MS) await new Promise((resolve) => setTimeout(resolve, untilMidnight() + 2_000));
 }, 2 * ROOM_MS);
 
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-});
 beforeEach(async () => {
   client = await Client.funded(stack, pool, 1_000);
 });
-afterAll(() => pool?.end());
 
 const ask = () => client.api.post("/v1/chat/completions", chat(MODEL, "Hello"));
 const setLimits = (limited: boolean, dailyLimit: number, frozen: boolean) =>

@@ -1,22 +1,11 @@
 /** The list of a wallet's jobs, with every combination of filters and cursors. */
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { chat, eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { LARGE_MODEL, MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: pg.Pool;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
+const { stack, client } = await openService();
 
 type Job = { id: string; model: string; status: string };
 

@@ -1,27 +1,16 @@
 /** Real answers held against the OpenAPI document: it is true, and nothing is sent that it does not describe. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually, JSON_TYPE } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { type JsonSchema, violations } from "../support/violations.ts";
 import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
-let client: Client;
-let document: Contract;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-  document = await Contract.of(stack.info.base_url);
-});
-afterAll(() => pool?.end());
+const { stack, pool, client } = await openService();
+const document = await Contract.of(stack.info.base_url);
 
 const ask = (body: unknown, key = client.apiKey) => apiClient(stack, key).request("POST", "/v1/chat/completions", body);
 const get = (path: string, key: string | null = client.apiKey) => apiClient(stack, key).request("GET", path);

@@ -2,25 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type pg from "pg";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually, JSON_TYPE } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: pg.Pool;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
+const { stack, pool, client } = await openService();
 
 type Line = { level: number; requestId?: string; jobId?: string; path?: string; status?: number; msg: string };
 

@@ -1,31 +1,18 @@
 /** Who and what is refused, with which error, and that a refusal costs nothing. */
 
-import type pg from "pg";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
 import { errorBody } from "../support/contract.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
+const { stack, pool, client } = await openService();
+const keys = new Keys(pool);
 /** A wallet without credits. */
 const stranger = privateKeyToAddress(generatePrivateKey());
-let keys: Keys;
-
-let stack: SharedStack;
-let pool: pg.Pool;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  keys = new Keys(pool);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
 
 describe("authentication", () => {
   it.each(["/v1/models", "/v1/account", "/v1/jobs", "/v1/no-such-route"])(
@@ -65,11 +52,6 @@ describe("authentication", () => {
 });
 
 describe("a chat request that cannot be served", () => {
-  let client: Client;
-  beforeAll(async () => {
-    client = await Client.funded(stack, pool, 1_000);
-  });
-
   it("with too little balance: 402 insufficient_credits with its details", async () => {
     const poor = apiClient(stack, await keys.regenerate(stranger));
     const reply = await poor.post("/v1/chat/completions", chat(LARGE_MODEL, "Hello", { max_tokens: 4_000 }));

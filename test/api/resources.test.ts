@@ -1,23 +1,13 @@
 /** The resources of the specification, field by field. */
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL, QUIET_MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
+const { stack, pool, client } = await openService();
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const HASH = /^0x[0-9a-f]{64}$/;

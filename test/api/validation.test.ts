@@ -1,24 +1,13 @@
 /** What a request must look like: fields and their ranges, bodies, methods, headers, and HTTP itself. */
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { apiClient, chat, errorOf, JSON_TYPE } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
 import { errorBody } from "../support/contract.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
-let stack: SharedStack;
-let pool: pg.Pool;
-let client: Client;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  client = await Client.funded(stack, pool, 1_000);
-});
-afterAll(() => pool?.end());
+const { stack, client } = await openService();
 
 type Case = [name: string, body: unknown, param: string | null];
 
