@@ -1,32 +1,23 @@
 /** The load balancer of the drills: which gateway gets requests. */
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { Balancer } from "../support/balancer.ts";
+import { serve } from "./support/serve.ts";
 
-let gateway: Server;
 let balancer: Balancer;
 let says: "ready" | "not ready" | "nothing";
 let looks: number;
 
 async function open(first: typeof says): Promise<string> {
   [says, looks] = [first, 0];
-  gateway = createServer((request, response) => {
+  const url = await serve((request, response) => {
     if (request.url !== "/readyz") return void response.end("served");
     looks += 1;
     if (says !== "nothing") response.writeHead(says === "ready" ? 200 : 503).end(says);
-  }).listen(0, "127.0.0.1");
-  await once(gateway, "listening");
-  const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  });
   balancer = await Balancer.open([url]);
+  onTestFinished(() => balancer.close());
   return url;
 }
-afterEach(() => {
-  balancer.close();
-  gateway.close();
-  gateway.closeAllConnections();
-});
 
 const ask = async () => (await fetch(balancer.url)).text();
 

@@ -1,8 +1,6 @@
 /** What the command says where it fails: at a node that mines its first transaction and reverts its second one, and at none. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +9,7 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
 import { ROOT } from "../support/processes.ts";
+import { serve } from "./support/serve.ts";
 
 const ESCROW = "0x00000000000000000000000000000000000e5c40";
 const ACCOUNT = {
@@ -49,11 +48,11 @@ const ANSWERS: Record<string, (params: Hex[]) => unknown> = {
   }),
 };
 
-let node: Server;
+let rpc: string;
 let folder: string;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "authorize-"));
-  node = createServer(async (request, response) => {
+  rpc = await serve(async (request, response) => {
     let text = "";
     for await (const piece of request) text += String(piece);
     const { id, method, params } = JSON.parse(text);
@@ -61,13 +60,8 @@ beforeEach(async () => {
     const error = { code: -32601, message: `no ${method}` };
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(answer ? { result: answer(params) } : { error }) }));
   });
-  await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
 });
-afterEach(async () => {
-  node.closeAllConnections();
-  await new Promise((resolve) => node.close(resolve));
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = async (...args: string[]): Promise<{ code: number; stderr: string }> => {
   const env = { ...process.env, WALLET_PRIVATE_KEY: generatePrivateKey() };
@@ -91,16 +85,8 @@ it("says that the address is no escrow", async () => {
   const call = ANSWERS["eth_call"];
   ANSWERS["eth_call"] = () => "0x";
   try {
-    const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
-    const { code, stderr } = await run(
-      "authorize",
-      "--rpc",
-      rpc,
-      "--escrow",
-      ESCROW,
-      "--key-file",
-      join(folder, "key"),
-    );
+    const args = ["authorize", "--rpc", rpc, "--escrow", ESCROW];
+    const { code, stderr } = await run(...args, "--key-file", join(folder, "key"));
     expect(stderr).toMatch(/^cmi-client: the contract at 0x0+e5c40 does not answer like an InferenceEscrow: /i);
     expect(code).toBe(1);
   } finally {
@@ -118,7 +104,6 @@ it("does not start an endpoint for what is no address of a service", async () =>
 });
 
 it("names what is mined when the registration of the key fails", async () => {
-  const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
   const args = ["authorize", "--rpc", rpc, "--escrow", ESCROW, "--daily-limit", "300"];
   const { code, stderr } = await run(...args, "--key-file", join(folder, "key"));
   expect(stderr).toContain(`setAuthorizationKey failed: ${sent[1]} reverted.`);

@@ -1,12 +1,10 @@
 /** The pages of the network and the explorer are open to everyone, and read on the connections that jobs need. */
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { errorHandler } from "../../api/routes/errors.ts";
 import { webApp } from "../../api/routes/web.ts";
+import { serve } from "./support/serve.ts";
 
 const signer = (n: number) => `0x${String(n).repeat(40)}`;
 const worker = (n: number) => ({
@@ -34,12 +32,6 @@ const slash = (n: number) => ({
 
 const unasked = () => expect.unreachable();
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
 /** Asks a web application whose database answers from `rows`, by name of the statement; and which statements it was asked. */
 async function ask(path: string, rows: Record<string, unknown[]>) {
   const asked: string[] = [];
@@ -63,19 +55,18 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
     dispute: unasked,
   };
   const deployment = { chainId: 1, contracts: {} };
-  server = express()
-    .use(webApp({ ...gateway, config: { ...gateway.config, deployment } } as never))
-    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })))
-    .listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  const url = await serve(
+    express()
+      .use(webApp({ ...gateway, config: { ...gateway.config, deployment } } as never))
+      .use(errorHandler("https://docs.example.com", pino({ level: "silent" }))),
+  );
+  const reply = await fetch(`${url}${path}`);
   return { reply, asked };
 }
 
 it("asks the database as often for three workers as for one, and gives each what is its own", async () => {
   const one = await ask("/app/api/workers", { index_workers: [worker(1)] });
   expect(one.reply.status).toBe(200);
-  server?.close();
   const rows = { index_workers: [1, 2, 3].map(worker), index_slashes: [slash(3), slash(1)] };
   const three = await ask("/app/api/workers", rows);
   expect(three.asked).toEqual(one.asked);
@@ -117,7 +108,6 @@ it("shows a worker's page by its number and by its address, in any case", async 
   for (const id of ["1", signer(1), signer(1).toUpperCase()]) {
     const { reply } = await ask(`/app/api/workers/${id}`, { index_workers: [worker(1), worker(2)] });
     expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
-    server?.close();
   }
 });
 

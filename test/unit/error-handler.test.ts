@@ -1,12 +1,11 @@
 /** What becomes of an error on its way to the client. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { RpcUnreachable } from "../../api/chain/rpc.ts";
 import { ApiError, ERROR_CODES } from "../../api/errors.ts";
 import { errorHandler, notFound } from "../../api/routes/errors.ts";
+import { serve } from "./support/serve.ts";
 
 const THROWN: Record<string, unknown> = {
   bug: new TypeError("cannot read 'x' of undefined at /srv/api/secret.ts:12"),
@@ -26,24 +25,20 @@ const THROWN: Record<string, unknown> = {
   chain: new RpcUnreachable("eth_call", new Error("http://user:password@node.internal:8545")),
 };
 
-let server: Server;
+let url: string;
 const lines: string[] = [];
 
-beforeAll(async () => {
+beforeEach(async () => {
   const app = express();
   app.get("/:what", (request) => {
     throw THROWN[request.params.what];
   });
   app.use(notFound, errorHandler("https://docs.test", pino({ level: "trace" }, { write: (line) => lines.push(line) })));
-  server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = await serve(app);
 });
-afterAll(() => server.close());
 
 async function ask(what: string) {
-  const response = await fetch(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}/${encodeURIComponent(what)}`,
-  );
+  const response = await fetch(`${url}/${encodeURIComponent(what)}`);
   const text = await response.text();
   return {
     status: response.status,

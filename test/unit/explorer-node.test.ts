@@ -1,35 +1,26 @@
 /** The explorer's routes where the chain node refuses a question, or answers it at too great a length. */
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
 import { errorHandler } from "../../api/routes/errors.ts";
 import { webApp } from "../../api/routes/web.ts";
+import { serve } from "./support/serve.ts";
 
 const [SHORT, LONG] = ["11", "22"].map((byte) => `0x${byte.repeat(32)}`);
 const JOB = `job_${"1a".repeat(16)}`;
-const servers: Server[] = [];
 /** What the node answers to a method and its first parameter. */
 let answer: (method: string, param: unknown) => { result: unknown } | { error: object };
 
-async function listening(server: Server): Promise<string> {
-  servers.push(server);
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 let url: string;
 beforeEach(async () => {
-  const node = createServer(async (request, response) => {
+  const node = await serve(async (request, response) => {
     let body = "";
     for await (const part of request) body += part;
     const { id, method, params } = JSON.parse(body);
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
   });
-  const rpc = connectRpc(await listening(node.listen(0, "127.0.0.1")));
+  const rpc = connectRpc(node);
   const rows: Record<string, unknown[]> = {
     index_job_events: [SHORT, LONG].map((txHash) => ({ txHash })),
   };
@@ -54,15 +45,8 @@ beforeEach(async () => {
   const app = express()
     .use(webApp(gateway as never))
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
-  url = `${await listening(app.listen(0, "127.0.0.1"))}/app/api`;
+  url = `${await serve(app)}/app/api`;
 });
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
 const receipt = (hash: unknown) => ({
   transactionHash: hash,
   status: "0x1",

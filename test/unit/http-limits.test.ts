@@ -1,26 +1,21 @@
 /** What stands between the gateway and who is slow, or curious, on purpose. */
 import { EventEmitter, once } from "node:events";
 import type { RequestListener, Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import express from "express";
 import { pino } from "pino";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { answerMalformed } from "../../api/routes/errors.ts";
 import { createHttpServer, operatorsOnly } from "../../api/routes/limits.ts";
 import { limitConnectionsEach } from "../../shared/connections.ts";
+import { serve } from "./support/serve.ts";
 
 type Times = Parameters<typeof createHttpServer>[2];
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
+let server: Server;
 
 async function listen(app: RequestListener, maxConnections = 10, times?: Times): Promise<number> {
   server = createHttpServer(app, maxConnections, times);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
+  return Number(new URL(await serve(server)).port);
 }
 
 describe("the HTTP server", () => {
@@ -38,12 +33,12 @@ describe("the HTTP server", () => {
 
   it("gives headers, bodies and silent readers a time, and answers theirs", async () => {
     await listen(() => {});
-    expect(server?.headersTimeout).toBeGreaterThan(0);
-    expect(server?.headersTimeout).toBeLessThanOrEqual(20_000);
-    expect(server?.requestTimeout).toBeLessThanOrEqual(60_000);
+    expect(server.headersTimeout).toBeGreaterThan(0);
+    expect(server.headersTimeout).toBeLessThanOrEqual(20_000);
+    expect(server.requestTimeout).toBeLessThanOrEqual(60_000);
     // A plain answer is silent for as long as a lock, a completion and its inclusion take: 20 + 120 + 30 s.
-    expect(server?.timeout).toBeGreaterThan(170_000 + 60_000);
-    expect(server?.timeout).toBeLessThanOrEqual(600_000);
+    expect(server.timeout).toBeGreaterThan(170_000 + 60_000);
+    expect(server.timeout).toBeLessThanOrEqual(600_000);
   });
 
   it.each([
@@ -52,12 +47,12 @@ describe("the HTTP server", () => {
     ["what is no HTTP", "HELO\r\n\r\n"],
   ])("answers %s, and closes the connection though the client keeps its side open", async (_what, bytes) => {
     const port = await listen(() => {}, 10, { headers: 200, request: 300, check: 50 });
-    answerMalformed(server as Server, "https://docs.test", pino({ level: "silent" }));
+    answerMalformed(server, "https://docs.test", pino({ level: "silent" }));
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
     socket.write(bytes);
     const [data] = await once(socket, "data");
     expect(String(data)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
-    const open = () => new Promise((resolve) => server?.getConnections((_error, count) => resolve(count)));
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
     await expect.poll(open).toBe(0);
     socket.destroy();
   });

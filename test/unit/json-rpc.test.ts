@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connect, type Socket } from "node:net";
+import { beforeEach, describe, expect, it } from "vitest";
 import { JsonRpc, RpcError, RpcUnreachable } from "../../shared/json-rpc.ts";
+import { serve } from "./support/serve.ts";
 
 type Call = { id: number; method: string; params: unknown[] };
 
 let server: Server;
+let url: string;
 let rpc: JsonRpc;
 /** What the node answers to a body; a string goes out as it is. */
 let answer: (body: Call | Call[]) => unknown = () => null;
@@ -23,12 +25,8 @@ beforeEach(async () => {
       if (reply !== undefined) response.end(typeof reply === "string" ? reply : JSON.stringify(reply));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  rpc = new JsonRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-});
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
+  url = await serve(server);
+  rpc = new JsonRpc(url);
 });
 
 const CALLS = [
@@ -113,11 +111,8 @@ describe("a call", () => {
   });
 
   it("to a node that is not there has no outcome", async () => {
-    const { port } = server.address() as AddressInfo;
     server.close();
-    await expect(new JsonRpc(`http://127.0.0.1:${port}`).request("eth_call", [])).rejects.toBeInstanceOf(
-      RpcUnreachable,
-    );
+    await expect(new JsonRpc(url).request("eth_call", [])).rejects.toBeInstanceOf(RpcUnreachable);
   });
 });
 

@@ -1,28 +1,22 @@
 /** Reading request bodies within bounds, whoever sends them and however. */
 import { once } from "node:events";
-import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BodyBudget, type BodyRefused, readRequestBody } from "../../shared/request-body.ts";
+import { serve } from "./support/serve.ts";
 
 const LIMIT = 64 * 1024;
 const MOST = 8 * LIMIT;
 
-let server: Server | undefined;
 let budget: BodyBudget;
 /** Most bytes that were held at any time. */
 let peak: number;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
 /** Answers with the number of bytes it read, or the fault. The header `from` stands for the client's address. */
 async function listen(): Promise<number> {
   budget = new BodyBudget(MOST);
   peak = 0;
-  server = createServer(async (request, response) => {
+  const url = await serve(async (request, response) => {
     request.on("data", () => {
       peak = Math.max(peak, budget.bytes);
     });
@@ -35,9 +29,8 @@ async function listen(): Promise<number> {
     } catch (error) {
       response.writeHead(400).end((error as BodyRefused).fault);
     }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
+  });
+  return Number(new URL(url).port);
 }
 
 /** Why requests no longer wait, by the address of their client. */

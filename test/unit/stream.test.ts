@@ -1,14 +1,15 @@
 /** How an answer goes out as Server-Sent Events, at the client's pace. Only the timer is played. */
-import { createServer, get, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import express from "express";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { streamAnswer } from "../../api/routes/completion.ts";
 import { eventually } from "../support/api-client.ts";
+import { serve } from "./support/serve.ts";
 
 const SILENCE_MS = 10_000;
-let server: Server;
+let url: string;
 let answer: Answer;
 /** Resolves once the answer is sent, to its end or to the client's. */
 let sent: Promise<void>;
@@ -25,21 +26,13 @@ beforeEach(async () => {
       trailers: async () => ({ "x-service-settlement-tx": "0xabc" }),
     });
   });
-  server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = await serve(app);
 });
-afterEach(() => {
-  vi.useRealTimers();
-  server.closeAllConnections();
-  server.close();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** The stream as a client reads it. */
 async function open(): Promise<{ reply: IncomingMessage; text: () => string }> {
-  const { port } = server.address() as AddressInfo;
-  const reply = await new Promise<IncomingMessage>((resolve, reject) =>
-    get({ port, host: "127.0.0.1" }, resolve).on("error", reject),
-  );
+  const [reply] = (await once(get(url), "response")) as [IncomingMessage];
   let text = "";
   reply.setEncoding("utf8").on("data", (piece) => {
     text += piece;

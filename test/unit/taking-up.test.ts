@@ -1,19 +1,14 @@
 /** A gateway on a slow chain answers while it takes up what an earlier process left, and takes no jobs before it has. */
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { pino } from "pino";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ApiError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
 import { errorHandler } from "../../api/routes/errors.ts";
 import { healthRoutes } from "../../api/routes/health.ts";
-
-let server: Server | undefined;
-afterEach(() => void server?.close());
+import { serve } from "./support/serve.ts";
 
 let queries = 0;
 
@@ -30,21 +25,19 @@ async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]
     phase: { takenUp, accepting: true, stopping: false },
     ...others,
   };
-  server = express()
-    .use(healthRoutes(gateway as unknown as Gateway))
-    .use(errorHandler("https://docs.test", pino({ level: "silent" })))
-    .listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  const url = await serve(
+    express()
+      .use(healthRoutes(gateway as unknown as Gateway))
+      .use(errorHandler("https://docs.test", pino({ level: "silent" }))),
+  );
+  return fetch(`${url}${path}`);
 }
 
 it("it is alive, and not ready", async () => {
   expect((await health("/healthz", false)).status).toBe(200);
-  server?.close();
   const reply = await health("/readyz", false);
   expect(reply.status).toBe(503);
   expect(await reply.json()).toMatchObject({ status: "not ready", checks: { recovery: false, settlement: true } });
-  server?.close();
   expect((await health("/readyz", true)).status).toBe(200);
 });
 
@@ -59,7 +52,6 @@ it("says at once that it stops, however slow the database is", async () => {
 
 it("says how many workers are alive, and is ready without any", async () => {
   expect(await (await health("/readyz", true, ["0x01", "0x02"])).json()).toMatchObject({ status: "ready", workers: 2 });
-  server?.close();
   const reply = await health("/readyz", true, []);
   expect(reply.status).toBe(200);
   expect(await reply.json()).toMatchObject({ status: "ready", workers: 0, notice: expect.stringMatching(/no worker/) });

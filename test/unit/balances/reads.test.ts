@@ -10,10 +10,7 @@ beforeEach(async () => {
   node = new ScriptedNode();
   balances = await node.open();
 });
-afterEach(() => {
-  vi.useRealTimers();
-  node.close();
-});
+afterEach(() => void vi.useRealTimers());
 
 describe("a node that closes a kept connection in the moment it is used", () => {
   it.each(["eth_blockNumber", "eth_call"])("costs no balance, whether at %s", async (method) => {

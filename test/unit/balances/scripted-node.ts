@@ -1,5 +1,3 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type pg from "pg";
 import { decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
 import { Balances } from "../../../api/chain/balances.ts";
@@ -7,6 +5,7 @@ import type { MinedBatch } from "../../../api/chain/operations.ts";
 import { connectRpc } from "../../../api/chain/rpc.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { chainPosition } from "../../../protocol/index-schema.ts";
+import { serve } from "../support/serve.ts";
 
 export const wallet: Hex = `0x${"11".repeat(20)}`;
 const escrow: Hex = `0x${"22".repeat(20)}`;
@@ -43,11 +42,10 @@ export class ScriptedNode {
   /** The chain by block; the node's head is the last of them. */
   readonly #chain = new Map<number, State>([[16, { free: 700, escrowed: 30, sent: 4 }]]);
   #head = 16;
-  #server: Server | undefined;
 
   /** Starts it, and returns balances that ask it. */
   async open(): Promise<Balances> {
-    const server = createServer((request, response) => {
+    const url = await serve((request, response) => {
       let text = "";
       request.on("data", (part) => {
         text += part;
@@ -63,16 +61,9 @@ export class ScriptedNode {
         response.end(JSON.stringify(answer === null ? { id, error } : { id, result: answer }));
       });
     });
-    this.#server = server;
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const rpc = connectRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const rpc = connectRpc(url);
     const pool = { query: async () => ({ rows: [] }) } as unknown as pg.Pool;
     return new Balances({ rpc, pool, escrow, head: this, settleWithin: 150 });
-  }
-
-  close(): void {
-    this.#server?.closeAllConnections();
-    this.#server?.close();
   }
 
   /** A new block. */

@@ -1,5 +1,5 @@
 /** Who may lock a wallet's credits: as the chain last told it, by its account or by an event that has the whole of it. */
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Balances } from "../../../api/chain/balances.ts";
 import { batch, jobId, ScriptedNode, wallet } from "./scripted-node.ts";
 
@@ -12,7 +12,6 @@ beforeEach(async () => {
   node = new ScriptedNode();
   balances = await node.open();
 });
-afterEach(() => void node.close());
 
 it("are not known before the chain was asked, nor from an event that tells two balances only", () => {
   expect(balances.terms(wallet)).toBeNull();
