@@ -6,7 +6,6 @@ import type { Address } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, type VerifiedOptions, verified } from "../../client/index.ts";
-import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { STOCK_CLIENTS } from "../support/stock-clients.ts";
@@ -200,12 +199,6 @@ describe("a broken connection", () => {
 });
 
 describe("the program", () => {
-  it("is told before anything is sent when a request can cost more than it allows", async () => {
-    const fetch = open(signed, { maxCredits: 10, fetch: () => Promise.reject(new Error("it was sent")) });
-    const request = { method: "POST", body: JSON.stringify(chat(MODEL, "Hello", { max_tokens: 4_000 })) };
-    expect(await (await fetch(`${url()}/chat/completions`, request)).text()).toMatch(/Nothing was sent/);
-  });
-
   it("gets an error of the service as it is, without a finding", async () => {
     const fetch = open(signed);
     const error = await openai(signed, fetch)

@@ -26,8 +26,6 @@ export type Told = Lie & {
   maxTokens?: number;
   /** The wallet itself does not sign transactions for the client. */
   address?: boolean;
-  /** A stock SDK sees that the request fails, and not what it costs. */
-  fails?: boolean;
   /** Asks twice: the lie is in the second reply. */
   twice?: boolean;
   /** Findings that must be among those of the client package. */
@@ -274,7 +272,6 @@ const LINES: Line[] = [
   {
     name: "a plain answer that breaks off after its headers",
     plain: true,
-    fails: true,
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
     output: NO_OUTPUT,
     alter: (d) => set(d, { raw: "{", broken: true }),
@@ -282,7 +279,6 @@ const LINES: Line[] = [
   {
     name: "a plain answer that breaks off, and is refused afterwards",
     plain: true,
-    fails: true,
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
     output: NO_OUTPUT,
     alter: (d) => set(d, { raw: "{", cut: true, broken: true }),
@@ -290,14 +286,12 @@ const LINES: Line[] = [
   {
     name: "a plain answer withheld, with the connection open",
     plain: true,
-    fails: true,
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
     output: NO_OUTPUT,
     alter: (d) => set(d, { raw: " ", held: UNDISPUTABLE }),
   },
   {
     name: "an error in the stream of an answer that is charged",
-    fails: true,
     says: ["settlement.unanswered", "proof.text", "dispute.opened"],
     output: NO_OUTPUT,
     alter: (d) => {
@@ -308,7 +302,6 @@ const LINES: Line[] = [
   {
     name: "an error under the job's name, of an answer that is charged",
     plain: true,
-    fails: true,
     says: ["settlement.unanswered", "dispute.opened"],
     output: NO_OUTPUT,
     alter: (d) => set(d, { status: 500, data: [internalError] }),
@@ -316,7 +309,6 @@ const LINES: Line[] = [
   {
     name: "another job for a plain request that is repeated",
     plain: true,
-    fails: true,
     forgets: true,
     says: ["reply.job", "settlement.unanswered"],
     costs: 16,
@@ -324,7 +316,6 @@ const LINES: Line[] = [
   },
   {
     name: "another job for a stream that is repeated",
-    fails: true,
     forgets: true,
     says: ["reply.job", "settlement.unanswered"],
     costs: 16,
@@ -367,64 +358,15 @@ const LINES: Line[] = [
     alter: (d) => set(d, { status: 500, headers: { "content-type": "application/json" }, data: [internalError] }),
   },
   {
-    name: "a tool call that no worker made",
-    says: ["reply.form"],
-    alter: (d) =>
-      set(delta(d), {
-        tool_calls: [{ index: 0, id: "1", type: "function", function: { name: "pay", arguments: "{}" } }],
-      }),
-  },
-  {
     name: "a second choice",
     says: ["reply.form"],
     alter: (d) => void d.data[0].choices.push({ index: 1, delta: { content: "Buy now." }, finish_reason: null }),
-  },
-  {
-    name: "a part under another number",
-    says: ["reply.form"],
-    alter: (d) =>
-      void d.data.splice(1, 0, {
-        ...d.data[0],
-        choices: [{ index: 1, delta: { content: "Buy now." }, finish_reason: null }],
-      }),
   },
   {
     name: "an answer in the role of a tool",
     plain: true,
     says: ["reply.form"],
     alter: (d) => set(message(d), { role: "tool" }),
-  },
-  {
-    name: "the count of tokens twice",
-    says: ["reply.form"],
-    alter: (d) => {
-      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-      for (const one of d.data) one.usage = usage;
-    },
-  },
-  {
-    name: "text after the end",
-    says: ["reply.form"],
-    alter: (d) =>
-      void d.data.push({ ...d.data[0], choices: [{ index: 0, delta: { content: "Buy now." }, finish_reason: null }] }),
-  },
-  {
-    name: "text behind a carriage return in a comment",
-    says: ["reply.form"],
-    alter: (d) =>
-      set(d, {
-        raw: `: keep-alive\r\n\r\n${stream(d)[0]?.replace('"content":"', '"content":"Buy now. ').replace("\n\n", "\r\n\r\n")}${stream(d).join("")}`,
-      }),
-  },
-  {
-    name: "text in two lines of one event",
-    says: ["reply.form"],
-    alter: (d) =>
-      set(d, {
-        raw: stream(d)
-          .map((event, i) => (i === 0 ? event.replace('"choices"', '\ndata: "choices"') : event))
-          .join(""),
-      }),
   },
   {
     name: "reasoning that nobody asked for",
