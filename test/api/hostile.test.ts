@@ -202,81 +202,49 @@ const headerText = nasty.map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, 
 const user = { role: "user", content: "Hello" };
 const base = { model: MODEL, messages: [user] };
 
+/** A valid body in which one of these fields has a value of these. */
+const withWrong = (fields: string[], ...values: fc.Arbitrary<unknown>[]) =>
+  fc.tuple(fc.constantFrom(...fields), fc.oneof(...values)).map(([field, value]) => ({ ...base, [field]: value }));
+const outside = { noNaN: true, noDefaultInfinity: true };
+const empty = fc.constant([]);
+const nothing = fc.constant(null);
+const listOf = (...entries: fc.Arbitrary<unknown>[]) => fc.array(fc.oneof(...entries), { minLength: 1 });
+const anotherRole = nasty.filter((role) => !["system", "user", "assistant"].includes(role));
+const anotherModel = nasty.filter((model) => model !== MODEL && model !== LARGE_MODEL);
+
 /** A valid body with one thing wrong in it: never to be answered, let alone charged. */
 const wrong = fc
   .oneof(
+    withWrong(
+      ["temperature", "top_p", "frequency_penalty", "presence_penalty"],
+      fc.double({ min: 2.001, ...outside }),
+      fc.double({ max: -2.001, ...outside }),
+      nasty,
+      fc.boolean(),
+      fc.array(fc.integer()),
+      fc.object(),
+    ),
+    withWrong(
+      ["max_tokens", "max_completion_tokens"],
+      fc.integer({ max: 0 }),
+      fc.constant(0.5),
+      nasty,
+      fc.boolean(),
+      fc.object(),
+    ),
+    withWrong(["stream", "seed", "stream_options"], nasty, fc.constant(0.5), fc.array(nasty)),
+    withWrong(["stop"], fc.integer(), fc.object(), listOf(fc.integer(), nothing), fc.boolean()),
+    withWrong(["messages"], nasty, fc.integer(), fc.object(), empty, listOf(nasty, fc.integer(), nothing)),
+    fc.oneof(anotherRole, fc.integer(), nothing).map((role) => ({ ...base, messages: [user, { role, content: "x" }] })),
     fc
-      .tuple(
-        fc.constantFrom("temperature", "top_p", "frequency_penalty", "presence_penalty"),
-        fc.oneof(
-          fc.double({ min: 2.001, noNaN: true, noDefaultInfinity: true }),
-          fc.double({ max: -2.001, noNaN: true, noDefaultInfinity: true }),
-          nasty,
-          fc.boolean(),
-          fc.array(fc.integer()),
-          fc.object(),
-        ),
-      )
-      .map(([field, value]) => ({ ...base, [field]: value })),
-    fc
-      .tuple(
-        fc.constantFrom("max_tokens", "max_completion_tokens"),
-        fc.oneof(fc.integer({ max: 0 }), fc.constant(0.5), nasty, fc.boolean(), fc.object()),
-      )
-      .map(([field, value]) => ({ ...base, [field]: value })),
-    fc
-      .tuple(fc.constantFrom("stream", "seed", "stream_options"), fc.oneof(nasty, fc.constant(0.5), fc.array(nasty)))
-      .map(([field, value]) => ({ ...base, [field]: value })),
-    fc
-      .oneof(
-        fc.integer(),
-        fc.object(),
-        fc.array(fc.oneof(fc.integer(), fc.constant(null)), { minLength: 1 }),
-        fc.boolean(),
-      )
-      .map((stop) => ({ ...base, stop })),
-    fc
-      .oneof(
-        nasty,
-        fc.integer(),
-        fc.object(),
-        fc.constant([]),
-        fc.array(fc.oneof(nasty, fc.integer(), fc.constant(null)), { minLength: 1 }),
-      )
-      .map((messages) => ({ ...base, messages })),
-    fc
-      .oneof(
-        nasty.filter((role) => !["system", "user", "assistant"].includes(role)),
-        fc.integer(),
-        fc.constant(null),
-      )
-      .map((role) => ({ ...base, messages: [user, { role, content: "x" }] })),
-    fc
-      .oneof(
-        fc.integer(),
-        fc.boolean(),
-        fc.constant(null),
-        fc.constant([]),
-        fc.array(fc.oneof(fc.integer(), nasty), { minLength: 1 }),
-      )
+      .oneof(fc.integer(), fc.boolean(), nothing, empty, listOf(fc.integer(), nasty))
       .map((content) => ({ ...base, messages: [{ role: "user", content }] })),
-    fc
-      .tuple(
-        fc.constantFrom("n", "tools", "response_format", "logprobs", "logit_bias", "functions", "audio"),
-        fc.oneof(
-          fc.integer({ min: 2 }),
-          nasty.filter((text) => text.length > 0),
-        ),
-      )
-      .map(([field, value]) => ({ ...base, [field]: value })),
-    fc
-      .oneof(
-        nasty.filter((model) => model !== MODEL && model !== LARGE_MODEL),
-        fc.integer(),
-        fc.constant(null),
-        fc.object(),
-      )
-      .map((model) => ({ ...base, model })),
+    withWrong(
+      ["n", "tools", "response_format", "logprobs", "logit_bias", "functions", "audio"],
+      fc.integer({ min: 2 }),
+      nasty.filter((text) => text.length > 0),
+    ),
+    withWrong(["model"], anotherModel, fc.integer(), nothing, fc.object()),
   )
   .map((body) => JSON.stringify(body));
 

@@ -86,6 +86,11 @@ type Described = {
 const described = async () => (await (await fetch(`${stack.info.base_url}/openapi.json`)).json()) as Described;
 
 describe("what the request schemas forbid", () => {
+  const isRefused = async (asked: Promise<Response>, what: string) => {
+    const response = await asked;
+    expect(response.status, what).toBe(400);
+    await response.text();
+  };
   const user = { role: "user", content: [{ type: "text", text: "x" }] };
   const BODIES = [
     [
@@ -110,9 +115,7 @@ describe("what the request schemas forbid", () => {
     expect(cases.length).toBeGreaterThan(3);
     for (const { name: what, value } of cases) {
       expect(allows(value), `${what}: ${JSON.stringify(value)}`).toBe(false);
-      const response = await client.api.request("POST", path, value);
-      expect(response.status, `${what}: ${JSON.stringify(value)}`).toBe(400);
-      await response.text();
+      await isRefused(client.api.request("POST", path, value), `${what}: ${JSON.stringify(value)}`);
     }
   });
 
@@ -124,11 +127,9 @@ describe("what the request schemas forbid", () => {
       // HTTP itself carries no NUL.
       const cases = violations(limits, undefined, name).filter(({ value }) => value !== "\0");
       for (const { name: what, value } of cases) {
-        const headers = { ...JSON_TYPE, authorization: `Bearer ${client.apiKey}`, [name]: String(value) };
+        const headers = { ...JSON_TYPE, [name]: String(value) };
         const body = JSON.stringify(chat(MODEL, "Hello"));
-        const response = await fetch(`${stack.info.base_url}/v1/chat/completions`, { method: "POST", headers, body });
-        expect(response.status, `${what}: ${value}`).toBe(400);
-        await response.text();
+        await isRefused(client.api.send("POST", "/v1/chat/completions", headers, body), `${what}: ${value}`);
       }
     }
   });
@@ -138,9 +139,7 @@ describe("what the request schemas forbid", () => {
       // Everything in a query is text, and text without a limit may be anything.
       const { type: _, ...limits } = schema;
       for (const { name: what, value } of violations(limits, undefined, name)) {
-        const response = await get(`/v1/jobs?${name}=${encodeURIComponent(String(value))}`);
-        expect(response.status, `${what}: ${value}`).toBe(400);
-        await response.text();
+        await isRefused(get(`/v1/jobs?${name}=${encodeURIComponent(String(value))}`), `${what}: ${value}`);
       }
     }
   });

@@ -97,48 +97,47 @@ async function ended(jobId: string) {
   return job.body;
 }
 
+/** Cuts the lost gateway off its database until another one has the job; what the job's client is told then. */
+async function takenOver({ jobId, events }: Awaited<ReturnType<typeof begin>>) {
+  wire.weather = { kind: "cut" };
+  await eventually(
+    () => gatewayOf(jobId),
+    (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
+  );
+  // The old gateway's database is back: it would store the answer and settle it.
+  wire.weather = { kind: "fair" };
+  const told = ((await events) as string[]).at(-1) as string;
+  expect(told).not.toBe("[DONE]");
+  await eventually(
+    async () => (await fetch(`${other.url}/readyz`)).status,
+    (status) => status === 200,
+  );
+  return JSON.parse(told).error;
+}
+
+/** Asks the gateway that stays for the answer once more. */
+async function repeated(key: string, jobId: string): Promise<void> {
+  const again = await ask(api, key);
+  expect(again.headers.get("x-service-job-id")).toBe(jobId);
+  expect((await readStream(again)).at(-1)).toBe("[DONE]");
+}
+
 describe("a job of another gateway of the operator", { timeout: 240_000 }, () => {
   it("that lost its database in the middle of the stream is taken over, and the old one's client hears so", async () => {
-    const { jobId, events } = await begin();
-    wire.weather = { kind: "cut" };
-    await eventually(
-      () => gatewayOf(jobId),
-      (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
-    );
-    // The old gateway's database is back: it would store the answer and settle it.
-    wire.weather = { kind: "fair" };
-    const told = (await events) as string[];
-    expect(told.at(-1)).not.toBe("[DONE]");
-    const { error } = JSON.parse(told.at(-1) as string);
-    expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: jobId } });
+    const job = await begin();
+    const error = await takenOver(job);
+    expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: job.jobId } });
     expect(error.message).toContain("another one took the job over");
     // Nobody can have the answer, so nobody pays for it.
-    expect(await ended(jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
-    await eventually(
-      async () => (await fetch(`${other.url}/readyz`)).status,
-      (status) => status === 200,
-    );
+    expect(await ended(job.jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
   });
 
   it("that lost its database while a request waits that can be repeated: the repetition gets the same job's answer", async () => {
-    const { jobId, events } = await begin("database-lost");
-    wire.weather = { kind: "cut" };
-    await eventually(
-      () => gatewayOf(jobId),
-      (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
-    );
-    wire.weather = { kind: "fair" };
-    const told = (await events) as string[];
-    expect(JSON.parse(told.at(-1) as string).error).toMatchObject({ details: { job_id: jobId } });
+    const job = await begin("database-lost");
+    expect(await takenOver(job)).toMatchObject({ details: { job_id: job.jobId } });
     // The key is the job's, although its first request got an error: nobody pays twice.
-    const again = await ask(api, "database-lost");
-    expect(again.headers.get("x-service-job-id")).toBe(jobId);
-    expect((await readStream(again)).at(-1)).toBe("[DONE]");
-    expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
-    await eventually(
-      async () => (await fetch(`${other.url}/readyz`)).status,
-      (status) => status === 200,
-    );
+    await repeated("database-lost", job.jobId);
+    expect(await ended(job.jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
   });
 
   it("that was killed is ended by the one that stays: whoever repeats the request gets its answer", async () => {
@@ -147,9 +146,7 @@ describe("a job of another gateway of the operator", { timeout: 240_000 }, () =>
     await events;
     expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
     expect(await gatewayOf(jobId)).not.toBe(SECOND_ADDRESS.toLowerCase());
-    const again = await ask(api, "taken-over");
-    expect(again.headers.get("x-service-job-id")).toBe(jobId);
-    expect((await readStream(again)).at(-1)).toBe("[DONE]");
+    await repeated("taken-over", jobId);
   });
 
   it("whose key was removed while it streamed is settled by the one that stays: its client had the whole answer", async () => {

@@ -38,32 +38,17 @@ describe("a text's tokens", () => {
 });
 
 describe("the token budget of a request", () => {
-  it("is 2,000 output tokens when the client names none", async () => {
-    expect(await budget({ messages: say("Hello"), requested: undefined, contextWindow: 32_768 })).toEqual({
-      fits: true,
-      maxTokens: 2_000,
-    });
-  });
-
-  it("is what the client asks for, while the window has room", async () => {
-    expect(await budget({ messages: say("Hello"), requested: 30_000, contextWindow: 32_768 })).toEqual({
-      fits: true,
-      maxTokens: 30_000,
-    });
-  });
-
-  it("is what the window leaves beside the text and its template, at most", async () => {
-    const text = "word ".repeat(2_000).trim();
-    const left = 32_768 - 2_000 - 7;
-    expect(reference(text)).toBe(2_000);
-    expect(await budget({ messages: say(text), requested: 32_000, contextWindow: 32_768 })).toEqual({
-      fits: true,
-      maxTokens: left,
-    });
-    expect(await budget({ messages: say(text), requested: left, contextWindow: 32_768 })).toEqual({
-      fits: true,
-      maxTokens: left,
-    });
+  const long = "word ".repeat(2_000).trim();
+  /** What the window leaves beside the long text and its template. */
+  const left = 32_768 - 2_000 - 7;
+  it.each([
+    ["is 2,000 output tokens when the client names none", "Hello", undefined, 2_000],
+    ["is what the client asks for, while the window has room", "Hello", 30_000, 30_000],
+    ["is what the window leaves beside the text and its template, at most", long, 32_000, left],
+    ["is all that the window leaves, to the token", long, left, left],
+  ])("%s", async (_what, text, requested, maxTokens) => {
+    expect(reference(long)).toBe(2_000);
+    expect(await budget({ messages: say(text), requested, contextWindow: 32_768 })).toEqual({ fits: true, maxTokens });
   });
 
   // Long words, so that a count of pieces would be too high.
