@@ -1,23 +1,17 @@
 /** `POST /v1/jobs/{job_id}/dispute`: what is compared, what is too late, what is not a client's to dispute. */
 import { getAddress } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { hashOf, OTHER, Scene } from "../support/dispute-scene.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
-import { PlayedWorker } from "../worker/support/played-worker.ts";
-import { ABSENT_MODEL, MODEL } from "./global-setup.ts";
+import { sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "./global-setup.ts";
 
-let stack: SharedStack;
-let scene: Scene;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  scene = await Scene.open(stack);
-});
-afterAll(() => scene?.close());
+const stack = await sharedStack("service");
+const scene = await Scene.open(stack);
+afterAll(() => scene.close());
 
 const TX = /^0x[0-9a-f]{64}$/;
 
@@ -106,22 +100,6 @@ describe("a client that received something else", () => {
     }
   });
 
-  it("is heard for one hash at a time: another one is refused at once, and nothing is left to be decided for it", async () => {
-    const { id } = await scene.settledJob(MODEL);
-    // The request is another gateway's, which has not answered it yet.
-    await scene.arrivedAfter(id, 1, hashOf("first"));
-    const other = [id, privateKeyToAddress(generatePrivateKey()).toLowerCase()];
-    await scene.pool.query("UPDATE dispute_request SET outcome = NULL, gateway = $2 WHERE job_id = $1", other);
-    for (const noise of ["a", "b", "c"]) {
-      const answer = await scene.dispute(id, hashOf(noise));
-      expect(answer.status).toBe(409);
-      expect(answer.body.error).toMatchObject({ code: "conflict", param: "received_output_hash" });
-    }
-    const { rows } = await scene.pool.query("SELECT received_hash FROM dispute_request WHERE job_id = $1", [id]);
-    expect(rows).toEqual([{ received_hash: `0x${hashOf("first").slice(7)}` }]);
-    expect(await scene.status(id)).toBe("settled");
-  });
-
   it("does so once: 409 dispute_already_open, also for two requests at a time", async () => {
     const { id } = await scene.settledJob(MODEL);
     const answers = await Promise.all([scene.dispute(id), scene.dispute(id, hashOf("a third text"))]);
@@ -164,21 +142,6 @@ describe("a client that received something else", () => {
 });
 
 describe("nothing to dispute", () => {
-  it("is a job that ended without a charge: 409 conflict", async () => {
-    // It answers probes, and breaks off every job that it is offered.
-    const worker = await PlayedWorker.start(stack, 3);
-    await worker.isOffered(ABSENT_MODEL);
-    const reply = await scene.api.post("/v1/chat/completions", chat(ABSENT_MODEL, "Hello"));
-    await worker.stop();
-    expect(reply.status).toBe(503);
-    const answer = await scene.dispute(reply.headers.get("x-service-job-id") as string);
-    expect(answer.status).toBe(409);
-    expect(answer.body.error).toMatchObject({
-      code: "conflict",
-      message: expect.stringContaining("without a charge"),
-    });
-  });
-
   it("is a job of somebody else or of nobody: 404 job_not_found", async () => {
     const { id } = await scene.settledJob(MODEL);
     const stranger = privateKeyToAddress(generatePrivateKey());
@@ -206,25 +169,8 @@ describe("nothing to dispute", () => {
   });
 });
 
-describe("a wallet with eight disputes that its service opened", () => {
-  it("has the next one refused with 409 conflict, and keeps its charge", async () => {
-    const open = async () => (await scene.chain.account(scene.client.account.address)).openDisputes;
-    while ((await open()) < 8) {
-      const { id } = await scene.settledJob(MODEL);
-      expect((await scene.dispute(id)).status).toBe(200);
-    }
-    const { id, text } = await scene.settledJob(MODEL);
-    const answer = await scene.dispute(id);
-    expect(answer.status).toBe(409);
-    expect(answer.body.error).toMatchObject({ code: "conflict", message: expect.stringContaining("open disputes") });
-    expect(await scene.status(id)).toBe("settled");
-    // What needs no dispute is still answered.
-    expect((await scene.dispute(id, hashOf(text))).body.dispute_opened).toBe(false);
-  });
-});
-
 it("outcomes are counted for the operator", async () => {
   const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
-  for (const outcome of ["opened", "equal", "expired", "already_open", "not_charged", "too_many"])
+  for (const outcome of ["opened", "equal", "expired", "already_open"])
     expect(text).toMatch(new RegExp(`gateway_disputes_total\\{outcome="${outcome}"\\} [1-9]`));
 });

@@ -35,18 +35,28 @@ type Case = {
   revert?: string;
   /** When the chain says that the job was disputed; 0: never. */
   openedAt?: number;
+  /** The wallet's open disputes of this service. */
+  openDisputes?: number;
   /** The gateway's row, at each look; the last one stays. */
   stored?: (object | null)[];
   waitMs?: number;
 };
 
 /** A job as the chain and the gateway's row have it. */
-function contextOf({ job, reserve = 100, revert, openedAt = 0, stored, waitMs = 0 }: Case): DecisionContext {
+function contextOf({
+  job,
+  reserve = 100,
+  revert,
+  openedAt = 0,
+  openDisputes = 0,
+  stored,
+  waitMs = 0,
+}: Case): DecisionContext {
   const chain: Record<string, unknown> = {
     jobOf: { operator: 1, worker: 7, lockedAt: 1, deadline: 90, ...job },
     payeeOf: 7n << 160n,
     disputeOf: { openedAt },
-    accountOf: { openDisputes: 0 },
+    accountOf: { openDisputes },
     DISPUTE_LIMIT: 8,
     operatorOf: { reserve },
     proofOf: [proofDigest(completion), 8],
@@ -219,6 +229,24 @@ it("a settled one needs none", async () => {
 it("another operator's job is not ours to dispute", async () => {
   const reason = "other_service";
   expect(await decide({ job: { status: ChainStatus.Settled, operator: 2 } })).toEqual({ kind: "refused", reason });
+  expect(sent).toEqual([]);
+});
+
+it.each([ChainStatus.Failed, ChainStatus.Refunded])(
+  "a job that ended without a charge is not disputed: state %i",
+  async (status) => {
+    const reason = "not_charged";
+    expect(await decide({ job: { status } })).toEqual({ kind: "refused", reason });
+    const message = expect.stringContaining("without a charge");
+    expect(refusalError(reason, toApiJobId(jobId), 60, null)).toMatchObject({ code: "conflict", message });
+  },
+);
+
+it("a ninth one of a wallet costs no gas; what needs none is still answered", async () => {
+  const eight: Case = { job: { status: ChainStatus.Settled }, openDisputes: 8 };
+  expect(await decide(eight)).toEqual({ kind: "refused", reason: "too_many" });
+  const same = { ...request, receivedHash: completion.proofHash };
+  expect(await new Decider(contextOf(eight)).decide(same)).toMatchObject({ kind: "equal" });
   expect(sent).toEqual([]);
 });
 
