@@ -3,17 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
 import { SecondGateway, THIRD_KEY } from "../support/second-gateway.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { sharedStack } from "../support/shared-stack.ts";
 
-let stack: SharedStack;
-let gateway: SecondGateway;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  gateway = new SecondGateway(stack, { GATEWAY_PRIVATE_KEY: THIRD_KEY, BURST_PER_SECOND: "5", TRUST_PROXY: "1" });
-  await gateway.start();
-});
-afterAll(() => gateway?.kill());
+const stack = await sharedStack("service");
+const settings = { GATEWAY_PRIVATE_KEY: THIRD_KEY, BURST_PER_SECOND: "5", TRUST_PROXY: "1" };
+const gateway = new SecondGateway(stack, settings);
+beforeAll(() => gateway.start());
+afterAll(() => gateway.kill());
 
 const ask = (address: string) =>
   fetch(`${gateway.url}/v1/account`, {

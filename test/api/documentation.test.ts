@@ -1,15 +1,11 @@
 /** The documentation site: complete, reachable, and free of anything from elsewhere. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
 import { PATHS } from "../../shared/web-paths.ts";
 import { apiClient, chat } from "../support/api-client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { sharedStack } from "../support/shared-stack.ts";
 
-let stack: SharedStack;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-});
+const stack = await sharedStack("service");
 
 const PAGES = ["/docs", "/docs/errors"];
 

@@ -43,15 +43,14 @@ describe("an Idempotency-Key", () => {
   });
 
   it("repeated as a stream: the same text as a stream", async () => {
-    const first = await (await send("key-3", chat(MODEL, "Hello", { stream: true }))).text();
+    const first = await readStream(await send("key-3", chat(MODEL, "Hello", { stream: true })));
     const again = await readStream(await send("key-3", chat(MODEL, "Hello", { stream: true })));
     const text = (events: string[]) =>
       events
         .filter((event) => event !== "[DONE]")
         .map((event) => JSON.parse(event).choices[0]?.delta.content ?? "")
         .join("");
-    const events = first.split("\n\n").flatMap((event) => (event.startsWith("data: ") ? [event.slice(6)] : []));
-    expect(text(again)).toBe(text(events));
+    expect(text(again)).toBe(text(first));
     expect(again.at(-1)).toBe("[DONE]");
   });
 

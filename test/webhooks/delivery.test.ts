@@ -1,8 +1,6 @@
 /** How events are delivered: attempts and their times, receivers of every kind, the log and its replay. */
 import { createServer, type Server } from "node:net";
-import type pg from "pg";
-import type { Address } from "viem";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   type DeliveryObject,
   deliveriesQuerySchema,
@@ -11,33 +9,19 @@ import {
   replayDeliveries,
   replayDelivery,
 } from "../../api/webhooks/delivery-log.ts";
-import { enableWebhook, type WebhookContext, type WebhookObject } from "../../api/webhooks/receivers.ts";
+import { enableWebhook, type WebhookObject } from "../../api/webhooks/receivers.ts";
 import { freePort } from "../../scripts/dev/ports.ts";
 import { eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
-import { answer, Receiver } from "../support/receiver.ts";
-import { sharedStack } from "../support/shared-stack.ts";
+import { Client } from "../support/client.ts";
+import { answer } from "../support/receiver.ts";
 import { contextOf } from "../support/webhook-service.ts";
+import { openService } from "./support/service.ts";
 
-let pool: pg.Pool;
-let receiver: Receiver;
-let client: Client;
-let wallet: Address;
-let context: WebhookContext;
-
-beforeAll(async () => {
-  const stack = await sharedStack("service");
-  pool = openStore(stack);
-  context = contextOf(stack, pool);
-  receiver = await Receiver.open();
-  client = await Client.create(stack, pool, 100_000);
-  wallet = client.account.address;
-  await client.deposit(200);
-});
-afterAll(async () => {
-  receiver?.close();
-  await pool?.end();
-});
+const { stack, pool, receiver } = await openService();
+const context = contextOf(stack, pool);
+const client = await Client.create(stack, pool, 100_000);
+const wallet = client.account.address;
+await client.deposit(200);
 
 async function logOf(webhook: WebhookObject, query = {}): Promise<DeliveryObject[]> {
   return (await listDeliveries(context, wallet, webhook.id, deliveriesQuerySchema.parse(query))).data;

@@ -114,17 +114,6 @@ describe("a chain on which everything happens", () => {
   });
 });
 
-describe("a new webhook", () => {
-  it("gets nothing of what was before it", async () => {
-    await webhooks.webhook(client, receiver.url("/new"), ["credit.topup"]);
-    await quiet();
-    expect(ids("/new")).toEqual([]);
-    await protocol.deposit(100);
-    await quiet();
-    expect(ids("/new")).toHaveLength(1);
-  });
-});
-
 describe("a reorganisation", () => {
   it("that mines the same transactions elsewhere loses no event and makes none twice", async () => {
     await webhooks.webhook(client, receiver.url("/moved"), ["credit.topup", "job.submitted", "job.completed"]);

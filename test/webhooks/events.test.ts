@@ -1,32 +1,20 @@
 /** What a wallet's webhooks are told of its jobs and its credits, and who is told. */
 import Stripe from "stripe";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { EVENTS, type EventName, envelopeSchema } from "../../api/webhooks/events.ts";
 import { setLowCreditThreshold } from "../../api/webhooks/receivers.ts";
 import { chat, eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
-import { type Received, Receiver } from "../support/receiver.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { Client } from "../support/client.ts";
+import type { Received } from "../support/receiver.ts";
 import { contextOf } from "../support/webhook-service.ts";
 import { PlayedWorker } from "../worker/support/played-worker.ts";
 import { MODEL, PLAYED_MODEL } from "./global-setup.ts";
+import { openService } from "./support/service.ts";
 
 /** The secret of a client that chose its own. */
 const SECRET = "a secret that the client chose";
 
-let stack: SharedStack;
-let pool: ReturnType<typeof openStore>;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  receiver = await Receiver.open();
-});
-afterAll(async () => {
-  receiver?.close();
-  await pool?.end();
-});
+const { stack, pool, receiver } = await openService();
 
 /** Waits until a path has got `count` requests. */
 const got = (path: string, count: number): Promise<Received[]> =>

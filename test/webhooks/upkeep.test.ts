@@ -1,41 +1,25 @@
 /** What an owner does with a webhook while it runs: tests it, changes it, gives it another secret, and sees how it fares. */
-import type pg from "pg";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signatureHeader } from "../../api/webhooks/deliveries.ts";
 import type { DeliveryObject } from "../../api/webhooks/delivery-log.ts";
 import type { EventName } from "../../api/webhooks/events.ts";
 import type { WebhookObject } from "../../api/webhooks/receivers.ts";
 import { eventually } from "../support/api-client.ts";
-import { Client, openStore } from "../support/client.ts";
-import { answer, type Behaviour, type Received, Receiver } from "../support/receiver.ts";
-import { sharedStack } from "../support/shared-stack.ts";
+import { Client } from "../support/client.ts";
+import { answer, type Behaviour, type Received } from "../support/receiver.ts";
 import { type Answer, WebClient } from "../web/support/web-client.ts";
+import { openService } from "./support/service.ts";
 
 const OLD = "the secret before it";
 const NEW = "the secret after it";
 
-let pool: pg.Pool;
-let receiver: Receiver;
-let client: Client;
+const { stack, pool, receiver } = await openService();
+const client = await Client.create(stack, pool, 100_000);
 /** Its owner in the web application, and somebody else. */
-let owner: WebClient;
-let stranger: WebClient;
-
-beforeAll(async () => {
-  const stack = await sharedStack("service");
-  pool = openStore(stack);
-  receiver = await Receiver.open();
-  client = await Client.create(stack, pool, 100_000);
-  owner = new WebClient(stack);
-  await owner.signIn(client.account);
-  stranger = new WebClient(stack);
-  await stranger.signIn(privateKeyToAccount(generatePrivateKey()));
-});
-afterAll(async () => {
-  receiver?.close();
-  await pool?.end();
-});
+const [owner, stranger] = [new WebClient(stack), new WebClient(stack)];
+await owner.signIn(client.account);
+await stranger.signIn(privateKeyToAccount(generatePrivateKey()));
 
 const hook = (path: string, behaviour?: Behaviour, events: EventName[] = ["credit.topup"]) =>
   client.webhook(receiver.url(path, behaviour), events, OLD);
