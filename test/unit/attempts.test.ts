@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { fakeGateway, MODEL as model } from "../support/fake-gateway.ts";
+import { runJob } from "./support/jobs.ts";
 
 const request = { messages: [], max_tokens: 100 };
 const jobId = newJobId();
@@ -98,10 +98,7 @@ it.each([
 
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {
   const { context, asked, outstanding } = gateway();
-  const wallet = context.account.address;
-  const input = { jobId, wallet, model, request, credits: 8, authorization: null, stages: new Stages() };
-  const { completed } = new JobRun(context as unknown as JobContext, input as never);
-  await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+  await expect(runJob(context).completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect(asked).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
   expect(outstanding()).toBe(0);
 });
@@ -110,10 +107,7 @@ describe("a request with a JSON schema", () => {
   const schema = { type: "json_schema" as const, json_schema: { name: "s", schema: {} } };
   const run = (failure: WorkerFailure, response_format?: typeof schema) => {
     const { context, asked, reports } = gateway(failure);
-    const wallet = context.account.address;
-    const own = { ...request, ...(response_format && { response_format }) };
-    const input = { jobId: newJobId(), wallet, model, request: own, credits: 8, authorization: null };
-    const { completed } = new JobRun(context as unknown as JobContext, { ...input, stages: new Stages() } as never);
+    const { completed } = runJob(context, { request: { ...request, ...(response_format && { response_format }) } });
     return { completed, asked, reports };
   };
 

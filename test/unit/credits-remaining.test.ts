@@ -5,16 +5,14 @@ import type { Operation } from "../../api/chain/operations.ts";
 import { Runs } from "../../api/jobs/job.ts";
 import type { DispatchEvents } from "../../api/jobs/worker-client.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
+import { fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
+import { signingWorker } from "./support/jobs.ts";
 
 const TEXT = "The answer.";
 const gateway = signingAccount(generatePrivateKey());
-const worker = signingAccount(generatePrivateKey());
-const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
+const host = signingWorker();
 const now = Math.floor(Date.now() / 1000);
 /** The account's word after the lock: 992 credits are free. */
 const account = 992n << 32n;
@@ -27,13 +25,7 @@ const submit = ({ kind }: Operation) => {
 /** An honest worker's answer. */
 async function dispatch(_endpoint: string, { assignment: { jobId } }: Dispatch, events: DispatchEvents) {
   events.delta(TEXT);
-  const tokens = { promptTokens: 3, completionTokens: 4 };
-  const completion = { jobId, proofHash: answerHash(TEXT), ...tokens, completedAt: now };
-  return {
-    completion,
-    signature: await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) }),
-    finish_reason: "stop",
-  };
+  return host.complete(jobId, TEXT, { completedAt: now });
 }
 
 /** The reply's headers, from a gateway that knows `balance` of the wallet once the lock is mined. */

@@ -3,18 +3,16 @@ import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { StoredJob } from "../../api/db/jobs.ts";
 import { askWorker, type OpenJob } from "../../api/jobs/recovery.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway } from "../support/fake-gateway.ts";
+import { fakeGateway } from "../support/fake-gateway.ts";
+import { signingWorker } from "./support/jobs.ts";
 
 const TEXT = "A few words of a long answer";
 const TOKENS = 8;
 const gateway = signingAccount(generatePrivateKey());
-const worker = signingAccount(generatePrivateKey());
-const host = { id: 1, signer: worker.address, stake: 0, endpoint: "https://worker.example", models: new Set([1]) };
+const host = signingWorker();
 const lockedAt = Math.floor(Date.now() / 1000) - 600;
 
 /** The job as the chain has it: nobody's, and not proven. */
@@ -49,17 +47,10 @@ it("hosts that are only asked for an answer get no Assignment with which they co
 async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTokens: number | null }) {
   const jobId = newJobId();
   const reports: string[] = [];
-  const completion = {
-    jobId,
-    proofHash: answerHash(TEXT),
-    promptTokens: 3,
-    completionTokens: TOKENS,
-    completedAt: lockedAt + Math.min(provenAfter, 119),
-  };
+  const completedAt = lockedAt + Math.min(provenAfter, 119);
   const output = {
     text: TEXT,
-    completion,
-    signature: await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) }),
+    ...(await host.complete(jobId, TEXT, { completedAt, completionTokens: TOKENS })),
     finish_reason: "length",
     acknowledgement: { attempt: 1, signature: `0x${"11".repeat(64)}1b` },
   };
@@ -73,8 +64,8 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     },
   });
   const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
-  const times = { settleBefore: lockedAt + provenAfter + 3_600, provenAt: lockedAt + provenAfter };
-  const chain = { ...open, ...times, worker: worker.address, attempt: 1 };
+  const proven = { settleBefore: lockedAt + provenAfter + 3_600, provenAt: lockedAt + provenAfter };
+  const chain = { ...open, ...proven, worker: host.signer, attempt: 1 };
   return { asked: await askWorker(context, job, chain, host), reports };
 }
 

@@ -1,21 +1,16 @@
 /** Empty answers: a client can bring them about, so they say nothing of their worker. The gateway asks the worker's model itself. */
 import { pino } from "pino";
-import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
-import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL } from "../support/fake-gateway.ts";
+import { fakeGateway } from "../support/fake-gateway.ts";
+import { runJob, signingWorker } from "./support/jobs.ts";
 
-const account = signingAccount(generatePrivateKey());
+const signing = signingWorker();
 const worker = {
-  signer: account.address,
+  signer: signing.signer,
   endpoint: "http://worker.test",
   models: [1, 2],
 } as unknown as RegisteredWorker;
@@ -130,19 +125,10 @@ async function notedAfter(text: string): Promise<string[]> {
   const noted: string[] = [];
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
     if (text !== "") events.delta(text);
-    const completion = {
-      jobId: assignment.jobId,
-      proofHash: answerHash(text),
-      promptTokens: 1,
-      completionTokens: text.length,
-      completedAt: time,
-    };
-    const signature = await account.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
-    return { completion, signature, finish_reason: "stop" };
+    return signing.complete(assignment.jobId, text, { completedAt: time, completionTokens: text.length });
   };
   const context = fakeGateway({
     time,
-    account,
     workers: {
       choose: () => worker,
       reportSuccess: () => void noted.push("success"),
@@ -150,10 +136,7 @@ async function notedAfter(text: string): Promise<string[]> {
     },
     client: { dispatch },
   });
-  const request = { messages: [], max_tokens: 100 };
-  const job = { jobId: newJobId(), wallet: account.address, model: MODEL, request, credits: 8 };
-  await new JobRun(context, { ...job, authorization: null, repeatable: false, stages: new Stages() } as never)
-    .completed;
+  await runJob(context).completed;
   return noted;
 }
 

@@ -1,9 +1,8 @@
 /** A client that was told a job's id finds the job, also where the database is slow to write its row. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { newJobId } from "../../protocol/job-id.ts";
-import { fakeGateway, MODEL } from "../support/fake-gateway.ts";
+import { fakeGateway } from "../support/fake-gateway.ts";
+import { runJob } from "./support/jobs.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -15,17 +14,7 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
     client: { dispatch: (_endpoint: string, _body: object, handlers: DispatchEvents) => worker(handlers) },
     record: { written: () => write },
   });
-  const request = { messages: [], max_tokens: 100 };
-  const { address: wallet } = context.account;
-  const job = new JobRun(context, {
-    jobId: newJobId(),
-    wallet,
-    model: MODEL,
-    request,
-    credits: 8,
-    authorization: null,
-    stages: new Stages(),
-  } as never);
+  const job = runJob(context);
   const told: string[] = [];
   const note = (what: string) => () => void told.push(what);
   job.firstToken.then(note("first token"), () => {});

@@ -2,30 +2,23 @@
  * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
  * be paid: so the acknowledgement of a later attempt is mined first.
  */
-import { type Address, decodeFunctionData, type Hex, zeroAddress } from "viem";
+import { decodeFunctionData, type Hex, zeroAddress } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation, Outcome } from "../../api/chain/operations.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/recovery.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
+import { fakeGateway, minedAt } from "../support/fake-gateway.ts";
+import { runJob, type SigningWorker, signingWorker } from "./support/jobs.ts";
 
 const TEXT = "The answer.";
-const digests = jobDigests(1, ESCROW);
 const gateway = signingAccount(generatePrivateKey());
-const [silent, honest] = [1, 2].map((id) => {
-  const account = signingAccount(generatePrivateKey());
-  return { account, id, signer: account.address, endpoint: `https://${id}.example`, models: new Set([1]) };
-}) as [Host, Host];
-type Host = { account: typeof gateway; id: number; signer: Address; endpoint: string; models: Set<number> };
+const [silent, honest] = [signingWorker(1), signingWorker(2)];
 
 const lockedAt = Math.floor(Date.now() / 1000);
 const jobId = newJobId();
@@ -59,27 +52,15 @@ function context(): JobContext {
 }
 
 /** Answers as an honest worker does, with whatever signature of the attempt. */
-async function answer({ account }: Host, { assignment }: Dispatch, events: DispatchEvents, byWorker?: Hex) {
-  const { attempt } = assignment;
-  events.acknowledged(byWorker ?? (await account.sign({ hash: digests.acknowledgement({ jobId, attempt }) })));
+async function answer(worker: SigningWorker, { assignment }: Dispatch, events: DispatchEvents, byWorker?: Hex) {
+  events.acknowledged(byWorker ?? (await worker.acknowledge(jobId, assignment.attempt)));
   events.delta(TEXT);
-  const completion = {
-    jobId,
-    proofHash: answerHash(TEXT),
-    promptTokens: 3,
-    completionTokens: 4,
-    completedAt: lockedAt,
-  };
-  return { completion, signature: await account.sign({ hash: digests.completion(completion) }), finish_reason: "stop" };
+  return worker.complete(jobId, TEXT, { completedAt: lockedAt });
 }
 
 type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) => Promise<unknown>;
-function run(dispatch: Dispatching): JobRun {
-  const request = { messages: [], max_tokens: 100 };
-  const wallet = gateway.address;
-  const input = { jobId, wallet, model: MODEL, request, credits: 8, authorization: null, stages: new Stages() };
-  return new JobRun({ ...context(), client: { dispatch } } as unknown as JobContext, input as never);
-}
+const run = (dispatch: Dispatching) =>
+  runJob({ ...context(), client: { dispatch } } as unknown as JobContext, { jobId });
 const firstRefuses: Dispatching = async (endpoint, body, events) => {
   if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
   return answer(honest, body, events);
@@ -131,9 +112,8 @@ it("whose worker has not signed that it took the job comes to nothing", async ()
 
 it("a worker that dates its answer later than the chain's time has answered nothing that the chain takes", async () => {
   const { completed } = run(async (_endpoint, body, events) => {
-    const { completion, ...rest } = await answer(silent, body, events);
-    const later = { ...completion, completedAt: lockedAt + 1 };
-    return { ...rest, completion: later, signature: await silent.account.sign({ hash: digests.completion(later) }) };
+    await answer(silent, body, events);
+    return silent.complete(jobId, TEXT, { completedAt: lockedAt + 1 });
   });
   await vi.waitFor(() => expect(kinds()).toEqual(["lock", "fail"]));
   mine.get("fail")?.(mined);
@@ -143,7 +123,7 @@ it("a worker that dates its answer later than the chain's time has answered noth
 /** After a restart: what must be mined before the stored answer of `honest` is settled. */
 async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
   const attempt = papers.attempt ?? 2;
-  const acknowledgement = await honest.account.sign({ hash: digests.acknowledgement({ jobId, attempt }) });
+  const acknowledgement = await honest.acknowledge(jobId, attempt);
   const whose = { wallet: zeroAddress, operator: 1, settleBefore: lockedAt + 150 };
   const job = { ...whose, model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
   const limits = { provenAt: null, contextWindow: 4_096 };

@@ -7,20 +7,17 @@ import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { Recovery } from "../../api/jobs/recovery.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
+import { runJob, signingWorker } from "./support/jobs.ts";
 
 const TEXT = "The whole answer.";
 const gateway = signingAccount(generatePrivateKey());
-const worker = signingAccount(generatePrivateKey());
-const host = { id: 1, signer: worker.address, endpoint: "https://worker.example", models: new Set([1]) };
+const host = signingWorker();
 
 type Dispatching = (events: DispatchEvents, signal: AbortSignal) => Promise<never>;
 let row: Record<string, unknown>;
@@ -44,14 +41,9 @@ function process(dispatching: Dispatching) {
     return { sent: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
   };
   const fetchOutput = async () => {
-    const usage = { promptTokens: 3, completionTokens: 4 };
-    const completion = { jobId: row["jobId"] as Hex, proofHash: answerHash(TEXT), ...usage, completedAt: lockedAt + 5 };
-    const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
-    const taken = await worker.sign({
-      hash: jobDigests(1, ESCROW).acknowledgement({ jobId: completion.jobId, attempt: 1 }),
-    });
-    const acknowledgement = { attempt: 1, signature: taken };
-    return { text: TEXT, completion, signature, finish_reason: "stop", acknowledgement };
+    const jobId = row["jobId"] as Hex;
+    const acknowledgement = { attempt: 1, signature: await host.acknowledge(jobId, 1) };
+    return { text: TEXT, acknowledgement, ...(await host.complete(jobId, TEXT, { completedAt: lockedAt + 5 })) };
   };
   const context = fakeGateway({
     account: gateway,
@@ -87,10 +79,7 @@ function process(dispatching: Dispatching) {
 
 async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
   const { context } = process(dispatching);
-  const request = { messages: [], max_tokens: 100 };
-  const job = { jobId: row["jobId"], wallet: gateway.address, model: MODEL, request, credits: 8 };
-  const input = { ...job, authorization: null, stages: new Stages() };
-  const { completed } = new JobRun(context, input as never);
+  const { completed } = runJob(context, { jobId: row["jobId"] });
   const told = completed.catch((error) => error);
   await vi.advanceTimersByTimeAsync(20_000);
   return told;
@@ -111,7 +100,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
       operator: 1,
     },
     walletOf: gateway.address,
-    signerOf: worker.address,
+    signerOf: host.signer,
   };
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
   const rpc = { client: { readContract } } as unknown as Rpc;

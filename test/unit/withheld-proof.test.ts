@@ -5,7 +5,6 @@ import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { JobRun, Stages } from "../../api/jobs/job.ts";
 import { Recovery } from "../../api/jobs/recovery.ts";
 import { WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -13,12 +12,10 @@ import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { ESCROW, fakeGateway, MODEL, minedAt, TIMES } from "../support/fake-gateway.ts";
+import { runJob, signingWorker } from "./support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
-const hosts = [1, 2].map((id) => {
-  const { address } = signingAccount(generatePrivateKey());
-  return { id, signer: address, endpoint: `https://${id}.example`, models: new Set([1]) };
-});
+const hosts = [1, 2].map(signingWorker);
 const now = Math.floor(Date.now() / 1000);
 
 let jobId: Hex;
@@ -57,12 +54,7 @@ function context(status: number, workers: typeof hosts): JobContext {
   });
 }
 
-function told(jobs: JobContext): Promise<unknown> {
-  const request = { messages: [], max_tokens: 100 };
-  const input = { jobId, wallet: gateway.address, model: MODEL, request, credits: 8, stages: new Stages() };
-  const run = new JobRun(jobs, { ...input, authorization: null, repeatable: false } as never);
-  return run.completed.catch((error) => error);
-}
+const told = (jobs: JobContext) => runJob(jobs, { jobId }).completed.catch((error) => error);
 
 it.each([
   ["the only worker that was offered the job", 1],

@@ -1,0 +1,37 @@
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import type { JobContext } from "../../../api/jobs/context.ts";
+import { JobRun, Stages } from "../../../api/jobs/job.ts";
+import { answerHash } from "../../../protocol/answer-hash.ts";
+import { jobDigests } from "../../../protocol/digests.ts";
+import { newJobId } from "../../../protocol/job-id.ts";
+import { signingAccount } from "../../../shared/secp256k1.ts";
+import { ESCROW, MODEL } from "../../support/fake-gateway.ts";
+
+const digests = jobDigests(1, ESCROW);
+
+/** A worker of model 1 whose key the test has, and what it signs. */
+export function signingWorker(id = 1) {
+  const account = signingAccount(generatePrivateKey());
+  const listed = { id, signer: account.address, stake: 0, endpoint: `https://${id}.example`, models: new Set([1]) };
+  return {
+    ...listed,
+    acknowledge: (jobId: Hex, attempt: number) => account.sign({ hash: digests.acknowledgement({ jobId, attempt }) }),
+    /** Its answer, as a gateway gets it. */
+    complete: async (jobId: Hex, text: string, { completedAt, completionTokens = 4 }: Answered) => {
+      const completion = { jobId, proofHash: answerHash(text), promptTokens: 3, completionTokens, completedAt };
+      const signature = await account.sign({ hash: digests.completion(completion) });
+      return { completion, signature, finish_reason: "stop" };
+    },
+  };
+}
+type Answered = { completedAt: number; completionTokens?: number };
+export type SigningWorker = ReturnType<typeof signingWorker>;
+
+/** Runs a job at this gateway, for the credits that a `fakeGateway` locks. */
+export function runJob(context: JobContext, more: object = {}): JobRun {
+  const request = { messages: [], max_tokens: 100 };
+  const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
+  const rest = { authorization: null, repeatable: false, stages: new Stages() };
+  return new JobRun(context, { ...job, ...rest, ...more } as never);
+}
