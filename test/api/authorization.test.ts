@@ -136,30 +136,6 @@ describe("a wallet that chose another operator, or none", () => {
     await wallet.set("chooseOperator", OPERATOR);
     expect((await wallet.ask(hello())).status).toBe(200);
   });
-
-  it("is told so by the contract where the gateway cannot know yet", async () => {
-    const wallet = await Wallet.create();
-    expect((await wallet.ask(hello())).status).toBe(200);
-    await eventually(
-      () => balance(wallet),
-      ({ escrowed }) => escrowed === 0,
-    );
-    const before = await balance(wallet);
-    const choosing = wallet.set("chooseOperator", 0);
-    const answers = [];
-    for (let i = 0; i < 5; i++) answers.push(await wallet.ask(hello()));
-    await choosing;
-    expect((await wallet.ask(hello())).body.error.code).toBe("operator_not_chosen");
-    const refused = answers.filter(({ status }) => status !== 200);
-    expect(new Set(refused.map(({ body }) => body.error.code))).toEqual(
-      new Set(refused.length === 0 ? [] : ["operator_not_chosen"]),
-    );
-    const charged = 8 * (answers.length - refused.length);
-    await eventually(
-      () => balance(wallet),
-      ({ free, escrowed }) => escrowed === 0 && free === before.free - charged,
-    );
-  });
 });
 
 describe("a wallet with an authorization key", () => {

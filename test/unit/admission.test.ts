@@ -1,9 +1,10 @@
 /** What is looked at before credits are locked, and in which order. */
 import { expect, it } from "vitest";
 import type { Model } from "../../api/chain/directory.ts";
-import { admit, type PlannedJob } from "../../api/jobs/admission.ts";
+import { admit, lockError, type PlannedJob } from "../../api/jobs/admission.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { TokenizerBusy } from "../../api/jobs/tokens.ts";
+import { newJobId } from "../../protocol/job-id.ts";
 
 const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
 
@@ -100,4 +101,26 @@ it.each([
   const request = { messages: [], response_format: { type: "json_object" as const } };
   const plan = { wallet: "0x01", model: model as unknown as Model, maxTokens: 100, request, authorization: null };
   await expect(admit(context, plan as PlannedJob)).rejects.toMatchObject({ code });
+});
+
+it.each<[string, unknown[], string, object?]>([
+  ["Ledger_InsufficientCredits", [3], "insufficient_credits", { credits_remaining: 3, credits_required: 8 }],
+  ["Ledger_UnknownAccount", [], "insufficient_credits", { credits_remaining: 0, credits_required: 8 }],
+  ["Limits_Frozen", [], "spending_frozen"],
+  ["Limits_DailyLimitReached", [8, 14], "daily_limit_reached", { spent_today: 8, daily_limit: 14 }],
+  ["Job_OperatorNotChosen", [0], "operator_not_chosen", { operator: 1, chosen_operator: null }],
+  ["Job_OperatorNotChosen", [2], "operator_not_chosen", { operator: 1, chosen_operator: 2 }],
+  ["Job_MayNotLock", [], "service_unavailable"],
+  ["Job_AuthorizationRequired", [], "authorization_required"],
+  ["Job_NotAuthorized", ["0x01", "0x02"], "authorization_invalid"],
+  ["Job_ModelNotActive", [], "model_not_found"],
+  ["Ledger_Paused", [], "service_unavailable"],
+  ["Job_LockExpired", [], "service_unavailable"],
+  ["Job_WrongState", [], "service_unavailable"],
+])("says what the contract refused, as if it had been known: %s %j is %s", (name, args, code, details = {}) => {
+  const context = { operator: { id: 1, mayNotLock: null } } as unknown as JobContext;
+  const job = { jobId: newJobId(), model: model as unknown as Model, credits: 8, authorization: null };
+  const error = lockError(context, job, { name, args: ["0x01", ...args] });
+  expect(error.code).toBe(code);
+  expect(error.details ?? {}).toMatchObject(details);
 });
