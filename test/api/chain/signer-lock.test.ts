@@ -1,22 +1,16 @@
 /** One holder a signer, and a holder that learns of it when it is the holder no more. */
 import { once } from "node:events";
-import type pg from "pg";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { type LockSpace, SignerLock, trySignerLock } from "../../../api/chain/signer-lock.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const signer = `0x${"11".repeat(20)}` as const;
 const other = `0x${"22".repeat(20)}` as const;
 
-let space: LockSpace;
-let pool: pg.Pool;
-beforeAll(async () => {
-  const database = await ownDatabase();
-  pool = database.pool;
-  space = { databaseUrl: database.url, chainId: 1 };
-});
-afterAll(() => pool?.end());
+const { pool, url } = await ownDatabase();
+afterAll(() => pool.end());
+const space: LockSpace = { databaseUrl: url, chainId: 1 };
 
 /** Ends every connection of this database that holds a lock: other files have databases on the same server. */
 const breakConnections = () =>

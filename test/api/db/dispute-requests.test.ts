@@ -1,7 +1,6 @@
 /** Dispute requests in the gateway's database: one a job, counted from the first arrival of its hash. */
-import type pg from "pg";
 import type { Address, Hex } from "viem";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { DisputeStore } from "../../../api/db/disputes.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
@@ -12,13 +11,9 @@ const [ONE, TWO] = [`0x${"a1".repeat(20)}`, `0x${"a2".repeat(20)}`] as [Address,
 /** Seconds; longer than a test. */
 const PATIENCE = 600;
 
-let pool: pg.Pool;
-let store: DisputeStore;
-beforeAll(async () => {
-  ({ pool } = await ownDatabase());
-  store = new DisputeStore(pool);
-});
-afterAll(() => pool?.end());
+const { pool } = await ownDatabase();
+afterAll(() => pool.end());
+const store = new DisputeStore(pool);
 
 const at = (seconds: number) => new Date(1_900_000_000_000 + seconds * 1_000);
 const asked = (jobId: Hex, text: string, arrivedAt: Date, gateway = ONE) => ({

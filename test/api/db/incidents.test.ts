@@ -1,15 +1,11 @@
-import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { listWorkerIncidents } from "../../../api/db/incidents.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const [first, second, other] = ["a", "b", "c"].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];
 
-let pool: pg.Pool;
-beforeAll(async () => {
-  ({ pool } = await ownDatabase());
-});
-afterAll(() => pool?.end());
+const { pool } = await ownDatabase();
+afterAll(() => pool.end());
 
 test("a worker with many incidents leaves room for those of the others: so many of each, newest first", async () => {
   const hour = (n: number) => new Date(Date.UTC(2026, 0, 1, n));

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { pino } from "pino";
 import { type Address, type Hex, zeroAddress } from "viem";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { signerLockKey } from "../../../api/chain/signer-lock.ts";
 import { insertJobs, JobLost, JobStore, newJobsJson, type SignedCompletion } from "../../../api/db/jobs.ts";
 import { openDatabase } from "../../../api/db/pool.ts";
@@ -14,12 +14,8 @@ const HASH: Hex = `0x${"0c".repeat(32)}`;
 const WALLET: Address = `0x${"11".repeat(20)}`;
 const [ONE, TWO] = [`0x${"a1".repeat(20)}`, `0x${"a2".repeat(20)}`] as [Address, Address];
 
-let url: string;
-let pool: pg.Pool;
-beforeAll(async () => {
-  ({ pool, url } = await ownDatabase());
-});
-afterAll(() => pool?.end());
+const { pool, url } = await ownDatabase();
+afterAll(() => pool.end());
 
 /** A process with that signer. */
 const process = (gateway: Address, operator = 1) => new JobStore(pool, { gateway, operator });

@@ -1,16 +1,12 @@
 /** When a key was used, as its wallet sees it: noted once a minute, and no request waits for it. */
-import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { Keys } from "../../../api/account/keys.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const wallet = `0x${"11".repeat(20)}`;
 
-let pool: pg.Pool;
-beforeAll(async () => {
-  ({ pool } = await ownDatabase());
-});
-afterAll(() => pool?.end());
+const { pool } = await ownDatabase();
+afterAll(() => pool.end());
 
 /** When the wallet's key was used, and the version of its row. */
 async function noted(): Promise<{ at: Date | null; version: string }> {

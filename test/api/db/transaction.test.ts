@@ -1,17 +1,13 @@
 import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openDatabase, transaction } from "../../../api/db/pool.ts";
 import { eventually } from "../../support/api-client.ts";
 import { ownDatabase } from "../../support/database.ts";
 
-let pool: pg.Pool;
-let url: string;
-beforeAll(async () => {
-  ({ pool, url } = await ownDatabase());
-});
-afterAll(() => pool?.end());
+const { pool, url } = await ownDatabase();
+afterAll(() => pool.end());
 
 test("a connection that breaks inside a transaction fails that transaction and nothing else", async () => {
   const backend = async (client: pg.ClientBase | pg.Pool) =>

@@ -1,6 +1,5 @@
 /** Pages of a wallet's jobs while the index is behind the gateway: a client reads its own writes, each job once, newest first. */
-import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { JobQuery } from "../../../api/db/index-reads.ts";
 import type { StoredState } from "../../../api/db/jobs.ts";
 import { answerSeconds, JobReader } from "../../../api/jobs/job-reader.ts";
@@ -21,15 +20,11 @@ const VIEW = `CREATE SCHEMA index; CREATE TABLE index.job (
   ${["acknowledged_at", "answered_at", "proven_at", "finalize_from", "completed_at", "ended_at", "disputed_at"].join(" bigint, ")} bigint,
   ${["settlement_block", "prompt_tokens", "completion_tokens", "billed_tokens"].join(" bigint, ")} bigint)`;
 
-let pool: pg.Pool;
-let reader: JobReader;
-beforeAll(async () => {
-  ({ pool } = await ownDatabase());
-  await pool.query(VIEW);
-  reader = new JobReader(pool, wallet);
-});
+const { pool } = await ownDatabase();
+await pool.query(VIEW);
+const reader = new JobReader(pool, wallet);
 beforeEach(() => pool.query("TRUNCATE job, index.job"));
-afterAll(() => pool?.end());
+afterAll(() => pool.end());
 
 /** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. */
 async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<string> {
