@@ -49,37 +49,30 @@ const openai = (wallet: Client, fetch: Fetch) =>
 const asked = (model: string, content: string) => ({ model, messages: [{ role: "user" as const, content }] });
 const jobsOf = async (wallet: Client): Promise<number> => (await wallet.api.get("/v1/jobs?limit=100")).body.data.length;
 
-describe.each(["openai", "ai with @ai-sdk/openai-compatible", "@langchain/openai"] as const)("%s", (name) => {
-  it.each(["signed", "trusting"])(
-    "gets its answers as ever, and each is checked to its charge: %s wallet",
-    async (kind) => {
-      const wallet = kind === "signed" ? signed : trusting;
-      const fetch = open(wallet);
-      const sdk = STOCK_CLIENTS[name](stack.info.base_url, wallet.apiKey, fetch);
-      expect((await sdk.plain(MODEL, "Hello")).text).toMatch(/\w/);
-      const pieces: string[] = [];
-      for await (const piece of sdk.streamed(SLOW_MODEL, "Tell me. [[tokens:60]]")) pieces.push(piece);
-      expect(pieces.filter(Boolean).length).toBeGreaterThan(1);
-      await fetch.checked();
-      expect(findings).toEqual([]);
-      expect(reports).toHaveLength(2);
-      expect(reports).toMatchObject([
-        { holds: true, status: "settled", creditsCharged: 8 },
-        { holds: true, status: "settled", creditsCharged: 18 },
-      ]);
-      const ids = reports[1]?.checks.map(({ id }) => id);
-      for (const id of [
-        "reply.text",
-        "proof.signature",
-        "proof.worker",
-        "proof.text",
-        "lock.credits",
-        "settlement.charge",
-      ])
-        expect(ids).toContain(id);
-      expect(ids?.includes("lock.authorization")).toBe(wallet === signed);
-    },
-  );
+it.each([
+  ["openai", "signed"],
+  ["openai", "trusting"],
+  ["ai with @ai-sdk/openai-compatible", "signed"],
+  ["@langchain/openai", "signed"],
+] as const)("%s gets its answers as ever, and each is checked to its charge: %s wallet", async (name, kind) => {
+  const wallet = kind === "signed" ? signed : trusting;
+  const fetch = open(wallet);
+  const sdk = STOCK_CLIENTS[name](stack.info.base_url, wallet.apiKey, fetch);
+  expect((await sdk.plain(MODEL, "Hello")).text).toMatch(/\w/);
+  const pieces: string[] = [];
+  for await (const piece of sdk.streamed(SLOW_MODEL, "Tell me. [[tokens:60]]")) pieces.push(piece);
+  expect(pieces.filter(Boolean).length).toBeGreaterThan(1);
+  await fetch.checked();
+  expect(findings).toEqual([]);
+  expect(reports).toHaveLength(2);
+  expect(reports).toMatchObject([
+    { holds: true, status: "settled", creditsCharged: 8 },
+    { holds: true, status: "settled", creditsCharged: 18 },
+  ]);
+  const ids = reports[1]?.checks.map(({ id }) => id);
+  const proven = ["reply.text", "proof.signature", "proof.worker", "proof.text", "lock.credits", "settlement.charge"];
+  expect(ids).toEqual(expect.arrayContaining(proven));
+  expect(ids?.includes("lock.authorization")).toBe(wallet === signed);
 });
 
 describe("a broken connection", () => {
@@ -105,47 +98,39 @@ describe("a broken connection", () => {
     };
   };
 
-  it.each(["signed", "trusting"])(
-    "in a stream costs nothing: it goes on where it broke, and is one job: %s wallet",
-    async (kind) => {
-      const wallet = kind === "signed" ? signed : trusting;
-      const before = await jobsOf(wallet);
-      const fetch = open(wallet, { fetch: breaking() });
-      const stream = await openai(wallet, fetch).chat.completions.create({
-        ...asked(SLOW_MODEL, "Go on. [[tokens:100]]"),
-        stream: true,
-      });
-      let text = "";
-      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
-      await fetch.checked();
-      expect(findings).toEqual([]);
-      expect(reports).toMatchObject([{ holds: true, creditsCharged: 18 }]);
-      const { content } = (await wallet.api.get(`/v1/jobs/${reports[0]?.jobId}/output`)).body;
-      expect(text).toBe(content);
-      expect(await jobsOf(wallet)).toBe(before + 1);
-    },
-  );
+  it("in a stream costs nothing: it goes on where it broke, and is one job", async () => {
+    const before = await jobsOf(signed);
+    const fetch = open(signed, { fetch: breaking() });
+    const stream = await openai(signed, fetch).chat.completions.create({
+      ...asked(SLOW_MODEL, "Go on. [[tokens:100]]"),
+      stream: true,
+    });
+    let text = "";
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
+    await fetch.checked();
+    expect(findings).toEqual([]);
+    expect(reports).toMatchObject([{ holds: true, creditsCharged: 18 }]);
+    const { content } = (await signed.api.get(`/v1/jobs/${reports[0]?.jobId}/output`)).body;
+    expect(text).toBe(content);
+    expect(await jobsOf(signed)).toBe(before + 1);
+  });
 
-  it.each(["signed", "trusting"])(
-    "before a plain reply costs nothing, even when the program has to ask again: %s wallet",
-    async (kind) => {
-      const wallet = kind === "signed" ? signed : trusting;
-      const before = await jobsOf(wallet);
-      let losses = 5;
-      const losing: typeof globalThis.fetch = async (input, init) => {
-        const response = await fetch(input, init);
-        if (init?.method === "POST" && losses-- > 0) throw new TypeError("fetch failed");
-        return response;
-      };
-      const send = open(wallet, { fetch: losing });
-      const again = new OpenAI({ baseURL: url(), apiKey: wallet.apiKey, maxRetries: 2, fetch: send });
-      const reply = await again.chat.completions.create(asked(MODEL, "Are you there?"));
-      expect(reply.choices[0]?.message.content).toMatch(/\w/);
-      await send.checked();
-      expect(reports.at(-1)).toMatchObject({ holds: true, creditsCharged: 8 });
-      expect(await jobsOf(wallet)).toBe(before + 1);
-    },
-  );
+  it("before a plain reply costs nothing, even when the program has to ask again", async () => {
+    const before = await jobsOf(trusting);
+    let losses = 5;
+    const losing: typeof globalThis.fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (init?.method === "POST" && losses-- > 0) throw new TypeError("fetch failed");
+      return response;
+    };
+    const send = open(trusting, { fetch: losing });
+    const again = new OpenAI({ baseURL: url(), apiKey: trusting.apiKey, maxRetries: 2, fetch: send });
+    const reply = await again.chat.completions.create(asked(MODEL, "Are you there?"));
+    expect(reply.choices[0]?.message.content).toMatch(/\w/);
+    await send.checked();
+    expect(reports.at(-1)).toMatchObject({ holds: true, creditsCharged: 8 });
+    expect(await jobsOf(trusting)).toBe(before + 1);
+  });
 
   it("is no way to pass an earlier answer off for a new one", async () => {
     let first: Response | undefined;

@@ -1,6 +1,6 @@
 /**
  * Gateways that end while they deliver: one is told to stop, then two are killed again and again while events flow.
- * WEBHOOK_CRASH_EVENTS sets how many events (200), WEBHOOK_CRASH_KILLS how many kills (4).
+ * WEBHOOK_CRASH_EVENTS sets how many events (60), WEBHOOK_CRASH_KILLS how many kills (3: one of each kind).
  */
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,8 +14,8 @@ import { MASTER_KEY, SECOND_KEY, SecondGateway } from "../support/second-gateway
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
-const EVENTS = Number(process.env["WEBHOOK_CRASH_EVENTS"] ?? 200);
-const KILLS = Number(process.env["WEBHOOK_CRASH_KILLS"] ?? 4);
+const EVENTS = Number(process.env["WEBHOOK_CRASH_EVENTS"] ?? 60);
+const KILLS = Number(process.env["WEBHOOK_CRASH_KILLS"] ?? 3);
 const PATHS = ["/one", "/two", "/three", "/four", "/five"];
 
 let stack: TestStack;
