@@ -1,10 +1,6 @@
 /** The pages of the network and the explorer are open to everyone, and read on the connections that jobs need. */
-import express from "express";
-import { pino } from "pino";
 import { expect, it } from "vitest";
-import { errorHandler } from "../../api/routes/errors.ts";
-import { webApp } from "../../api/routes/web.ts";
-import { serve } from "./support/serve.ts";
+import { serveWebApi } from "./support/web-api.ts";
 
 const signer = (n: number) => `0x${String(n).repeat(40)}`;
 const worker = (n: number) => ({
@@ -30,45 +26,22 @@ const slash = (n: number) => ({
   txHash: "0x",
 });
 
-const unasked = () => expect.unreachable();
-
 /** Asks a web application whose database answers from `rows`, by name of the statement; and which statements it was asked. */
 async function ask(path: string, rows: Record<string, unknown[]>) {
   const asked: string[] = [];
-  const query = async ({ name }: { name: string }) => {
-    asked.push(name);
-    return { rows: rows[name] ?? [] };
-  };
-  const gateway = {
-    config: {
-      APP_URL: "http://127.0.0.1/app",
-      BURST_PER_SECOND: 300,
-      MASTER_KEY: "44".repeat(32),
-      OTHER_MASTER_KEYS: [],
-    },
-    pool: { query },
-    operator: { id: 1 },
-    webhooks: { context: {} },
-    chat: { jobs: { times: {} } },
-    workers: { hosts: () => [], states: () => [] },
-    output: unasked,
-    dispute: unasked,
-  };
-  const deployment = { chainId: 1, contracts: {} };
-  const url = await serve(
-    express()
-      .use(webApp({ ...gateway, config: { ...gateway.config, deployment } } as never))
-      .use(errorHandler("https://docs.example.com", pino({ level: "silent" }))),
-  );
-  const reply = await fetch(`${url}${path}`);
+  const url = await serveWebApi((statement) => {
+    asked.push(statement);
+    return rows[statement] ?? [];
+  });
+  const reply = await fetch(`${url}/${path}`);
   return { reply, asked };
 }
 
 it("asks the database as often for three workers as for one, and gives each what is its own", async () => {
-  const one = await ask("/app/api/workers", { index_workers: [worker(1)] });
+  const one = await ask("workers", { index_workers: [worker(1)] });
   expect(one.reply.status).toBe(200);
   const rows = { index_workers: [1, 2, 3].map(worker), index_slashes: [slash(3), slash(1)] };
-  const three = await ask("/app/api/workers", rows);
+  const three = await ask("workers", rows);
   expect(three.asked).toEqual(one.asked);
   const { data } = (await three.reply.json()) as { data: { number: number; slashes: { amount: string }[] }[] };
   expect(data.map(({ number, slashes }) => [number, slashes.map(({ amount }) => amount)])).toEqual([
@@ -79,7 +52,7 @@ it("asks the database as often for three workers as for one, and gives each what
 });
 
 it.each(["workers", "models", "operators"])("allows one address 50 readings of /%s a second", async (path) => {
-  const { reply } = await ask(`/app/api/${path}`, {});
+  const { reply } = await ask(`${path}`, {});
   expect(reply.headers.get("ratelimit-policy")).toContain("q=50; w=1");
 });
 
@@ -93,20 +66,20 @@ it.each([
   "explorer/addresses/0x12",
   "explorer/find/0xzz",
 ])("answers /%s with 404", async (path) => {
-  const { reply } = await ask(`/app/api/${path}`, { index_workers: [worker(1)] });
+  const { reply } = await ask(`${path}`, { index_workers: [worker(1)] });
   expect(reply.status).toBe(404);
   expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("not_found");
 });
 
 it("refuses a page of an address's jobs after a job that is none, instead of showing the first page again", async () => {
-  const { reply } = await ask(`/app/api/explorer/addresses/${signer(1)}?before=job_1`, {});
+  const { reply } = await ask(`explorer/addresses/${signer(1)}?before=job_1`, {});
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({ error: { code: "invalid_request", param: "before" } });
 });
 
 it("shows a worker's page by its number and by its address, in any case", async () => {
   for (const id of ["1", signer(1), signer(1).toUpperCase()]) {
-    const { reply } = await ask(`/app/api/workers/${id}`, { index_workers: [worker(1), worker(2)] });
+    const { reply } = await ask(`workers/${id}`, { index_workers: [worker(1), worker(2)] });
     expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
   }
 });
@@ -124,7 +97,7 @@ it("counts a worker's success of this operator's jobs and the failures that this
     credits: 18,
     units: 162,
   };
-  const { reply } = await ask("/app/api/workers", {
+  const { reply } = await ask("workers", {
     index_workers: [worker(1)],
     index_network_day: [day, { ...day, operator: 2, settled: 5, units: 90 }],
     "worker-failed-jobs": [{ worker: signer(1), failures: 1 }],
@@ -139,7 +112,7 @@ it("counts a worker's success of this operator's jobs and the failures that this
 it("shows what a worker earned ever and in seven days, and what the treasury owes it", async () => {
   const today = Math.floor(Date.now() / 86_400_000);
   const earned = { worker: signer(1), over: true };
-  const { reply } = await ask("/app/api/workers/1", {
+  const { reply } = await ask("workers/1", {
     index_workers: [worker(1), worker(2)],
     index_earned_by_worker: [
       { ...earned, day: 0, units: 1_000 },

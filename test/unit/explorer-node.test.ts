@@ -1,11 +1,8 @@
 /** The explorer's routes where the chain node refuses a question, or answers it at too great a length. */
-import express from "express";
-import { pino } from "pino";
 import { beforeEach, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
-import { errorHandler } from "../../api/routes/errors.ts";
-import { webApp } from "../../api/routes/web.ts";
 import { serve } from "./support/serve.ts";
+import { serveWebApi } from "./support/web-api.ts";
 
 const [SHORT, LONG] = ["11", "22"].map((byte) => `0x${byte.repeat(32)}`);
 const JOB = `job_${"1a".repeat(16)}`;
@@ -20,32 +17,9 @@ beforeEach(async () => {
     const { id, method, params } = JSON.parse(body);
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
   });
-  const rpc = connectRpc(node);
-  const rows: Record<string, unknown[]> = {
-    index_job_events: [SHORT, LONG].map((txHash) => ({ txHash })),
-  };
-  const gateway = {
-    config: {
-      APP_URL: "http://127.0.0.1/app",
-      BURST_PER_SECOND: 300,
-      MASTER_KEY: "44".repeat(32),
-      OTHER_MASTER_KEYS: [],
-      deployment: { chainId: 1, contracts: { InferenceEscrow: `0x${"e5".repeat(20)}` } },
-    },
-    rpc,
-    head: { block: { number: 9 } },
-    pool: { query: async ({ name }: { name: string }) => ({ rows: rows[name] ?? [] }) },
-    operator: { id: 1 },
-    webhooks: { context: {} },
-    chat: { jobs: { times: {} } },
-    workers: { hosts: () => [], states: () => [] },
-    output: () => {},
-    dispute: () => {},
-  };
-  const app = express()
-    .use(webApp(gateway as never))
-    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
-  url = `${await serve(app)}/app/api`;
+  const index = (statement: string) =>
+    statement === "index_job_events" ? [SHORT, LONG].map((txHash) => ({ txHash })) : [];
+  url = await serveWebApi(index, { rpc: connectRpc(node), head: { block: { number: 9 } } });
 });
 const receipt = (hash: unknown) => ({
   transactionHash: hash,
