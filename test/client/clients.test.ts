@@ -1,35 +1,26 @@
 /** The package in stock SDKs, on an honest service: what it adds, and what a broken connection costs. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import OpenAI from "openai";
-import type pg from "pg";
 import type { Address } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, type VerifiedOptions, verified } from "../../client/index.ts";
 import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { sharedStack } from "../support/shared-stack.ts";
 import { STOCK_CLIENTS } from "../support/stock-clients.ts";
 import { MODEL, SLOW_MODEL } from "./global-setup.ts";
 
-let stack: SharedStack;
-let pool: pg.Pool;
+const stack = await sharedStack("service");
+const pool = openStore(stack);
+afterAll(() => pool.end());
 /** A wallet of which each job is signed, and one that trusts its API key. */
-let signed: Client;
-let trusting: Client;
+const [signed, trusting] = [await Client.funded(stack, pool, 2_000), await Client.funded(stack, pool, 2_000)];
 const authorizationKey = generatePrivateKey();
+await signed.escrow("setAuthorizationKey", [privateKeyToAddress(authorizationKey)]);
 let findings: Finding[];
 let reports: JobReport[];
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  [signed, trusting] = [await Client.funded(stack, pool, 2_000), await Client.funded(stack, pool, 2_000)];
-  await signed.escrow("setAuthorizationKey", [privateKeyToAddress(authorizationKey)]);
-});
-afterAll(() => pool?.end());
 beforeEach(() => {
-  findings = [];
-  reports = [];
+  [findings, reports] = [[], []];
 });
 
 const open = (wallet: Client, more: Partial<VerifiedOptions> = {}) =>

@@ -1,34 +1,24 @@
 /** A dishonest operator: what the client package says of each lie in a stock SDK, what it costs, and what the chain shows. */
 import OpenAI from "openai";
-import type pg from "pg";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, verified } from "../../client/index.ts";
 import { statusName } from "../../verify/story.ts";
 import { eventually } from "../support/api-client.ts";
-import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
 import { HostileOperator } from "./support/hostile-operator.ts";
 import { LIES, slug, type Told } from "./support/lies.ts";
 
-let stack: SharedStack;
-let pool: pg.Pool;
-let chain: ChainReader;
-let operator: HostileOperator;
-
-beforeAll(async () => {
-  stack = await sharedStack("service");
-  pool = openStore(stack);
-  chain = chainReader(stack);
-  operator = await HostileOperator.start(stack, Object.fromEntries(LIES.map((lie) => [slug(lie.name), lie])));
-  // The wallet whose credits are taken for another one's request.
-  await wallet();
-});
+const stack = await sharedStack("service");
+const pool = openStore(stack);
+const chain = chainReader(stack);
+const operator = await HostileOperator.start(stack, Object.fromEntries(LIES.map((lie) => [slug(lie.name), lie])));
 afterAll(async () => {
-  operator?.stop();
-  await pool?.end();
+  operator.stop();
+  await pool.end();
 });
 
 /** A new wallet, known to the operator. */
@@ -37,6 +27,9 @@ async function wallet(): Promise<Client> {
   operator.wallets.set(client.apiKey, client.account.address);
   return client;
 }
+
+// The wallet whose credits are taken for another one's request.
+await wallet();
 
 /** Asks, and reads the answer to its end; what went wrong with that. */
 async function ask(openai: OpenAI, { plain, maxTokens }: Told, prompt = "Say hello."): Promise<unknown> {
