@@ -14,6 +14,7 @@ import {
 import { ChainStatus, Ruling } from "../../protocol/job-status.ts";
 import { chat, eventually } from "../support/api-client.ts";
 import { OTHER, Scene } from "../support/dispute-scene.ts";
+import { mining } from "../support/mempool.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const MODEL = "qwen3-8b";
@@ -50,17 +51,11 @@ afterAll(async () => {
 
 /** The wallet adds its own hash first: without that, the arbiters of a dispute that its operator opened wait for the end of the window. */
 const vote = async (jobId: string, ruling: number) => {
-  const joined = [scene.chainId(jobId), `0x${OTHER.slice(7)}`];
-  await scene.client.escrow("joinDispute", joined);
+  await scene.client.escrow("joinDispute", [scene.chainId(jobId), `0x${OTHER.slice(7)}`]);
+  const panel = scene.contract("ArbitrationPanel");
   for (const key of ARBITERS) {
     const args = [scene.chainId(jobId), ruling];
-    await scene.send(
-      privateKeyToAccount(key),
-      scene.contract("ArbitrationPanel"),
-      arbitrationPanelAbi as Abi,
-      "vote",
-      args,
-    );
+    await scene.send(privateKeyToAccount(key), panel, arbitrationPanelAbi as Abi, "vote", args);
   }
 };
 const becomes = (jobId: string, status: string) =>
@@ -77,11 +72,6 @@ const ROUNDS = 5;
 /** Time for two looks at the chain. */
 const LOOKS_MS = 500;
 
-const mining = async (on: boolean) => {
-  await scene.rpc("evm_setAutomine", [on]);
-  if (on) await scene.rpc("evm_mine");
-};
-
 const isUnsettled = async (id: string) => {
   const { status } = await scene.chain.job(id);
   return status === ChainStatus.Locked || status === ChainStatus.Acknowledged;
@@ -95,10 +85,10 @@ async function unsettledJob(): Promise<{ id: string; text: Promise<string> }> {
     const body = chat(SLOW, "Write. [[tokens:60]]", { stream: true });
     const response = await scene.api.request("POST", "/v1/chat/completions", body);
     const id = response.headers.get("x-service-job-id") as string;
-    await mining(false);
+    await mining(stack, false);
     if (await isUnsettled(id)) return { id, text: response.text() };
     // The machine stood still for as long as the answer took.
-    await mining(true);
+    await mining(stack, true);
     await response.text();
   }
   throw new Error(`settled before mining could be stopped, ${ROUNDS} times`);
@@ -125,13 +115,13 @@ async function askedEarly() {
   expect(await isUnsettled(id)).toBe(true);
   const isOver = () => request.answer?.status === 409 && request.waitedMs >= DISPUTE_WAIT_MS;
   if (!isOver()) expect(request.answer).toBeNull();
-  await mining(true);
+  await mining(stack, true);
   await request.over;
   return isOver() ? null : { id, answer: request.answer };
 }
 
 describe("before the settlement", () => {
-  afterEach(() => mining(true));
+  afterEach(() => mining(stack, true));
 
   it("a request waits for it and then opens the dispute", async () => {
     let asked = await askedEarly();
@@ -148,7 +138,7 @@ describe("before the settlement", () => {
     expect(early.status).toBe(409);
     expect(early.body.error).toMatchObject({ code: "job_not_settled", type: "conflict_error" });
     expect(early.headers.get("retry-after")).toBe("5");
-    await mining(true);
+    await mining(stack, true);
     await text;
     await eventually(
       () => scene.status(id),

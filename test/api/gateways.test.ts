@@ -4,7 +4,6 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { rpc } from "../../scripts/dev/chain.ts";
-import { GATEWAY } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, type KnownStack } from "../support/api-client.ts";
 import { errorBody } from "../support/contract.ts";
@@ -28,17 +27,6 @@ afterAll(() => second.kill());
 /** The client through each of them. */
 const demo = (): [ApiClient, ApiClient] => both(client.apiKey);
 const both = (key: string): [ApiClient, ApiClient] => [apiClient(stack, key), apiClient(other, key)];
-
-describe("a second process with the signer of a running one", () => {
-  it("does not start, and says whose signer it is", async () => {
-    const same = new SecondGateway(stack, { GATEWAY_PRIVATE_KEY: GATEWAY.privateKey });
-    await expect(same.start()).rejects.toThrow(
-      `Another process sends transactions as ${GATEWAY.address}: stop it, or give this one`,
-    );
-    expect(same.lastWords).toMatch(/^exit 1/);
-    expect((await fetch(`${stack.info.base_url}/readyz`)).status).toBe(200);
-  });
-});
 
 describe("a key", () => {
   const owner = privateKeyToAddress(generatePrivateKey());

@@ -14,9 +14,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
-
 import { FailureReason } from "../../../protocol/job-status.ts";
-
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
 import { DEPLOYER_KEY } from "../../../scripts/dev/wallets.ts";
 import { mined } from "../../support/mined.ts";

@@ -1,5 +1,4 @@
 /** A change of the master key: what is stored is under the new one afterwards, and nothing else has changed. */
-import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reencrypt, urlContext } from "../../../api/db/upkeep.ts";
@@ -12,9 +11,9 @@ const URL = "https://example.com/hook?token=s3cret";
 const wallet = `0x${"11".repeat(20)}`;
 const jobId = (n: number) => `job_${n.toString(16).padStart(32, "0")}`;
 
-let pool: pg.Pool;
+const { pool } = await ownDatabase();
+afterAll(() => pool.end());
 beforeAll(async () => {
-  ({ pool } = await ownDatabase());
   const old = new Cipher(OLD, "answers");
   const webhooks = new Cipher(OLD, "webhook secrets");
   for (let n = 0; n < ANSWERS; n++) {
@@ -26,7 +25,6 @@ beforeAll(async () => {
     [wallet, webhooks.encrypt(URL, urlContext("wh_1")), webhooks.encrypt("whsec", "wh_1")],
   );
 });
-afterAll(() => pool?.end());
 
 async function insertJob(id: string, output: Buffer | null): Promise<void> {
   await pool.query(
