@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import fc from "fast-check";
 import { Pool } from "undici";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -24,16 +25,9 @@ describe("a client", () => {
   it("of HTTP/1.0 gets its stream, without trailers", async () => {
     const body = JSON.stringify(chat(MODEL, "Hello", { stream: true }));
     const head = `POST /v1/chat/completions HTTP/1.0\r\nauthorization: Bearer ${client.apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
-    const text = await new Promise<string>((resolve, reject) => {
-      const { port, hostname } = new URL(stack.info.base_url);
-      const socket = connect(Number(port), hostname, () => socket.write(head + body));
-      let received = "";
-      socket.on("data", (data) => {
-        received += data;
-      });
-      socket.on("end", () => resolve(received));
-      socket.on("error", reject);
-    });
+    const { port, hostname } = new URL(stack.info.base_url);
+    const socket = connect(Number(port), hostname, () => socket.write(head + body));
+    const text = await textOf(socket);
     expect(text).toMatch(/^HTTP\/1\.[01] 200/);
     expect(text).toContain("data: [DONE]");
   });

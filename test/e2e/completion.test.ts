@@ -1,11 +1,13 @@
 /** The main job of the system with a stock client, on the stack that `npm start` starts, checked on the chain itself. */
 import { createHash } from "node:crypto";
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text as textOf } from "node:stream/consumers";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
-import { type ApiClient, apiClient, chat, eventually, readStream } from "../support/api-client.ts";
+import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { verifyJson } from "../verify/support/cli.ts";
@@ -130,10 +132,10 @@ describe("a streamed reply on the wire", () => {
   });
 
   it("carries the settlement transaction as a trailer, and usage when asked for", async () => {
-    const request = chat("qwen3-8b", "Hello", { stream: true, stream_options: { include_usage: true } });
+    const asked = chat("qwen3-8b", "Hello", { stream: true, stream_options: { include_usage: true } });
     // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
     const { headers, trailers, body } = await eventually(
-      () => streamWithTrailers(stack, request),
+      () => streamWithTrailers(asked),
       (reply) => SETTLEMENT in reply.trailers,
     );
     const job = await settledJob(headers["x-service-job-id"] as string);
@@ -146,29 +148,13 @@ describe("a streamed reply on the wire", () => {
 });
 
 /** fetch hides trailers; Node's own client shows them. */
-function streamWithTrailers(
-  stack: TestStack,
-  body: unknown,
-): Promise<{ headers: NodeJS.Dict<string | string[]>; trailers: NodeJS.Dict<string>; body: string }> {
-  return new Promise((resolve, reject) => {
-    const call = request(
-      `${stack.info.base_url}/v1/chat/completions`,
-      {
-        method: "POST",
-        headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "content-type": "application/json" },
-      },
-      (response) => {
-        let text = "";
-        response.setEncoding("utf8");
-        response.on("data", (data) => {
-          text += data;
-        });
-        response.on("end", () => resolve({ headers: response.headers, trailers: response.trailers, body: text }));
-      },
-    );
-    call.on("error", reject);
-    call.end(JSON.stringify(body));
-  });
+async function streamWithTrailers(body: unknown) {
+  const headers = { authorization: `Bearer ${stack.info.demo?.api_key}`, ...JSON_TYPE };
+  const call = request(`${stack.info.base_url}/v1/chat/completions`, { method: "POST", headers });
+  call.end(JSON.stringify(body));
+  const [response] = (await once(call, "response")) as [IncomingMessage];
+  const received = await textOf(response);
+  return { headers: response.headers, trailers: response.trailers, body: received };
 }
 
 describe("the chain alone", () => {

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PARTS } from "../../scripts/dev/stack.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
@@ -31,9 +32,7 @@ class Collector {
   text = "";
   keys = new Set<unknown>();
   readonly #server: Server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const text = Buffer.concat(parts).toString("utf8");
+    const text = await textOf(request);
     if (request.url === "/v1/traces") {
       this.keys.add(request.headers["x-key"]);
       this.text += text;

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { encodeFunctionResult, type Hex, keccak256, numberToHex, zeroAddress, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
@@ -53,9 +54,7 @@ let folder: string;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "authorize-"));
   rpc = await serve(async (request, response) => {
-    let text = "";
-    for await (const piece of request) text += String(piece);
-    const { id, method, params } = JSON.parse(text);
+    const { id, method, params } = JSON.parse(await text(request));
     const answer = ANSWERS[method];
     const error = { code: -32601, message: `no ${method}` };
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(answer ? { result: answer(params) } : { error }) }));

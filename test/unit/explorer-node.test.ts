@@ -1,4 +1,6 @@
 /** The explorer's routes where the chain node refuses a question, or answers it at too great a length. */
+
+import { text } from "node:stream/consumers";
 import { beforeEach, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
 import { serve } from "./support/serve.ts";
@@ -12,9 +14,7 @@ let answer: (method: string, param: unknown) => { result: unknown } | { error: o
 let url: string;
 beforeEach(async () => {
   const node = await serve(async (request, response) => {
-    let body = "";
-    for await (const part of request) body += part;
-    const { id, method, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(await text(request));
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
   });
   const index = (statement: string) =>

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { JsonRpc, RpcError, RpcUnreachable } from "../../shared/json-rpc.ts";
 import { serve } from "./support/serve.ts";
@@ -15,15 +16,9 @@ let rpc: JsonRpc;
 let answer: (body: Call | Call[]) => unknown = () => null;
 
 beforeEach(async () => {
-  server = createServer((request, response) => {
-    let text = "";
-    request.on("data", (part) => {
-      text += part;
-    });
-    request.on("end", () => {
-      const reply = answer(JSON.parse(text));
-      if (reply !== undefined) response.end(typeof reply === "string" ? reply : JSON.stringify(reply));
-    });
+  server = createServer(async (request, response) => {
+    const reply = answer(JSON.parse(await text(request)));
+    if (reply !== undefined) response.end(typeof reply === "string" ? reply : JSON.stringify(reply));
   });
   url = await serve(server);
   rpc = new JsonRpc(url);

@@ -1,6 +1,7 @@
 /** Reading request bodies within bounds, whoever sends them and however. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { BodyBudget, type BodyRefused, readRequestBody } from "../../shared/request-body.ts";
@@ -47,9 +48,7 @@ const open = (port: number, headers: Record<string, string> = {}) =>
 
 async function answerOf(call: ReturnType<typeof open>): Promise<string> {
   const [response] = (await once(call, "response")) as [IncomingMessage];
-  let text = "";
-  for await (const piece of response) text += piece;
-  return text;
+  return text(response);
 }
 
 async function send(port: number, body: Buffer, headers: Record<string, string> = {}): Promise<string> {

@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { type Address, createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { parseAuthorization } from "../../../api/jobs/authorization.ts";
@@ -255,8 +256,7 @@ export class HostileOperator {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, name = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
     const lie = this.lies[name] as Lie;
-    let body = "";
-    for await (const piece of request) body += piece;
+    const body = await textOf(request);
     if (path.endsWith("/dispute") && lie.dispute !== undefined)
       return lie.dispute ? send(response, lie.dispute) : undefined;
     if (path.endsWith("/output") && lie.output !== undefined) return send(response, lie.output);

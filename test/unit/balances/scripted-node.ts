@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import type pg from "pg";
 import { decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
 import { Balances } from "../../../api/chain/balances.ts";
@@ -45,21 +46,15 @@ export class ScriptedNode {
 
   /** Starts it, and returns balances that ask it. */
   async open(): Promise<Balances> {
-    const url = await serve((request, response) => {
-      let text = "";
-      request.on("data", (part) => {
-        text += part;
-      });
-      request.on("end", async () => {
-        const { id, method, params } = JSON.parse(text);
-        this.asked.push(method);
-        const times = this.asked.filter((one) => one === method).length;
-        if (this.unanswered(method, times)) return request.socket.destroy();
-        const answer = method === "eth_blockNumber" ? `0x${this.#head.toString(16)}` : this.#at(method, params, times);
-        await this.before(method, times);
-        const error = { code: -32_000, message: "header not found" };
-        response.end(JSON.stringify(answer === null ? { id, error } : { id, result: answer }));
-      });
+    const url = await serve(async (request, response) => {
+      const { id, method, params } = JSON.parse(await text(request));
+      this.asked.push(method);
+      const times = this.asked.filter((one) => one === method).length;
+      if (this.unanswered(method, times)) return void request.socket.destroy();
+      const answer = method === "eth_blockNumber" ? `0x${this.#head.toString(16)}` : this.#at(method, params, times);
+      await this.before(method, times);
+      const error = { code: -32_000, message: "header not found" };
+      response.end(JSON.stringify(answer === null ? { id, error } : { id, result: answer }));
     });
     const rpc = connectRpc(url);
     const pool = { query: async () => ({ rows: [] }) } as unknown as pg.Pool;
