@@ -76,39 +76,38 @@ it("forgets what is older than a day", async () => {
   expect(await later(23 * HOUR)).toBe(0);
 });
 
+/** A paced read that takes a second of the test's clock, and how often it was made. */
+function slowly(fails = false) {
+  const clock = { now: 0, reads: 0 };
+  const read = async () => {
+    clock.reads += 1;
+    clock.now += 1_000;
+    if (fails) throw new Error("no index");
+    return clock.reads;
+  };
+  return { clock, ask: paced(read, () => clock.now) };
+}
+
 it("answers all who ask with one read, and pauses 20 times as long as it took", async () => {
-  let now = 0;
-  let reads = 0;
-  const ask = paced(
-    async () => {
-      reads += 1;
-      now += 1_000;
-      return reads;
-    },
-    () => now,
-  );
+  const { clock, ask } = slowly();
   expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
-  now += 19_000;
+  clock.now += 19_000;
   expect(await ask()).toBe(1);
-  now += 1_000;
+  clock.now += 1_000;
   expect(await ask()).toBe(2);
 });
 
 it("asks again after a failure, no sooner than after a success", async () => {
-  let now = 0;
-  let reads = 0;
-  const ask = paced(
-    async () => {
-      reads += 1;
-      throw new Error("no index");
-    },
-    () => now,
-  );
-  await expect(ask()).rejects.toThrow("no index");
-  await expect(ask()).rejects.toThrow("no index");
-  now += 3_000;
-  await expect(ask()).rejects.toThrow("no index");
-  expect(reads).toBe(2);
+  const { clock, ask } = slowly(true);
+  for (const [later, reads] of [
+    [0, 1],
+    [2_999, 1],
+    [1, 2],
+  ] as const) {
+    clock.now += later;
+    await expect(ask()).rejects.toThrow("no index");
+    expect(clock.reads).toBe(reads);
+  }
 });
 
 const DAY = 86_400;

@@ -1,22 +1,14 @@
 /** An answer that ends at its length: what was received of reasoning counts to `max_tokens`, as model servers count it. */
-import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
-import type { JobContext } from "../../api/jobs/context.ts";
 import { judge } from "../../api/jobs/verdict.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
-import { jobDigests } from "../../protocol/digests.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { signingAccount } from "../../shared/secp256k1.ts";
+import { fakeGateway } from "../support/fake-gateway.ts";
+import { signingWorker } from "./support/jobs.ts";
 
-const worker = signingAccount(generatePrivateKey());
-const escrow = `0x${"e5".repeat(20)}` as const;
+const worker = signingWorker();
 const lockedAt = 1_800_000_000;
-const context = {
-  chainId: 1,
-  escrow,
-  times: { completion: 120 },
-  head: { time: lockedAt + 5 },
-} as unknown as JobContext;
+const context = fakeGateway({ time: lockedAt + 5 });
 const text = "Yes, of course.";
 const words = (count: number) => Array.from({ length: count }, () => "word").join(" ");
 
@@ -24,10 +16,9 @@ const words = (count: number) => Array.from({ length: count }, () => "word").joi
 async function verdict(reasoning: string, limits: { maxTokens: number; contextWindow?: number }) {
   const jobId = newJobId();
   const hash = answerHash(text);
-  const completion = { jobId, proofHash: hash, promptTokens: 10, completionTokens: 4, completedAt: lockedAt + 5 };
-  const signature = await worker.sign({ hash: jobDigests(1, escrow).completion(completion) });
+  const { completion, signature } = await worker.complete(jobId, text, { completedAt: lockedAt + 5 });
   const finishedBy = lockedAt + 5;
-  const own = { jobId, worker: worker.address, lockedAt, hash, text, bytes: Buffer.byteLength(text), reasoning };
+  const own = { jobId, worker: worker.signer, lockedAt, hash, text, bytes: Buffer.byteLength(text), reasoning };
   const seen = { ...own, finishedBy, contextWindow: 32_768, ...limits };
   return judge(context, seen, { completion, signature, finish_reason: "length" }).fault?.code ?? "accepted";
 }
