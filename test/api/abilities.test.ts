@@ -106,21 +106,6 @@ describe("reasoning_effort", () => {
     expect(choices[0]?.message.content).toMatch(/\w+/);
     expect(reasoningOf(choices[0]?.message)).toBeUndefined();
   });
-
-  it.each([
-    ["leaves less for the answer", 20, 30],
-    ["leaves nothing for the answer", 60, 0],
-  ])("max_tokens limits both: reasoning %s", async (_what, reasoning, tokens) => {
-    const { id, choices, usage } = await openai.chat.completions.create({
-      model: MODEL,
-      messages: messages(`Say hello. [[tokens:90]] [[reasoning:${reasoning}]]`),
-      reasoning_effort: "high",
-      max_tokens: 50,
-    });
-    expect(choices[0]?.finish_reason).toBe("length");
-    expect(usage?.completion_tokens).toBe(tokens);
-    expect(await settledJob(id)).toMatchObject({ credits_charged: 8, usage: { completion_tokens: tokens } });
-  });
 });
 
 describe("a model", () => {
