@@ -68,7 +68,6 @@ describe("authorize", () => {
   });
 
   it.each([
-    [["sing"], /name a command/],
     [["authorize", "--rpc", "http://127.0.0.1:1", "--escrow", "0x12"], /--escrow 0x12 is not an address/],
     [["proxy", "--colour"], /Unknown option/],
   ])("says what is wrong with %j", async (args, says) => {

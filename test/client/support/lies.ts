@@ -12,6 +12,11 @@ import type { Draft, HostileOperator, Lie } from "./hostile-operator.ts";
 /** A key that nobody registered. */
 const STRANGER = privateKeyToAccount(`0x${"77".repeat(32)}`);
 const NO_OUTPUT = { status: 404, body: { error: { code: "output_not_found" } } };
+/** Of a charged answer that the client cannot have whole. */
+const WITHHELD = {
+  says: ["settlement.unanswered", "proof.text", "dispute.opened"],
+  output: NO_OUTPUT,
+} satisfies Partial<Line>;
 /** After so many milliseconds no charge of now can be disputed any more. */
 const UNDISPUTABLE = 45_000;
 const REFUSED = { status: 422, body: { error: { code: "dispute_window_expired", message: "too late" } } };
@@ -248,14 +253,12 @@ const LINES: Line[] = [
   },
   {
     name: "the end withheld, and the rest too",
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: cutShort,
   },
   {
     name: "the end withheld, with the connection open",
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => {
       cutShort(d);
       set(d, { cut: false, held: UNDISPUTABLE });
@@ -265,35 +268,30 @@ const LINES: Line[] = [
     name: "a signed job's answer withheld, with the connection open",
     plain: true,
     signed: true,
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => set(d, { raw: "", held: UNDISPUTABLE }),
   },
   {
     name: "a plain answer that breaks off after its headers",
     plain: true,
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => set(d, { raw: "{", broken: true }),
   },
   {
     name: "a plain answer that breaks off, and is refused afterwards",
     plain: true,
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => set(d, { raw: "{", cut: true, broken: true }),
   },
   {
     name: "a plain answer withheld, with the connection open",
     plain: true,
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => set(d, { raw: " ", held: UNDISPUTABLE }),
   },
   {
     name: "an error in the stream of an answer that is charged",
-    says: ["settlement.unanswered", "proof.text", "dispute.opened"],
-    output: NO_OUTPUT,
+    ...WITHHELD,
     alter: (d) => {
       delta(d).content = String(delta(d).content).slice(0, 5);
       d.data.splice(1, d.data.length, internalError);
@@ -343,12 +341,6 @@ const LINES: Line[] = [
       const { jobId } = parseAuthorization(a.headers["x-service-authorization"] as string);
       return o.draft(a, { jobId, text: "Soon.", statement: null, tokens: 1, escrowTx: null, settlementTx: null });
     },
-  },
-  {
-    name: "the end withheld, and another one given out",
-    says: ["reply.output", "dispute.opened"],
-    output: { status: 200, body: { content: "Something else." } },
-    alter: cutShort,
   },
   {
     name: "an error instead of the answer that is charged",
