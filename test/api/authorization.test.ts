@@ -112,30 +112,28 @@ async function untouched(wallet: Wallet, ask: () => Promise<void>): Promise<void
   expect(await sentAfter(block, wallet)).toEqual([]);
 }
 
-describe("a wallet that chose another operator, or none", () => {
-  it("is told which one to choose: 403 operator_not_chosen, and no gas is spent", async () => {
-    const wallet = await Wallet.create();
-    expect((await wallet.ask(hello())).status).toBe(200);
-    await eventually(
-      () => balance(wallet),
-      ({ escrowed }) => escrowed === 0,
-    );
-    await wallet.set("chooseOperator", 0);
-    await untouched(wallet, async () => {
-      const { status, headers, body } = await wallet.ask(hello());
-      expect(status).toBe(403);
-      expect(body.error).toMatchObject({
-        code: "operator_not_chosen",
-        type: "permission_error",
-        message: expect.stringContaining("Choose operator 1 in the web application, or call chooseOperator(1)"),
-        details: { operator: OPERATOR, chosen_operator: null },
-      });
-      expect(headers.get("x-service-job-id")).toBeNull();
-      expect(headers.get("x-service-credits-remaining")).toBe("992");
+it("a wallet that chose another operator, or none is told which one to choose: 403 operator_not_chosen, and no gas is spent", async () => {
+  const wallet = await Wallet.create();
+  expect((await wallet.ask(hello())).status).toBe(200);
+  await eventually(
+    () => balance(wallet),
+    ({ escrowed }) => escrowed === 0,
+  );
+  await wallet.set("chooseOperator", 0);
+  await untouched(wallet, async () => {
+    const { status, headers, body } = await wallet.ask(hello());
+    expect(status).toBe(403);
+    expect(body.error).toMatchObject({
+      code: "operator_not_chosen",
+      type: "permission_error",
+      message: expect.stringContaining("Choose operator 1 in the web application, or call chooseOperator(1)"),
+      details: { operator: OPERATOR, chosen_operator: null },
     });
-    await wallet.set("chooseOperator", OPERATOR);
-    expect((await wallet.ask(hello())).status).toBe(200);
+    expect(headers.get("x-service-job-id")).toBeNull();
+    expect(headers.get("x-service-credits-remaining")).toBe("992");
   });
+  await wallet.set("chooseOperator", OPERATOR);
+  expect((await wallet.ask(hello())).status).toBe(200);
 });
 
 describe("a wallet with an authorization key", () => {

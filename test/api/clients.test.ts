@@ -75,27 +75,25 @@ describe("a client", () => {
   );
 });
 
-describe("a model without a worker", () => {
-  it("is asked for again by every client until there is one: 503, then an answer", async () => {
-    const refusals = async () => {
-      const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
-      const count = /gateway_requests_total\{route="\/v1\/chat\/completions",method="POST",status="503"\} (\d+)/.exec(
-        text,
-      );
-      return Number(count?.[1] ?? 0);
-    };
-    // Until the gateway has noticed the end of a worker that another test has played.
-    const offered = () => apiClient(stack).get(`/v1/models/${ABSENT_MODEL}`);
-    await eventually(offered, ({ status }) => status === 404);
-    const before = await refusals();
-    const answers = Promise.all(NAMES.map((name) => clients[name].patient(ABSENT_MODEL, "Are you there?")));
-    answers.catch(() => {});
-    await eventually(refusals, (count) => count >= before + NAMES.length);
-    const worker = await startWorker(stack, 3);
-    try {
-      for (const text of await answers) expect(text).toMatch(/\w+/);
-    } finally {
-      await worker.stop("SIGTERM");
-    }
-  });
+it("a model without a worker is asked for again by every client until there is one: 503, then an answer", async () => {
+  const refusals = async () => {
+    const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+    const count = /gateway_requests_total\{route="\/v1\/chat\/completions",method="POST",status="503"\} (\d+)/.exec(
+      text,
+    );
+    return Number(count?.[1] ?? 0);
+  };
+  // Until the gateway has noticed the end of a worker that another test has played.
+  const offered = () => apiClient(stack).get(`/v1/models/${ABSENT_MODEL}`);
+  await eventually(offered, ({ status }) => status === 404);
+  const before = await refusals();
+  const answers = Promise.all(NAMES.map((name) => clients[name].patient(ABSENT_MODEL, "Are you there?")));
+  answers.catch(() => {});
+  await eventually(refusals, (count) => count >= before + NAMES.length);
+  const worker = await startWorker(stack, 3);
+  try {
+    for (const text of await answers) expect(text).toMatch(/\w+/);
+  } finally {
+    await worker.stop("SIGTERM");
+  }
 });

@@ -192,35 +192,31 @@ describe("a ruling", () => {
   });
 });
 
-describe("a recorded dispute that its process never came to", () => {
-  it("is found and opened by the one that runs the job's gateway now", async () => {
-    const { id } = await settledElsewhere();
-    await stack.kill("api");
-    await scene.arrivedAfter(id, 20);
-    await scene.pool.query("UPDATE dispute_request SET outcome = NULL WHERE job_id = $1", [id]);
-    await stack.restart("api");
-    await becomes(id, "disputed");
-    // The index may say so before the gateway that sent it.
-    const recorded = await eventually(
-      () => scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]),
-      ({ rows: [row] }) => row.outcome !== null,
-    );
-    expect(recorded.rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
-  });
+it("a recorded dispute that its process never came to is found and opened by the one that runs the job's gateway now", async () => {
+  const { id } = await settledElsewhere();
+  await stack.kill("api");
+  await scene.arrivedAfter(id, 20);
+  await scene.pool.query("UPDATE dispute_request SET outcome = NULL WHERE job_id = $1", [id]);
+  await stack.restart("api");
+  await becomes(id, "disputed");
+  // The index may say so before the gateway that sent it.
+  const recorded = await eventually(
+    () => scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]),
+    ({ rows: [row] }) => row.outcome !== null,
+  );
+  expect(recorded.rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
 });
 
-describe("silence of the arbiters", () => {
-  it("leaves the charge, and the client gets the protocol fee back", async () => {
-    const { id } = await settledElsewhere();
-    await scene.dispute(id);
-    await scene.rpc("evm_increaseTime", [DAY]);
-    const escrow = scene.contract("InferenceEscrow");
-    const before = await claimable();
-    await scene.send(ANYONE, escrow, inferenceEscrowAbi as Abi, "expire", [scene.chainId(id)]);
-    expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
-    // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
-    expect((await claimable()) - before).toBe(8_000n);
-  });
+it("silence of the arbiters leaves the charge, and the client gets the protocol fee back", async () => {
+  const { id } = await settledElsewhere();
+  await scene.dispute(id);
+  await scene.rpc("evm_increaseTime", [DAY]);
+  const escrow = scene.contract("InferenceEscrow");
+  const before = await claimable();
+  await scene.send(ANYONE, escrow, inferenceEscrowAbi as Abi, "expire", [scene.chainId(id)]);
+  expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
+  // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
+  expect((await claimable()) - before).toBe(8_000n);
 });
 
 /** Token units that wait for the client's wallet. */

@@ -15,21 +15,19 @@ afterAll(() => scene.close());
 
 const TX = /^0x[0-9a-f]{64}$/;
 
-describe("a client that received what the worker signed", () => {
-  it("is told so: 200, nothing is opened", async () => {
-    const { id, text } = await scene.settledJob(MODEL);
-    const answer = await scene.dispute(id, hashOf(text).toUpperCase().replace("SHA256", "sha256"));
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({
-      job_id: id,
-      dispute_opened: false,
-      your_hash: hashOf(text),
-      worker_hash: hashOf(text),
-      dispute_tx: null,
-      arbitration_window_hours: 24,
-    });
-    expect(await scene.status(id)).toBe("settled");
+it("a client that received what the worker signed is told so: 200, nothing is opened", async () => {
+  const { id, text } = await scene.settledJob(MODEL);
+  const answer = await scene.dispute(id, hashOf(text).toUpperCase().replace("SHA256", "sha256"));
+  expect(answer.status).toBe(200);
+  expect(answer.body).toEqual({
+    job_id: id,
+    dispute_opened: false,
+    your_hash: hashOf(text),
+    worker_hash: hashOf(text),
+    dispute_tx: null,
+    arbitration_window_hours: 24,
   });
+  expect(await scene.status(id)).toBe("settled");
 });
 
 describe("a client that received something else", () => {

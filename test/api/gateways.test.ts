@@ -140,18 +140,16 @@ describe("two gateways", () => {
   });
 });
 
-describe("a gateway that is told to stop", () => {
-  it("says so to the load balancer first, serves whoever still comes, and ends", async () => {
-    const stopped = second.kill("SIGTERM");
-    // A proxy that kept the connection would send the next request into it.
-    const refusal = await eventually(
-      () => fetch(`${second.url}/readyz`),
-      ({ status, headers }) => status === 503 && headers.get("connection") === "close",
-    );
-    expect(await refusal.json()).toMatchObject({ status: "not ready", checks: { accepting: false, signer: true } });
-    const answer = await demo()[1].post("/v1/chat/completions", chat(MODEL, "Are you still there?"));
-    expect(answer.status).toBe(200);
-    await stopped;
-    expect(second.lastWords).toMatch(/^exit 0/);
-  });
+it("a gateway that is told to stop says so to the load balancer first, serves whoever still comes, and ends", async () => {
+  const stopped = second.kill("SIGTERM");
+  // A proxy that kept the connection would send the next request into it.
+  const refusal = await eventually(
+    () => fetch(`${second.url}/readyz`),
+    ({ status, headers }) => status === 503 && headers.get("connection") === "close",
+  );
+  expect(await refusal.json()).toMatchObject({ status: "not ready", checks: { accepting: false, signer: true } });
+  const answer = await demo()[1].post("/v1/chat/completions", chat(MODEL, "Are you still there?"));
+  expect(answer.status).toBe(200);
+  await stopped;
+  expect(second.lastWords).toMatch(/^exit 0/);
 });

@@ -13,17 +13,15 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const HASH = /^0x[0-9a-f]{64}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
-describe("the balance header", () => {
-  it("is on the very first answer to a key", async () => {
-    // An answer does not wait for it long: with a chain that stands still for a moment, it has none. Then another key is asked with.
-    const first = async () => {
-      const key = await new Keys(pool).regenerate(privateKeyToAddress(generatePrivateKey()));
-      return (await apiClient(stack, key).get("/v1/models")).headers.get("x-service-credits-remaining");
-    };
-    await eventually(first, (credits) => credits === "0");
-    const owner = async () => (await client.api.get("/v1/models")).headers.get("x-service-credits-remaining");
-    await eventually(owner, (credits) => credits === "1000");
-  });
+it("the balance header is on the very first answer to a key", async () => {
+  // An answer does not wait for it long: with a chain that stands still for a moment, it has none. Then another key is asked with.
+  const first = async () => {
+    const key = await new Keys(pool).regenerate(privateKeyToAddress(generatePrivateKey()));
+    return (await apiClient(stack, key).get("/v1/models")).headers.get("x-service-credits-remaining");
+  };
+  await eventually(first, (credits) => credits === "0");
+  const owner = async () => (await client.api.get("/v1/models")).headers.get("x-service-credits-remaining");
+  await eventually(owner, (credits) => credits === "1000");
 });
 
 describe("a model", () => {

@@ -57,58 +57,54 @@ async function solvency() {
   return { owed: credits * 10_000n + claimable, held };
 }
 
-describe("models", () => {
-  it("are the launch catalog with tiers, prices and windows", async () => {
-    const { body } = await api.get("/v1/models");
-    expect(body.object).toBe("list");
-    const rows = body.data.map(({ service }: { service: Record<string, unknown> }) => [
-      service.parameters,
-      service.context_window,
-      service.tier,
-      service.credits_per_request,
-      service.credits_per_1k_tokens,
-    ]);
-    expect(rows).toEqual([
-      ["70B", 128_000, "max", 40, 20],
-      ["70B", 128_000, "max", 40, 20],
-      ["27B", 128_000, "pro", 18, 9],
-      ["14B", 32_768, "pro", 18, 9],
-      ["8B", 32_768, "standard", 8, 4],
-      ["7B", 32_768, "standard", 8, 4],
-      ["3B", 128_000, "lite", 2, 1],
-      ["1.7B", 32_768, "lite", 2, 1],
-    ]);
-    expect(Object.keys(body.data[0])).toEqual(["id", "object", "created", "owned_by", "service"]);
-    expect(body.data[0]).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
-  });
+it("models are the launch catalog with tiers, prices and windows", async () => {
+  const { body } = await api.get("/v1/models");
+  expect(body.object).toBe("list");
+  const rows = body.data.map(({ service }: { service: Record<string, unknown> }) => [
+    service.parameters,
+    service.context_window,
+    service.tier,
+    service.credits_per_request,
+    service.credits_per_1k_tokens,
+  ]);
+  expect(rows).toEqual([
+    ["70B", 128_000, "max", 40, 20],
+    ["70B", 128_000, "max", 40, 20],
+    ["27B", 128_000, "pro", 18, 9],
+    ["14B", 32_768, "pro", 18, 9],
+    ["8B", 32_768, "standard", 8, 4],
+    ["7B", 32_768, "standard", 8, 4],
+    ["3B", 128_000, "lite", 2, 1],
+    ["1.7B", 32_768, "lite", 2, 1],
+  ]);
+  expect(Object.keys(body.data[0])).toEqual(["id", "object", "created", "owned_by", "service"]);
+  expect(body.data[0]).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
 });
 
-describe("the stock OpenAI SDK", () => {
-  it("gets a plain answer whose hash is on chain", async () => {
-    const ask = () =>
-      openai.chat.completions
-        .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] })
-        .withResponse();
-    // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
-    const { data, response } = await eventually(ask, (reply) => reply.response.headers.has(SETTLEMENT));
-    const text = data.choices[0]?.message.content ?? "";
-    expect(text.length).toBeGreaterThan(10);
-    expect(data).toMatchObject({
-      object: "chat.completion",
-      model: "qwen3-8b",
-      choices: [{ index: 0, finish_reason: "stop" }],
-    });
-    expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
-    const job = await settledJob(jobIdOf(data.id));
-    expect(job.on_chain.proof_hash).toBe(sha256(text));
-    expect(response.headers.get("x-service-job-id")).toBe(job.id);
-    expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
-    expect(response.headers.get(SETTLEMENT)).toBe(job.on_chain.settlement_tx);
-    expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
-    expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
-      (await chain.account(stack.info.demo?.wallet as string)).free,
-    );
+it("the stock OpenAI SDK gets a plain answer whose hash is on chain", async () => {
+  const ask = () =>
+    openai.chat.completions
+      .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] })
+      .withResponse();
+  // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
+  const { data, response } = await eventually(ask, (reply) => reply.response.headers.has(SETTLEMENT));
+  const text = data.choices[0]?.message.content ?? "";
+  expect(text.length).toBeGreaterThan(10);
+  expect(data).toMatchObject({
+    object: "chat.completion",
+    model: "qwen3-8b",
+    choices: [{ index: 0, finish_reason: "stop" }],
   });
+  expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
+  const job = await settledJob(jobIdOf(data.id));
+  expect(job.on_chain.proof_hash).toBe(sha256(text));
+  expect(response.headers.get("x-service-job-id")).toBe(job.id);
+  expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
+  expect(response.headers.get(SETTLEMENT)).toBe(job.on_chain.settlement_tx);
+  expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
+  expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
+    (await chain.account(stack.info.demo?.wallet as string)).free,
+  );
 });
 
 describe("a streamed reply on the wire", () => {
@@ -157,46 +153,44 @@ async function streamWithTrailers(body: unknown) {
   return { headers: response.headers, trailers: response.trailers, body: received };
 }
 
-describe("the chain alone", () => {
-  it("shows debit, lock, tier and job id; release, both transfers and proof; and stays solvent", async () => {
-    const before = await solvency();
-    expect(before.held).toBe(before.owed);
-    const reply = await api.post("/v1/chat/completions", chat("llama-3.2-3b-instruct", "Hello"));
-    const jobId = jobIdOf(reply.body.id);
-    const job = await settledJob(jobId);
-    const wallet = stack.info.demo?.wallet as string;
+it("the chain alone shows debit, lock, tier and job id; release, both transfers and proof; and stays solvent", async () => {
+  const before = await solvency();
+  expect(before.held).toBe(before.owed);
+  const reply = await api.post("/v1/chat/completions", chat("llama-3.2-3b-instruct", "Hello"));
+  const jobId = jobIdOf(reply.body.id);
+  const job = await settledJob(jobId);
+  const wallet = stack.info.demo?.wallet as string;
 
-    const escrow = await chain.transaction(job.on_chain.escrow_tx, jobId);
-    const [locked] = escrow.events;
-    expect(locked).toMatchObject({ eventName: "JobLocked", args: { wallet, tier: 0, credits: 2 } });
-    const { job: word } = (locked?.args ?? {}) as { job: bigint };
-    expect(decodeJobWord(word)).toMatchObject({
-      operator: OPERATOR,
-      credits: 2,
-      creditsPerRequest: 2,
-      creditsPer1kTokens: 1,
-      feeBps: 1_000,
-    });
-
-    const settlement = await chain.transaction(job.on_chain.settlement_tx, jobId);
-    const released = settlement.events.find((event) => event.eventName === "JobSettled");
-    expect(released?.args).toMatchObject({ wallet, credits: 2 });
-    const { proofHash } = (released?.args ?? {}) as { proofHash?: string };
-    expect(proofHash).toBe(sha256(reply.body.choices[0].message.content).replace("sha256:", "0x"));
-    // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
-    const treasury = await chain.treasury();
-    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: job.worker_address, value: 18_000n });
-    expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: treasury, value: 2_000n });
-    expect(Number(settlement.receipt.blockNumber)).toBe(job.on_chain.block_number);
-
-    const env = { DATA_DIR: stack.options.dataDir };
-    const audited = await verifyJson(["job", jobId], env);
-    expect(audited.report.jobs).toMatchObject([{ holds: true, credits_charged: 2, worker: job.worker_address }]);
-    const after = await solvency();
-    expect((await verifyJson(["range"], env)).report).toMatchObject({ holds: true });
-    expect(after.held).toBe(after.owed);
-    expect(before.held - after.held).toBe(20_000n);
+  const escrow = await chain.transaction(job.on_chain.escrow_tx, jobId);
+  const [locked] = escrow.events;
+  expect(locked).toMatchObject({ eventName: "JobLocked", args: { wallet, tier: 0, credits: 2 } });
+  const { job: word } = (locked?.args ?? {}) as { job: bigint };
+  expect(decodeJobWord(word)).toMatchObject({
+    operator: OPERATOR,
+    credits: 2,
+    creditsPerRequest: 2,
+    creditsPer1kTokens: 1,
+    feeBps: 1_000,
   });
+
+  const settlement = await chain.transaction(job.on_chain.settlement_tx, jobId);
+  const released = settlement.events.find((event) => event.eventName === "JobSettled");
+  expect(released?.args).toMatchObject({ wallet, credits: 2 });
+  const { proofHash } = (released?.args ?? {}) as { proofHash?: string };
+  expect(proofHash).toBe(sha256(reply.body.choices[0].message.content).replace("sha256:", "0x"));
+  // 2 credits are 20,000 units of the stablecoin; the protocol fee is 10 %.
+  const treasury = await chain.treasury();
+  expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: job.worker_address, value: 18_000n });
+  expect(settlement.transfers).toContainEqual({ from: chain.escrow, to: treasury, value: 2_000n });
+  expect(Number(settlement.receipt.blockNumber)).toBe(job.on_chain.block_number);
+
+  const env = { DATA_DIR: stack.options.dataDir };
+  const audited = await verifyJson(["job", jobId], env);
+  expect(audited.report.jobs).toMatchObject([{ holds: true, credits_charged: 2, worker: job.worker_address }]);
+  const after = await solvency();
+  expect((await verifyJson(["range"], env)).report).toMatchObject({ holds: true });
+  expect(after.held).toBe(after.owed);
+  expect(before.held - after.held).toBe(20_000n);
 });
 
 describe("long completions on the max tier", () => {

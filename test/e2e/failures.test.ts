@@ -60,30 +60,28 @@ async function isListed(model: string, listed = true): Promise<void> {
   );
 }
 
-describe("a worker that never answers", () => {
-  it("costs nothing: 504 job_timeout with the refund's transaction", async () => {
-    await isListed(MUTE);
-    const before = await account();
-    const started = Date.now();
-    const reply = await api.request("POST", "/v1/chat/completions", chat(MUTE, "Hello"));
-    expect(reply.status).toBe(504);
-    expect(Date.now() - started).toBeGreaterThanOrEqual((COMPLETION_SECONDS - 1) * 1000);
-    const jobId = reply.headers.get("x-service-job-id") as string;
-    const document = await Contract.of(stack.info.base_url);
-    const { error } = await document.check("post", "/v1/chat/completions", reply);
-    expect(error).toEqual({
-      code: "job_timeout",
-      message: expect.stringContaining("refunded"),
-      type: "timeout_error",
-      param: null,
-      docs: `${stack.info.base_url}/docs/errors#job_timeout`,
-      details: { job_id: jobId, credits_refunded: 18, refund_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
-    });
-    const { events } = await chain.transaction(error.details.refund_tx, jobId);
-    expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet: wallet, credits: 18 } }]);
-    expect(await account()).toEqual(before);
-    expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });
+it("a worker that never answers costs nothing: 504 job_timeout with the refund's transaction", async () => {
+  await isListed(MUTE);
+  const before = await account();
+  const started = Date.now();
+  const reply = await api.request("POST", "/v1/chat/completions", chat(MUTE, "Hello"));
+  expect(reply.status).toBe(504);
+  expect(Date.now() - started).toBeGreaterThanOrEqual((COMPLETION_SECONDS - 1) * 1000);
+  const jobId = reply.headers.get("x-service-job-id") as string;
+  const document = await Contract.of(stack.info.base_url);
+  const { error } = await document.check("post", "/v1/chat/completions", reply);
+  expect(error).toEqual({
+    code: "job_timeout",
+    message: expect.stringContaining("refunded"),
+    type: "timeout_error",
+    param: null,
+    docs: `${stack.info.base_url}/docs/errors#job_timeout`,
+    details: { job_id: jobId, credits_refunded: 18, refund_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
   });
+  const { events } = await chain.transaction(error.details.refund_tx, jobId);
+  expect(events).toMatchObject([{ eventName: "JobRefunded", args: { wallet: wallet, credits: 18 } }]);
+  expect(await account()).toEqual(before);
+  expect((await api.get(`/v1/jobs/${jobId}`)).body).toMatchObject({ status: "refunded", credits_charged: 0 });
 });
 
 type Shown = { models: string[]; active: boolean; answers: boolean };
@@ -138,28 +136,26 @@ describe("a worker that dies mid-stream", () => {
   });
 });
 
-describe("a gateway whose database has lost a job that nobody answers", () => {
-  it("returns its credits once its time is long over", async () => {
-    await isListed(MUTE);
-    const before = await account();
-    const asked = api.post("/v1/chat/completions", chat(MUTE, "Are you there?")).catch(() => null);
-    const newest = await eventually(
-      () => api.get(`/v1/jobs?model=${MUTE}&limit=1`),
-      ({ body }) => ["pending", "processing"].includes(body.data[0]?.status),
-    );
-    const jobId = newest.body.data[0].id as string;
-    await stack.kill("api");
-    await asked;
-    await loseJob(jobId);
-    await stack.restart("api");
-    await eventually(
-      async () => (await chain.job(jobId)).status,
-      (status) => status === ChainStatus.Refunded,
-      90_000,
-    );
-    expect(await account()).toEqual(before);
-  }, 150_000);
-});
+it("a gateway whose database has lost a job that nobody answers returns its credits once its time is long over", async () => {
+  await isListed(MUTE);
+  const before = await account();
+  const asked = api.post("/v1/chat/completions", chat(MUTE, "Are you there?")).catch(() => null);
+  const newest = await eventually(
+    () => api.get(`/v1/jobs?model=${MUTE}&limit=1`),
+    ({ body }) => ["pending", "processing"].includes(body.data[0]?.status),
+  );
+  const jobId = newest.body.data[0].id as string;
+  await stack.kill("api");
+  await asked;
+  await loseJob(jobId);
+  await stack.restart("api");
+  await eventually(
+    async () => (await chain.job(jobId)).status,
+    (status) => status === ChainStatus.Refunded,
+    90_000,
+  );
+  expect(await account()).toEqual(before);
+}, 150_000);
 
 describe("a gateway that is killed while a worker answers", () => {
   // Five seconds of text: the gateway is gone before its end.

@@ -165,18 +165,16 @@ describe("an SDK that sends again what failed", () => {
   });
 });
 
-describe("the local endpoint", () => {
-  it("says which service it could not reach", async () => {
-    const proxy = await startProxy({ baseUrl: "http://127.0.0.1:9/v1", port: 0, rpcUrl: URL, escrow: ESCROW });
-    try {
-      const reply = await fetch(`${proxy.url}/models`);
-      const { error } = (await reply.json()) as { error: { code: string; message: string } };
-      expect({ status: reply.status, code: error.code }).toEqual({ status: 502, code: "service_unavailable" });
-      expect(error.message).toMatch(/^no service answers at http:\/\/127\.0\.0\.1:9\/v1: ./);
-    } finally {
-      await proxy.close();
-    }
-  });
+it("the local endpoint says which service it could not reach", async () => {
+  const proxy = await startProxy({ baseUrl: "http://127.0.0.1:9/v1", port: 0, rpcUrl: URL, escrow: ESCROW });
+  try {
+    const reply = await fetch(`${proxy.url}/models`);
+    const { error } = (await reply.json()) as { error: { code: string; message: string } };
+    expect({ status: reply.status, code: error.code }).toEqual({ status: 502, code: "service_unavailable" });
+    expect(error.message).toMatch(/^no service answers at http:\/\/127\.0\.0\.1:9\/v1: ./);
+  } finally {
+    await proxy.close();
+  }
 });
 
 describe("a request that got no answer", () => {

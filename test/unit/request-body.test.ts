@@ -107,20 +107,18 @@ describe("a body", () => {
   });
 });
 
-describe("bodies that never end", () => {
-  it("take no more memory than the budget, and hold up nobody else", async () => {
-    const port = await listen();
-    const calls = Array.from({ length: 40 }, () => open(port, { from: "attacker" }).on("error", () => {}));
-    const answers = calls.map((call) => answerOf(call).catch(() => "closed"));
-    for (const call of calls) call.write(Buffer.alloc(LIMIT - 1));
-    // As many as there is room for stay; the others hear that there is none.
-    const refused = await some(answers, 32);
-    expect(new Set(refused)).toEqual(new Set(["no_room"]));
-    expect(budget.bytes).toBeLessThanOrEqual(MOST);
-    expect(await send(port, Buffer.alloc(LIMIT), { from: "client" })).toBe(String(LIMIT));
-    expect(peak).toBeLessThanOrEqual(MOST + LIMIT);
-    for (const call of calls) call.destroy();
-  });
+it("bodies that never end take no more memory than the budget, and hold up nobody else", async () => {
+  const port = await listen();
+  const calls = Array.from({ length: 40 }, () => open(port, { from: "attacker" }).on("error", () => {}));
+  const answers = calls.map((call) => answerOf(call).catch(() => "closed"));
+  for (const call of calls) call.write(Buffer.alloc(LIMIT - 1));
+  // As many as there is room for stay; the others hear that there is none.
+  const refused = await some(answers, 32);
+  expect(new Set(refused)).toEqual(new Set(["no_room"]));
+  expect(budget.bytes).toBeLessThanOrEqual(MOST);
+  expect(await send(port, Buffer.alloc(LIMIT), { from: "client" })).toBe(String(LIMIT));
+  expect(peak).toBeLessThanOrEqual(MOST + LIMIT);
+  for (const call of calls) call.destroy();
 });
 
 describe("whole bodies of requests that wait for another one", () => {

@@ -1,6 +1,6 @@
 /** How events are delivered: attempts and their times, receivers of every kind, the log and its replay. */
 import { createServer, type Server } from "node:net";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   type DeliveryObject,
   deliveriesQuerySchema,
@@ -60,189 +60,173 @@ async function passTime(webhook: WebhookObject): Promise<void> {
   await pool.query(sql, [webhook.id]);
 }
 
-describe("a receiver that answers 500 four times and then 200", () => {
-  it("gets five attempts after 30 s, 5 min, 30 min and 2 h, with the same bytes and a fresh signature", async () => {
-    const path = "/recovers";
-    const webhook = await client.webhook(
-      receiver.url(path, (response, nth) => void response.writeHead(nth < 5 ? 500 : 200).end(`attempt ${nth}`)),
-      ["credit.topup"],
-    );
-    await client.deposit(100);
-    for (const [index, wanted] of [30, 300, 1_800, 7_200].entries()) {
-      const delay = await delayAfter(webhook, index + 1);
-      // Counted from when the result was written: a little after the attempt, and long after it on a machine that is busy.
-      expect(delay).toBeGreaterThan(wanted - 1);
-      expect(delay).toBeLessThan(wanted + 25);
-      await passTime(webhook);
-    }
-    const delivery = await only(webhook, ({ status }) => status === "delivered");
-    const { attempt_log, body } = await detail(delivery);
-    expect(attempt_log.map(({ number, status, response, error }) => [number, status, response, error])).toEqual([
-      [1, 500, "attempt 1", "answered 500"],
-      [2, 500, "attempt 2", "answered 500"],
-      [3, 500, "attempt 3", "answered 500"],
-      [4, 500, "attempt 4", "answered 500"],
-      [5, 200, "attempt 5", null],
-    ]);
-    expect(delivery).toMatchObject({ attempts: 5, next_attempt_at: null, event: "credit.topup", last_status: 200 });
-    const received = receiver.to(path);
-    expect(new Set(received.map((one) => one.body.toString()))).toEqual(new Set([body]));
-    expect(await statusOf(webhook)).toBe("active");
-  });
+it("a receiver that answers 500 four times and then 200 gets five attempts after 30 s, 5 min, 30 min and 2 h, with the same bytes and a fresh signature", async () => {
+  const path = "/recovers";
+  const webhook = await client.webhook(
+    receiver.url(path, (response, nth) => void response.writeHead(nth < 5 ? 500 : 200).end(`attempt ${nth}`)),
+    ["credit.topup"],
+  );
+  await client.deposit(100);
+  for (const [index, wanted] of [30, 300, 1_800, 7_200].entries()) {
+    const delay = await delayAfter(webhook, index + 1);
+    // Counted from when the result was written: a little after the attempt, and long after it on a machine that is busy.
+    expect(delay).toBeGreaterThan(wanted - 1);
+    expect(delay).toBeLessThan(wanted + 25);
+    await passTime(webhook);
+  }
+  const delivery = await only(webhook, ({ status }) => status === "delivered");
+  const { attempt_log, body } = await detail(delivery);
+  expect(attempt_log.map(({ number, status, response, error }) => [number, status, response, error])).toEqual([
+    [1, 500, "attempt 1", "answered 500"],
+    [2, 500, "attempt 2", "answered 500"],
+    [3, 500, "attempt 3", "answered 500"],
+    [4, 500, "attempt 4", "answered 500"],
+    [5, 200, "attempt 5", null],
+  ]);
+  expect(delivery).toMatchObject({ attempts: 5, next_attempt_at: null, event: "credit.topup", last_status: 200 });
+  const received = receiver.to(path);
+  expect(new Set(received.map((one) => one.body.toString()))).toEqual(new Set([body]));
+  expect(await statusOf(webhook)).toBe("active");
 });
 
-describe("a receiver that never answers as it should", () => {
-  it("gets five attempts; then its webhook is failed and gets nothing more, until it is enabled again", async () => {
-    const path = "/broken";
-    const webhook = await client.webhook(receiver.url(path, answer(503, "out of order")), ["credit.topup"]);
-    await client.deposit(100);
-    for (let attempt = 1; attempt <= 4; attempt += 1) {
-      await delayAfter(webhook, attempt);
-      await passTime(webhook);
-    }
-    const failed = await only(webhook, ({ status }) => status === "failed");
-    expect(failed).toMatchObject({
-      attempts: 5,
-      next_attempt_at: null,
-      last_status: 503,
-      last_error: "answered 503",
-    });
-    expect(await statusOf(webhook)).toBe("failed");
-    expect(receiver.to(path)).toHaveLength(5);
-
-    // What happens now is kept for it, and not sent.
-    await client.deposit(100);
-    const [skipped] = await eventually(
-      () => logOf(webhook, { status: "skipped" }),
-      (all) => all.length === 1,
-    );
-    expect(skipped).toMatchObject({ attempts: 0, next_attempt_at: null, last_status: null });
-    await expect(replayDelivery(context, wallet, failed.id)).rejects.toMatchObject({ code: "conflict" });
-
-    receiver.behave(path, answer(204));
-    expect(await enableWebhook(context, wallet, webhook.id)).toMatchObject({
-      id: webhook.id,
-      status: "active",
-    });
-    await client.deposit(100);
-    await eventually(
-      () => logOf(webhook, { status: "delivered" }),
-      (all) => all.length === 1,
-    );
-    expect(receiver.to(path)).toHaveLength(6);
-
-    // Replay: one delivery, then everything that never arrived since the beginning.
-    await replayDelivery(context, wallet, failed.id);
-    await eventually(
-      () => detail(failed),
-      ({ status }) => status === "delivered",
-    );
-    const { replayed } = await replayDeliveries(context, wallet, webhook.id, {
-      from: "2000-01-01T00:00:00Z",
-      statuses: ["failed", "skipped"],
-    });
-    expect(replayed).toBe(1);
-    await eventually(
-      () => logOf(webhook),
-      (all) => all.every(({ status }) => status === "delivered"),
-    );
-    expect((await detail(failed)).attempt_log.map(({ number, status }) => [number, status])).toEqual([
-      ...[1, 2, 3, 4, 5].map((number) => [number, 503]),
-      [6, 204],
-    ]);
-    // Eight requests, three events: a replay has the id of its event.
-    const ids = receiver.to(path).map(({ event }) => event.id);
-    expect([ids.length, new Set(ids).size]).toEqual([8, 3]);
+it("a receiver that never answers as it should gets five attempts; then its webhook is failed and gets nothing more, until it is enabled again", async () => {
+  const path = "/broken";
+  const webhook = await client.webhook(receiver.url(path, answer(503, "out of order")), ["credit.topup"]);
+  await client.deposit(100);
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
+    await delayAfter(webhook, attempt);
+    await passTime(webhook);
+  }
+  const failed = await only(webhook, ({ status }) => status === "failed");
+  expect(failed).toMatchObject({
+    attempts: 5,
+    next_attempt_at: null,
+    last_status: 503,
+    last_error: "answered 503",
   });
+  expect(await statusOf(webhook)).toBe("failed");
+  expect(receiver.to(path)).toHaveLength(5);
+
+  // What happens now is kept for it, and not sent.
+  await client.deposit(100);
+  const [skipped] = await eventually(
+    () => logOf(webhook, { status: "skipped" }),
+    (all) => all.length === 1,
+  );
+  expect(skipped).toMatchObject({ attempts: 0, next_attempt_at: null, last_status: null });
+  await expect(replayDelivery(context, wallet, failed.id)).rejects.toMatchObject({ code: "conflict" });
+
+  receiver.behave(path, answer(204));
+  expect(await enableWebhook(context, wallet, webhook.id)).toMatchObject({
+    id: webhook.id,
+    status: "active",
+  });
+  await client.deposit(100);
+  await eventually(
+    () => logOf(webhook, { status: "delivered" }),
+    (all) => all.length === 1,
+  );
+  expect(receiver.to(path)).toHaveLength(6);
+
+  // Replay: one delivery, then everything that never arrived since the beginning.
+  await replayDelivery(context, wallet, failed.id);
+  await eventually(
+    () => detail(failed),
+    ({ status }) => status === "delivered",
+  );
+  const { replayed } = await replayDeliveries(context, wallet, webhook.id, {
+    from: "2000-01-01T00:00:00Z",
+    statuses: ["failed", "skipped"],
+  });
+  expect(replayed).toBe(1);
+  await eventually(
+    () => logOf(webhook),
+    (all) => all.every(({ status }) => status === "delivered"),
+  );
+  expect((await detail(failed)).attempt_log.map(({ number, status }) => [number, status])).toEqual([
+    ...[1, 2, 3, 4, 5].map((number) => [number, 503]),
+    [6, 204],
+  ]);
+  // Eight requests, three events: a replay has the id of its event.
+  const ids = receiver.to(path).map(({ event }) => event.id);
+  expect([ids.length, new Set(ids).size]).toEqual([8, 3]);
 });
 
-describe("an attempt that failed", () => {
-  it("is told of in the log as it was", async () => {
-    const refusing = await freePort();
-    const resetting = await resettingServer();
-    const cases: [path: string, url: string, status: number | null, error: string | null][] = [
-      ["down", `http://127.0.0.1:${refusing}/`, null, "the connection was refused"],
-      ["resetting", `http://127.0.0.1:${resetting.port}/`, null, "the connection was closed before an answer"],
-      [
-        "redirecting",
-        receiver.url(
-          "/redirecting",
-          (response) => void response.writeHead(302, { location: receiver.url("/target") }).end(),
-        ),
-        302,
-        "answered 302: redirects are not followed",
-      ],
-      [
-        "unknown",
-        "https://does-not-exist.example/hook",
-        null,
-        expect.stringContaining("could not be resolved") as never,
-      ],
-      ["long", receiver.url("/long", answer(400, "x".repeat(100_000))), 400, "answered 400"],
-      ["nul", receiver.url("/nul", answer(400, "a\0b")), 400, "answered 400"],
-    ];
-    const webhooks = await Promise.all(cases.map(([, url]) => client.webhook(url, ["credit.topup"])));
-    await client.deposit(100);
-    for (const [index, webhook] of webhooks.entries()) {
-      const [name, , status, error] = cases[index] as (typeof cases)[number];
-      const delivery = await only(
-        webhook,
-        ({ next_attempt_at, attempts }) => attempts === 1 && next_attempt_at !== null,
-      );
-      const { attempt_log } = await detail(delivery);
-      expect([name, attempt_log[0]]).toEqual([
-        name,
-        {
-          number: 1,
-          started_at: expect.any(String),
-          duration_ms: expect.any(Number),
-          status,
-          response: attempt_log[0]?.response,
-          error,
-        },
-      ]);
-      if (name === "long") expect(attempt_log[0]?.response).toBe("x".repeat(1_024));
-      if (name === "nul") expect(attempt_log[0]?.response).toBe("a\ufffdb");
-      await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
-    }
-    expect(receiver.to("/target")).toEqual([]);
-    resetting.server.close();
-  });
-});
-
-describe("a slow receiver", () => {
-  it("has ten seconds, and delays nobody else", async () => {
-    const slow = await client.webhook(
+it("an attempt that failed is told of in the log as it was", async () => {
+  const refusing = await freePort();
+  const resetting = await resettingServer();
+  const cases: [path: string, url: string, status: number | null, error: string | null][] = [
+    ["down", `http://127.0.0.1:${refusing}/`, null, "the connection was refused"],
+    ["resetting", `http://127.0.0.1:${resetting.port}/`, null, "the connection was closed before an answer"],
+    [
+      "redirecting",
       receiver.url(
-        "/slow",
-        // The first attempt of each event gets no answer at all.
-        (response, nth) => void (nth > 30 && response.end("at last")),
+        "/redirecting",
+        (response) => void response.writeHead(302, { location: receiver.url("/target") }).end(),
       ),
-      ["credit.topup"],
-    );
-    const quick = await client.webhook(receiver.url("/quick"), ["credit.topup"]);
-    for (let i = 0; i < 30; i += 1) await client.deposit(100);
-    await eventually(
-      () => logOf(quick, { limit: 100 }),
-      (all) => all.length === 30 && all.every(({ status }) => status === "delivered"),
-    );
-    // Some of the quick one's arrive while an answer of the slow one is waited for.
-    const waits = receiver.to("/slow").map(({ at }) => at);
-    const between = receiver.to("/quick").filter(({ at }) => waits.some((from) => from < at && at < from + 10_000));
-    expect(between.length).toBeGreaterThan(0);
-    const [delivery] = await eventually(
-      () => logOf(slow, { limit: 100 }),
-      (all) => all.some(({ last_error }) => last_error !== null),
-    ).then((all) => all.filter(({ last_error }) => last_error !== null));
-    const { attempt_log } = await detail(delivery as DeliveryObject);
-    expect(attempt_log[0]).toMatchObject({
-      number: 1,
-      status: null,
-      response: null,
-      error: "no answer within 10 seconds",
-    });
-    await client.api.request("DELETE", `/v1/webhooks/${slow.id}`);
+      302,
+      "answered 302: redirects are not followed",
+    ],
+    ["unknown", "https://does-not-exist.example/hook", null, expect.stringContaining("could not be resolved") as never],
+    ["long", receiver.url("/long", answer(400, "x".repeat(100_000))), 400, "answered 400"],
+    ["nul", receiver.url("/nul", answer(400, "a\0b")), 400, "answered 400"],
+  ];
+  const webhooks = await Promise.all(cases.map(([, url]) => client.webhook(url, ["credit.topup"])));
+  await client.deposit(100);
+  for (const [index, webhook] of webhooks.entries()) {
+    const [name, , status, error] = cases[index] as (typeof cases)[number];
+    const delivery = await only(webhook, ({ next_attempt_at, attempts }) => attempts === 1 && next_attempt_at !== null);
+    const { attempt_log } = await detail(delivery);
+    expect([name, attempt_log[0]]).toEqual([
+      name,
+      {
+        number: 1,
+        started_at: expect.any(String),
+        duration_ms: expect.any(Number),
+        status,
+        response: attempt_log[0]?.response,
+        error,
+      },
+    ]);
+    if (name === "long") expect(attempt_log[0]?.response).toBe("x".repeat(1_024));
+    if (name === "nul") expect(attempt_log[0]?.response).toBe("a\ufffdb");
+    await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
+  }
+  expect(receiver.to("/target")).toEqual([]);
+  resetting.server.close();
+});
+
+it("a slow receiver has ten seconds, and delays nobody else", async () => {
+  const slow = await client.webhook(
+    receiver.url(
+      "/slow",
+      // The first attempt of each event gets no answer at all.
+      (response, nth) => void (nth > 30 && response.end("at last")),
+    ),
+    ["credit.topup"],
+  );
+  const quick = await client.webhook(receiver.url("/quick"), ["credit.topup"]);
+  for (let i = 0; i < 30; i += 1) await client.deposit(100);
+  await eventually(
+    () => logOf(quick, { limit: 100 }),
+    (all) => all.length === 30 && all.every(({ status }) => status === "delivered"),
+  );
+  // Some of the quick one's arrive while an answer of the slow one is waited for.
+  const waits = receiver.to("/slow").map(({ at }) => at);
+  const between = receiver.to("/quick").filter(({ at }) => waits.some((from) => from < at && at < from + 10_000));
+  expect(between.length).toBeGreaterThan(0);
+  const [delivery] = await eventually(
+    () => logOf(slow, { limit: 100 }),
+    (all) => all.some(({ last_error }) => last_error !== null),
+  ).then((all) => all.filter(({ last_error }) => last_error !== null));
+  const { attempt_log } = await detail(delivery as DeliveryObject);
+  expect(attempt_log[0]).toMatchObject({
+    number: 1,
+    status: null,
+    response: null,
+    error: "no answer within 10 seconds",
   });
+  await client.api.request("DELETE", `/v1/webhooks/${slow.id}`);
 });
 
 /** Resets each connection as soon as it has something. */
@@ -255,40 +239,36 @@ async function resettingServer(): Promise<{ server: Server; port: number }> {
   return { server, port: (server.address() as { port: number }).port };
 }
 
-describe("the log", () => {
-  it("comes in pages, newest first, and only to its wallet", async () => {
-    const webhook = await client.webhook(receiver.url("/pages"), ["credit.topup"]);
-    for (let i = 0; i < 5; i += 1) await client.deposit(100);
-    const all = await eventually(
-      () => logOf(webhook),
-      (rows) => rows.length === 5,
-    );
-    const query = (more: object) => deliveriesQuerySchema.parse({ limit: 2, ...more });
-    const first = await listDeliveries(context, wallet, webhook.id, query({}));
-    const second = await listDeliveries(context, wallet, webhook.id, query({ before: first.data[1]?.id }));
-    const third = await listDeliveries(context, wallet, webhook.id, query({ before: second.data[1]?.id }));
-    expect([first, second, third].map(({ has_more }) => has_more)).toEqual([true, true, false]);
-    expect([...first.data, ...second.data, ...third.data].map(({ id }) => id)).toEqual(all.map(({ id }) => id));
-    const stranger = "0x00000000000000000000000000000000000000aa";
-    const unknown = { code: "webhook_not_found" };
-    await expect(listDeliveries(context, stranger, webhook.id, query({}))).rejects.toMatchObject(unknown);
-    await expect(getDelivery(context, stranger, all[0]?.id as string)).rejects.toMatchObject(unknown);
-    await expect(replayDelivery(context, stranger, all[0]?.id as string)).rejects.toMatchObject(unknown);
-    await expect(enableWebhook(context, stranger, webhook.id)).rejects.toMatchObject(unknown);
-    await expect(getDelivery(context, wallet, "dlv_x")).rejects.toMatchObject(unknown);
-  });
+it("the log comes in pages, newest first, and only to its wallet", async () => {
+  const webhook = await client.webhook(receiver.url("/pages"), ["credit.topup"]);
+  for (let i = 0; i < 5; i += 1) await client.deposit(100);
+  const all = await eventually(
+    () => logOf(webhook),
+    (rows) => rows.length === 5,
+  );
+  const query = (more: object) => deliveriesQuerySchema.parse({ limit: 2, ...more });
+  const first = await listDeliveries(context, wallet, webhook.id, query({}));
+  const second = await listDeliveries(context, wallet, webhook.id, query({ before: first.data[1]?.id }));
+  const third = await listDeliveries(context, wallet, webhook.id, query({ before: second.data[1]?.id }));
+  expect([first, second, third].map(({ has_more }) => has_more)).toEqual([true, true, false]);
+  expect([...first.data, ...second.data, ...third.data].map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+  const stranger = "0x00000000000000000000000000000000000000aa";
+  const unknown = { code: "webhook_not_found" };
+  await expect(listDeliveries(context, stranger, webhook.id, query({}))).rejects.toMatchObject(unknown);
+  await expect(getDelivery(context, stranger, all[0]?.id as string)).rejects.toMatchObject(unknown);
+  await expect(replayDelivery(context, stranger, all[0]?.id as string)).rejects.toMatchObject(unknown);
+  await expect(enableWebhook(context, stranger, webhook.id)).rejects.toMatchObject(unknown);
+  await expect(getDelivery(context, wallet, "dlv_x")).rejects.toMatchObject(unknown);
 });
 
-describe("a deleted webhook", () => {
-  it("gets nothing more, and its log is gone", async () => {
-    const webhook = await client.webhook(receiver.url("/deleted", answer(500)), ["credit.topup"]);
-    await client.deposit(100);
-    await delayAfter(webhook, 1);
-    expect((await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`)).status).toBe(200);
-    await client.deposit(100);
-    await expect(logOf(webhook)).rejects.toMatchObject({ code: "webhook_not_found" });
-    const { rows } = await pool.query("SELECT count(*) FROM webhook_delivery WHERE webhook_id = $1", [webhook.id]);
-    expect(rows[0].count).toBe(0);
-    expect(receiver.to("/deleted")).toHaveLength(1);
-  });
+it("a deleted webhook gets nothing more, and its log is gone", async () => {
+  const webhook = await client.webhook(receiver.url("/deleted", answer(500)), ["credit.topup"]);
+  await client.deposit(100);
+  await delayAfter(webhook, 1);
+  expect((await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`)).status).toBe(200);
+  await client.deposit(100);
+  await expect(logOf(webhook)).rejects.toMatchObject({ code: "webhook_not_found" });
+  const { rows } = await pool.query("SELECT count(*) FROM webhook_delivery WHERE webhook_id = $1", [webhook.id]);
+  expect(rows[0].count).toBe(0);
+  expect(receiver.to("/deleted")).toHaveLength(1);
 });

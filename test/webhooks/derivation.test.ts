@@ -177,48 +177,44 @@ describe("a reorganisation", () => {
   });
 });
 
-describe("an index built anew from nothing", () => {
-  it("delivers no old event again, and every new one", async () => {
-    await webhooks.webhook(client, receiver.url("/rebuilt"), EVENT_NAMES);
-    await protocol.deposit(100);
-    await quiet();
-    const received = receiver.received.length;
-    const rows = await webhooks.sql("SELECT count(*) FROM webhook_delivery");
-    await indexer.stop();
-    await stage.dropIndex();
-    await protocol.deposit(100); // while there is no index
-    indexer = await stage.startIndexer();
-    await stage.caughtUp();
-    await quiet();
-    const fresh = receiver.received.slice(received);
-    // One new deposit, to each webhook that names it and still exists.
-    expect(new Set(fresh.map(({ event }) => event.id)).size).toBe(1);
-    expect(new Set(fresh.map(({ path }) => path)).size).toBe(fresh.length);
-    const after = await webhooks.sql("SELECT count(*) FROM webhook_delivery");
-    expect(Number(after[0]?.["count"])).toBe(Number(rows[0]?.["count"]) + fresh.length);
-  });
+it("an index built anew from nothing delivers no old event again, and every new one", async () => {
+  await webhooks.webhook(client, receiver.url("/rebuilt"), EVENT_NAMES);
+  await protocol.deposit(100);
+  await quiet();
+  const received = receiver.received.length;
+  const rows = await webhooks.sql("SELECT count(*) FROM webhook_delivery");
+  await indexer.stop();
+  await stage.dropIndex();
+  await protocol.deposit(100); // while there is no index
+  indexer = await stage.startIndexer();
+  await stage.caughtUp();
+  await quiet();
+  const fresh = receiver.received.slice(received);
+  // One new deposit, to each webhook that names it and still exists.
+  expect(new Set(fresh.map(({ event }) => event.id)).size).toBe(1);
+  expect(new Set(fresh.map(({ path }) => path)).size).toBe(fresh.length);
+  const after = await webhooks.sql("SELECT count(*) FROM webhook_delivery");
+  expect(Number(after[0]?.["count"])).toBe(Number(rows[0]?.["count"]) + fresh.length);
 });
 
-describe("several gateways at once", () => {
-  it("make each delivery once and send it once", async () => {
-    const others = [await Webhooks.start(stage), await Webhooks.start(stage)];
-    try {
-      const { id } = await webhooks.webhook(client, receiver.url("/shared"), ["credit.topup"]);
-      const { InferenceEscrow } = protocol.deployment.contracts;
-      await protocol.send(protocol.client, protocol.call("Stablecoin", "mint", client, 40_000_000n));
-      await protocol.send(protocol.client, protocol.call("Stablecoin", "approve", InferenceEscrow, 40_000_000n));
-      for (let i = 0; i < 40; i += 1)
-        await protocol.send(protocol.client, protocol.call("InferenceEscrow", "deposit", 100, 1));
-      await quiet();
-      expect(ids("/shared")).toHaveLength(40);
-      expect(new Set(ids("/shared")).size).toBe(40);
-      const attempts = await webhooks.sql<{ count: number }>(
-        "SELECT count(*) FROM webhook_attempt a JOIN webhook_delivery d ON d.id = a.delivery_id WHERE d.webhook_id = $1",
-        [id],
-      );
-      expect(attempts[0]?.count).toBe(40);
-    } finally {
-      for (const other of others) await other.stop();
-    }
-  });
+it("several gateways at once make each delivery once and send it once", async () => {
+  const others = [await Webhooks.start(stage), await Webhooks.start(stage)];
+  try {
+    const { id } = await webhooks.webhook(client, receiver.url("/shared"), ["credit.topup"]);
+    const { InferenceEscrow } = protocol.deployment.contracts;
+    await protocol.send(protocol.client, protocol.call("Stablecoin", "mint", client, 40_000_000n));
+    await protocol.send(protocol.client, protocol.call("Stablecoin", "approve", InferenceEscrow, 40_000_000n));
+    for (let i = 0; i < 40; i += 1)
+      await protocol.send(protocol.client, protocol.call("InferenceEscrow", "deposit", 100, 1));
+    await quiet();
+    expect(ids("/shared")).toHaveLength(40);
+    expect(new Set(ids("/shared")).size).toBe(40);
+    const attempts = await webhooks.sql<{ count: number }>(
+      "SELECT count(*) FROM webhook_attempt a JOIN webhook_delivery d ON d.id = a.delivery_id WHERE d.webhook_id = $1",
+      [id],
+    );
+    expect(attempts[0]?.count).toBe(40);
+  } finally {
+    for (const other of others) await other.stop();
+  }
 });

@@ -179,40 +179,36 @@ describe("credits", () => {
   });
 });
 
-describe("a webhook", () => {
-  it("gets only what it names, only of its wallet, and nothing from before its creation", async () => {
-    const client = await Client.create(stack, pool, 300);
-    const other = await Client.create(stack, pool, 1_000);
-    await client.deposit(200);
-    await other.deposit(200);
-    await other.webhook(receiver.url("/other"), ["credit.topup"]);
-    await client.withdraw(10);
-    await client.deposit(100);
-    await other.deposit(100);
-    await other.withdraw(10);
-    const received = await got("/other", 1);
-    expect(received.map(({ event }) => event.data.credits_remaining)).toEqual([300]);
-  });
+it("a webhook gets only what it names, only of its wallet, and nothing from before its creation", async () => {
+  const client = await Client.create(stack, pool, 300);
+  const other = await Client.create(stack, pool, 1_000);
+  await client.deposit(200);
+  await other.deposit(200);
+  await other.webhook(receiver.url("/other"), ["credit.topup"]);
+  await client.withdraw(10);
+  await client.deposit(100);
+  await other.deposit(100);
+  await other.withdraw(10);
+  const received = await got("/other", 1);
+  expect(received.map(({ event }) => event.data.credits_remaining)).toEqual([300]);
 });
 
-describe("/metrics", () => {
-  it("counts attempts and shows backlog and lag", async () => {
-    const client = await Client.create(stack, pool, 300);
-    await client.webhook(receiver.url("/counted"), ["credit.topup"]);
-    const shown = async () => {
-      const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
-      const value = (name: string) =>
-        Number(new RegExp(`^${name.replace(/[{}"]/g, "\\$&")} (\\S+)$`, "m").exec(text)?.[1]);
-      return {
-        delivered: value('gateway_webhook_attempts_total{result="delivered"}'),
-        due: value('gateway_webhook_backlog{state="due"}'),
-        lag: value("gateway_webhook_lag_blocks"),
-      };
+it("/metrics counts attempts and shows backlog and lag", async () => {
+  const client = await Client.create(stack, pool, 300);
+  await client.webhook(receiver.url("/counted"), ["credit.topup"]);
+  const shown = async () => {
+    const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+    const value = (name: string) =>
+      Number(new RegExp(`^${name.replace(/[{}"]/g, "\\$&")} (\\S+)$`, "m").exec(text)?.[1]);
+    return {
+      delivered: value('gateway_webhook_attempts_total{result="delivered"}'),
+      due: value('gateway_webhook_backlog{state="due"}'),
+      lag: value("gateway_webhook_lag_blocks"),
     };
-    const { delivered: before } = await shown();
-    for (let i = 0; i < 3; i += 1) await client.deposit(100);
-    // Deliveries of the wallets above may count as well: these three are waited for by themselves.
-    await got("/counted", 3);
-    await eventually(shown, ({ delivered, due, lag }) => delivered >= before + 3 && due === 0 && lag === 0);
-  });
+  };
+  const { delivered: before } = await shown();
+  for (let i = 0; i < 3; i += 1) await client.deposit(100);
+  // Deliveries of the wallets above may count as well: these three are waited for by themselves.
+  await got("/counted", 3);
+  await eventually(shown, ({ delivered, due, lag }) => delivered >= before + 3 && due === 0 && lag === 0);
 });

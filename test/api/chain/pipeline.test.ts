@@ -146,18 +146,16 @@ describe("a node that does not mine", () => {
   });
 });
 
-describe("a nonce used by a foreign transaction of the same key", () => {
-  it("costs the operation a new nonce, not its life", async () => {
-    const { pipeline, head } = await world.start();
-    await pipeline.submit(lock(head)).mined;
-    const nonce = await world.node.getTransactionCount({ address: account.address });
-    await world.takeNextNonce();
-    const operation = lock(head);
-    const outcome = await pipeline.submit(operation).mined;
-    expect(outcome.status).toBe("mined");
-    const { nonce: used } = await world.node.getTransaction({ hash: outcome.hash });
-    expect(used).toBe(nonce + 1);
-  });
+it("a nonce used by a foreign transaction of the same key costs the operation a new nonce, not its life", async () => {
+  const { pipeline, head } = await world.start();
+  await pipeline.submit(lock(head)).mined;
+  const nonce = await world.node.getTransactionCount({ address: account.address });
+  await world.takeNextNonce();
+  const operation = lock(head);
+  const outcome = await pipeline.submit(operation).mined;
+  expect(outcome.status).toBe("mined");
+  const { nonce: used } = await world.node.getTransaction({ hash: outcome.hash });
+  expect(used).toBe(nonce + 1);
 });
 
 const GWEI = 1_000_000_000n;

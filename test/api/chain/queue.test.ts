@@ -61,9 +61,7 @@ describe("the next batch", () => {
   });
 });
 
-describe("the age of the queue", () => {
-  it("is the oldest item's, whatever its deadline", () => {
-    expect(queueOf(item("lock", 1, 900), item("complete", 2, 400)).age(1_000)).toBe(600);
-    expect(queueOf().age(1_000)).toBe(0);
-  });
+it("the age of the queue is the oldest item's, whatever its deadline", () => {
+  expect(queueOf(item("lock", 1, 900), item("complete", 2, 400)).age(1_000)).toBe(600);
+  expect(queueOf().age(1_000)).toBe(0);
 });
