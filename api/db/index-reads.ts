@@ -1,7 +1,6 @@
 /** The gateway's read side: everything that clients and the web application list, over the indexer's views. One prepared statement a list. */
 import pg from "pg";
 import type { Address, Hex } from "viem";
-import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import {
@@ -239,45 +238,10 @@ export async function listSlashes(reader: Reader, signers: readonly string[], ea
 
 // ---------------------------------------------------------------- events
 
-const EVENTS = `SELECT ${select(EVENT)} FROM ${view("protocol_event")}`;
-
-export type EventRange = {
-  /** Only events at a later position; -1 for all. */
-  after: number;
-  /** Last block, inclusive. */
-  toBlock: number;
-  limit: number;
-};
-
-/** Events in chain order. Continue with the last row's position until fewer than `limit` come back. */
-export async function listEvents(reader: Reader, { after, toBlock, limit }: EventRange): Promise<ProtocolEventRow[]> {
-  const end = (toBlock + 1) * POSITIONS_PER_BLOCK;
-  const text = `${EVENTS} WHERE position > $1 AND position < $2 ORDER BY position LIMIT $3`;
-  return await read<ProtocolEventRow>(reader, "events", text, [after, end, limit]);
-}
-
-/** Position before all events of a block: `after` for "from this block on". */
-export function beforeBlock(blockNumber: number): number {
-  return blockNumber * POSITIONS_PER_BLOCK - 1;
-}
-
 /** Everything that happened to a job, in chain order. */
 export async function listJobEvents(reader: Reader, chainJobId: string): Promise<ProtocolEventRow[]> {
-  const text = `${EVENTS} WHERE job_id = $1 ORDER BY position`;
+  const text = `SELECT ${select(EVENT)} FROM ${view("protocol_event")} WHERE job_id = $1 ORDER BY position`;
   return await read<ProtocolEventRow>(reader, "job_events", text, [chainJobId.toLowerCase()]);
-}
-
-/** What happened to an account, newest first. `before`: position of the last row of the page before. */
-export async function listWalletEvents(
-  reader: Reader,
-  { wallet, before, limit }: { wallet: string; before?: number; limit: number },
-): Promise<ProtocolEventRow[]> {
-  const text = `${EVENTS} WHERE wallet = $1 AND position < $2 ORDER BY position DESC LIMIT $3`;
-  return await read<ProtocolEventRow>(reader, "wallet_events", text, [
-    wallet.toLowerCase(),
-    before ?? Number.MAX_SAFE_INTEGER,
-    limit,
-  ]);
 }
 
 // ---------------------------------------------------------------- how far the index is
@@ -307,12 +271,6 @@ export async function listWorkers(reader: Reader, now: Date = new Date()): Promi
   return await read<WorkerRow>(reader, "workers", `${WORKERS} ORDER BY w.number`, [seconds(now)]);
 }
 
-/** One worker by its signing key; null if it is unknown. */
-export async function getWorker(reader: Reader, signer: string, now: Date = new Date()): Promise<WorkerRow | null> {
-  const values = [seconds(now), signer.toLowerCase()];
-  return (await read<WorkerRow>(reader, "worker", `${WORKERS} WHERE w.signer = $2`, values))[0] ?? null;
-}
-
 // ---------------------------------------------------------------- models
 
 const MODELS = `SELECT ${select(MODEL)} FROM ${view("model")} m`;
@@ -320,10 +278,4 @@ const MODELS = `SELECT ${select(MODEL)} FROM ${view("model")} m`;
 /** All models ever listed, by catalog number; callers choose by `retired`. */
 export async function listModels(reader: Reader, now: Date = new Date()): Promise<ModelRow[]> {
   return await read<ModelRow>(reader, "models", `${MODELS} ORDER BY m.number`, [seconds(now)]);
-}
-
-/** One model by its public id; null if there is none. */
-export async function getModel(reader: Reader, id: string, now: Date = new Date()): Promise<ModelRow | null> {
-  const rows = await read<ModelRow>(reader, "model", `${MODELS} WHERE m.id = $2`, [seconds(now), id]);
-  return rows[0] ?? null;
 }

@@ -21,7 +21,6 @@ const INDEXES: readonly { table: string; columns: readonly string[]; where?: str
   { table: "protocol_event", columns: ["subject", "position"], where: "job_id IS NULL" },
   // A range of blocks is a range of positions, so this one serves both.
   { table: "protocol_event", columns: ["position"] },
-  { table: "protocol_event", columns: ["wallet", "position"] },
   { table: "protocol_event", columns: ["job_id"] },
   { table: "dispute", columns: ["position"] },
   { table: "dispute", columns: ["ruling", "position"] },

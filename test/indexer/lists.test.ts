@@ -7,14 +7,7 @@ import {
   listJobsOfOperator,
   listLatestEvents,
 } from "../../api/db/explorer-reads.ts";
-import {
-  type JobQuery,
-  listEvents,
-  listJobs,
-  listOverdueJobs,
-  listWalletEvents,
-  type Reader,
-} from "../../api/db/index-reads.ts";
+import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
 import { readEarned, readFrom } from "../../api/db/network-day.ts";
 import { usageSince, usedIn } from "../../api/db/usage.ts";
 import { Stage } from "./support/stage.ts";
@@ -210,17 +203,6 @@ test("a wallet's use is what its jobs cost after disputes, and how soon they wer
   expect(of(DAY)).toEqual({ jobs: 3, uncharged: 0, credits: 27, tokens: 12, answer_seconds: { median: 3, p95: 21 } });
   expect(of(DAY + 86_400)).toMatchObject({ jobs: 2, uncharged: 1, credits: 3, answer_seconds: { median: 0, p95: 0 } });
   expect(usedIn([]).answer_seconds).toBeNull();
-});
-
-test("events are read by an index range", async () => {
-  const [since = ""] = await plansOf((reader) =>
-    listEvents(reader, { after: 9_000_000_000, toBlock: 9_500, limit: 100 }),
-  );
-  expect(since).toMatch(/Index Scan using/);
-  expect(since).not.toMatch(/Seq Scan|Sort/);
-  const [ofWallet = ""] = await plansOf((reader) => listWalletEvents(reader, { wallet, limit: 20 }));
-  expect(ofWallet).toMatch(/Index Scan Backward using/);
-  expect(ofWallet).not.toMatch(/Seq Scan|Sort/);
 });
 
 const ofWorker = `0x${"7".padStart(40, "0")}`;

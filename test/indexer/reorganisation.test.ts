@@ -1,9 +1,10 @@
 /** What a reorganisation does to the index; and an indexer whose node is behind a user, a password and a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getAccount, getHead, listEvents, type ProtocolEventRow } from "../../api/db/index-reads.ts";
+import { getAccount, getHead, type ProtocolEventRow } from "../../api/db/index-reads.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { Ruling } from "../../protocol/job-status.ts";
 import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
+import { listEvents } from "./support/events.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 
@@ -28,7 +29,7 @@ afterAll(async () => {
   await node?.stop();
 });
 
-const events = () => listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
+const events = () => listEvents(stage.pool);
 const dispute = async () => await stage.sql("SELECT ruling, received_hash, votes_worker_at_fault FROM index.dispute");
 const keys = (rows: ProtocolEventRow[]) => rows.map((row) => row.key).sort();
 

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getAccount, getHead, getJob, listEvents } from "../../api/db/index-reads.ts";
+import { getAccount, getHead, getJob } from "../../api/db/index-reads.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainFiles } from "../../scripts/dev/chain.ts";
 import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";
+import { listEvents } from "./support/events.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await stage?.close());
 
-const count = async () => (await listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 })).length;
+const count = async () => (await listEvents(stage.pool)).length;
 const account = async () =>
   (await getAccount(stage.pool, stage.world.client.address)) as NonNullable<Awaited<ReturnType<typeof getAccount>>>;
 const builds = async () => await stage.sql("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'index_')");

@@ -2,20 +2,18 @@
 import type { Abi } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  beforeBlock,
   getAccount,
   getHead,
   getJob,
-  getModel,
-  getWorker,
-  listEvents,
   listJobEvents,
   listJobs,
-  listWalletEvents,
+  listModels,
+  listWorkers,
 } from "../../api/db/index-reads.ts";
 import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainEvents } from "./support/chain-events.ts";
+import { listEvents } from "./support/events.ts";
 import { everything, type Story } from "./support/everything.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { Stage } from "./support/stage.ts";
@@ -58,7 +56,7 @@ test("the story makes every event of the contracts happen", async () => {
 
 test("each event of the chain has one row, in its place", async () => {
   const onChain = await chainEvents(stage.world);
-  const rows = await listEvents(stage.pool, { after: -1, toBlock: 1e9, limit: 10_000 });
+  const rows = await listEvents(stage.pool);
   const failures = await stage.sql<{ position: string }>("SELECT position FROM index.batch_item_failure");
   const indexed = [...rows.map((row) => row.position), ...failures.map((row) => Number(row.position))];
   expect(indexed.sort((a, b) => a - b)).toEqual(onChain.map((event) => event.position).sort((a, b) => a - b));
@@ -210,17 +208,15 @@ describe("accounts", () => {
     const { deposited, compensated, withdrawn, charged, forfeited } = account;
     expect(account.free + account.escrowed).toBe(deposited + compensated - withdrawn - charged - forfeited);
     expect(await getAccount(pool, world.gateway.address)).toBeNull();
-    const [newest] = await listWalletEvents(pool, { wallet: world.client.address, limit: 1 });
-    expect(newest?.kind).toBe("job.arbiter_voted");
-    const limits = (await listWalletEvents(pool, { wallet: world.client.address, limit: 1_000 })).find(
-      (event) => event.kind === "account.limits_set",
-    );
+    const events = await listEvents(pool, world.client.address);
+    expect(events.at(-1)?.kind).toBe("job.arbiter_voted");
+    const limits = events.findLast((event) => event.kind === "account.limits_set");
     expect(limits?.data).toMatchObject({ daily_limit: 4_000, frozen: false });
   });
 
   test("what the wallet chose is told", async () => {
     const { pool, world } = stage;
-    const rows = (await listWalletEvents(pool, { wallet: world.client.address, limit: 1_000 })).reverse();
+    const rows = await listEvents(pool, world.client.address);
     const told = rows.filter(({ kind }) => /operator_chosen|authorization_key_set/.test(kind));
     expect(told.map(({ kind, data }) => [kind, data.operator ?? data.key !== null])).toEqual([
       ["account.operator_chosen", 0],
@@ -266,7 +262,7 @@ describe("accounts", () => {
   });
 
   test("every balance an event tells of is what the one before left and the event changed", async () => {
-    const rows = (await listWalletEvents(stage.pool, { wallet: stage.world.client.address, limit: 1_000 })).reverse();
+    const rows = await listEvents(stage.pool, stage.world.client.address);
     const told = rows.filter((row) => "total_after" in row.data || "escrowed" in row.data);
     let total = 0;
     for (const { kind, data } of told) {
@@ -283,7 +279,7 @@ describe("accounts", () => {
   test("the stake of the worker is the registry's", async () => {
     const { pool, world } = stage;
     const onChain = await world.read<{ stake: bigint }>("WorkerRegistry", "workerAt", 1);
-    expect((await getWorker(pool, world.worker.address))?.stake).toBe(onChain.stake);
+    expect((await listWorkers(pool))[0]?.stake).toBe(onChain.stake);
     const [config] = await stage.sql("SELECT arbiter_set::text, arbiter_quorum FROM index.protocol_config");
     expect(config).toEqual({ arbiter_set: "2", arbiter_quorum: 1 });
   });
@@ -292,7 +288,7 @@ describe("accounts", () => {
 test("models and workers are as the contracts have them now", async () => {
   const { world, pool } = stage;
   const now = new Date((await world.now()) * 1000);
-  const worker = await getWorker(pool, world.worker.address, now);
+  const [worker] = await listWorkers(pool, now);
   const onChain = await world.read<{ stake: bigint; active: boolean; endpoint: string; models: number[] }>(
     "WorkerRegistry",
     "workerAt",
@@ -307,18 +303,19 @@ test("models and workers are as the contracts have them now", async () => {
   });
   expect(worker?.active).toBe(true);
   // The announced minimum is below the first one: before its time the stake does not suffice.
-  expect((await getWorker(pool, world.worker.address, new Date(0)))?.active).toBe(false);
-  expect(await getModel(pool, "qwen3-14b", now)).toMatchObject({
+  expect((await listWorkers(pool, new Date(0)))[0]?.active).toBe(false);
+  const model = async (name: string, at: Date) => (await listModels(pool, at)).find(({ id }) => id === name);
+  expect(await model("qwen3-14b", now)).toMatchObject({
     creditsPerRequest: 20,
     creditsPer1kTokens: 10,
     pricesChangeAt: null,
   });
-  expect(await getModel(pool, "qwen3-14b", new Date(0))).toMatchObject({
+  expect(await model("qwen3-14b", new Date(0))).toMatchObject({
     creditsPerRequest: 18,
     nextCreditsPerRequest: 20,
   });
-  expect(await getModel(pool, "qwen3-1.7b", now)).toMatchObject({ retired: true });
-  expect(await getModel(pool, "unknown", now)).toBeNull();
+  expect(await model("qwen3-1.7b", now)).toMatchObject({ retired: true });
+  expect(await model("unknown", now)).toBeUndefined();
   // As text: how a driver reads 64 bits depends on who else set it up in this process.
   const amounts = ["minimum_stake", "next_minimum_stake", "slash_amount", "next_slash_amount"];
   const pauses = ["paused_by_guardian", "paused_by_governance", "compensation_cap::text"];
@@ -392,11 +389,7 @@ describe("lists", () => {
     expect(await getJob(pool, toApiJobId(id))).toMatchObject({ status: "pending" });
     const head = await getHead(pool);
     expect(head).toMatchObject({ blockNumber: (before?.blockNumber ?? 0) + 1, ready: true });
-    const events = await listEvents(pool, {
-      after: beforeBlock(head?.blockNumber ?? 0),
-      toBlock: head?.blockNumber ?? 0,
-      limit: 10,
-    });
+    const events = (await listEvents(pool)).filter(({ blockNumber }) => blockNumber === head?.blockNumber);
     expect(events.map((event) => event.kind)).toEqual(["job.locked"]);
   });
 });

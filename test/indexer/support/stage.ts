@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import type { Hex } from "viem";
-import { getHead, IndexUnavailable, listEvents } from "../../../api/db/index-reads.ts";
+import { getHead, IndexUnavailable } from "../../../api/db/index-reads.ts";
 import { codeOf } from "../../../shared/process.ts";
 import { eventually } from "../../support/api-client.ts";
 import { mined } from "../../support/mined.ts";
@@ -11,6 +11,7 @@ import { sharedDatabase } from "../../support/shared.ts";
 import type { Chain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
 import { deploy, deployedChain } from "./deploy.ts";
+import { listEvents } from "./events.ts";
 import { Indexer } from "./indexer.ts";
 import { World } from "./world.ts";
 
@@ -96,7 +97,7 @@ export class Stage {
     const places = (rows: { position: number; txHash: string }[]) =>
       rows.map(({ position, txHash }) => `${position} ${txHash}`).join();
     await eventually(
-      () => listEvents(this.pool, { after: -1, toBlock: 1e9, limit: 10_000 }).catch(() => []),
+      () => listEvents(this.pool).catch(() => []),
       (rows) => places(rows) === places(onChain),
       60_000,
     );
