@@ -1,6 +1,6 @@
 /** What happened to a wallet, a worker, an operator or a model, in words. Pure. */
 import type { HistoryEvent } from "../data/types.ts";
-import { count, credits, moment, svc } from "../ui/format.ts";
+import { count, credits, momentOf, svc } from "../ui/format.ts";
 
 /** Text, or what has a page of its own: an address, the number of an operator or of a model. */
 export type Part = string | { address: string } | { operator: number } | { model: number };
@@ -56,7 +56,7 @@ const WORDS: Record<string, (data: Data) => Part[]> = {
   "operator.reserve_leaving": ({ credits: leaving, leaves_at }) => [
     leaving === 0
       ? "the announced withdrawal is called off"
-      : `${credits(leaving)} can be taken out from ${timeOf(leaves_at)} on`,
+      : `${credits(leaving)} can be taken out from ${momentOf(leaves_at)} on`,
   ],
   "worker.registered": ({ owner, payout, endpoint }) => [
     "owned by ",
@@ -73,7 +73,7 @@ const WORDS: Record<string, (data: Data) => Part[]> = {
     hosted ? "hosts " : "hosts no more ",
     ...models.flatMap((model, index): Part[] => (index === 0 ? [{ model }] : [", ", { model }])),
   ],
-  "worker.unbonding_started": ({ unbonds_at }) => [`takes no jobs; its stake is free from ${timeOf(unbonds_at)} on`],
+  "worker.unbonding_started": ({ unbonds_at }) => [`takes no jobs; its stake is free from ${momentOf(unbonds_at)} on`],
   "worker.unbonding_cancelled": () => ["takes jobs again"],
 };
 
@@ -83,8 +83,6 @@ const shortened = (text: string): string => (text.length > 90 ? `${text.slice(0,
 type Price = { credits_per_request: number; credits_per_1k_tokens: number };
 type Announced = Price & { effective_at: number };
 type Listing = Price & { context_window: number };
-
-const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
 /** A model's events, in the words of whoever pays for it. What a price was before is known where its listing is among them. */
 function modelHistory(events: readonly HistoryEvent[]): ReadonlyMap<HistoryEvent, Said> {
@@ -104,12 +102,12 @@ function modelHistory(events: readonly HistoryEvent[]): ReadonlyMap<HistoryEvent
       const from = next.effective_at;
       const later = events.slice(0, index).findLast((one) => one.kind === kind);
       const isReplaced = later !== undefined && Date.parse(later.occurred_at) < from * 1_000;
-      const when = isReplaced ? "replaced before it was in force" : `in force from ${timeOf(from)}`;
+      const when = isReplaced ? "replaced before it was in force" : `in force from ${momentOf(from)}`;
       said.set(event, { title: "new price announced", says: [`${priceIn(next, now)}; ${when}`] });
     } else if (kind === "model.retirement_scheduled") {
       said.set(event, {
         title: "end announced",
-        says: [`takes no jobs from ${timeOf(Number(data["retires_at"]))} on`],
+        says: [`takes no jobs from ${momentOf(Number(data["retires_at"]))} on`],
       });
     }
   }

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import { app } from "../data/app.ts";
 import { latestQuery } from "../data/queries.ts";
 import type { ChainTransaction } from "../data/types.ts";
-import { coins, count, moment } from "../ui/format.ts";
+import { coins, count, momentOf } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { namesOf } from "./labels.ts";
@@ -37,7 +37,7 @@ export function TransactionFacts({ transaction, method }: { transaction: ChainTr
         <Fact label="Confirmations">
           {block_number === null || head < block_number ? "–" : count(head - block_number + 1)}
         </Fact>
-        <Fact label="Time">{timestamp === null ? "–" : moment(new Date(timestamp * 1000).toISOString())}</Fact>
+        <Fact label="Time">{timestamp === null ? "–" : momentOf(timestamp)}</Fact>
         <Fact label="Gas used">{gas_used === null ? "–" : count(gas_used)}</Fact>
         <Fact label="Fee">{fee_wei === null ? "–" : `${coins(fee_wei)} ${app.currency}`}</Fact>
         <Fact label="From">

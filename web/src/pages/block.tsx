@@ -3,7 +3,7 @@ import { Link, useParams } from "react-router";
 import { blockQuery, latestQuery } from "../data/queries.ts";
 import { JsonLink, ListedTransactions } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
-import { count, moment, percent, units } from "../ui/format.ts";
+import { count, momentOf, percent, units } from "../ui/format.ts";
 import { AddressLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
@@ -36,7 +36,7 @@ export function BlockPage() {
           <>
             <Card>
               <dl className="facts">
-                <Fact label="Time">{moment(new Date(data.timestamp * 1000).toISOString())}</Fact>
+                <Fact label="Time">{momentOf(data.timestamp)}</Fact>
                 <Fact label="Confirmations">{head < data.number ? "–" : count(head - data.number + 1)}</Fact>
                 <Fact label="Transactions">
                   {count(data.transaction_count)} ({count(data.transactions.length)} of the protocol)

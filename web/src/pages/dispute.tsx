@@ -17,7 +17,7 @@ import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { useNow } from "../ui/clock.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
-import { count, countdown, credits, moment, short } from "../ui/format.ts";
+import { count, countdown, credits, moment, momentOf, short } from "../ui/format.ts";
 import { AddressLink, JobLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
@@ -258,7 +258,7 @@ function Signature({ evidence }: { evidence: NonNullable<Evidence["completion"]>
   const { signer, valid, completionTokens, completedAt } = evidence;
   return (
     <>
-      {count(completionTokens)} output tokens, finished {moment(new Date(completedAt * 1_000).toISOString())}.{" "}
+      {count(completionTokens)} output tokens, finished {momentOf(completedAt)}.{" "}
       {signer === null
         ? valid
           ? "It proved this on the chain before."

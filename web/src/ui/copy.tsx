@@ -31,6 +31,23 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   );
 }
 
+/** A secret, which is shown once. */
+export const Secret = ({ text, what, ...rest }: { text: string; what: string; "data-testid"?: string }) => (
+  <p className="secret">
+    <code {...rest}>{text}</code>
+    <CopyButton text={text} what={what} />
+  </p>
+);
+
+/** Lines for a terminal or a program. */
+export const Code = ({ text, what }: { text: string; what: string }) => (
+  <div className="code">
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+    <pre tabIndex={0}>{text}</pre>
+    <CopyButton text={text} what={what} />
+  </div>
+);
+
 /** A long hash or address, shortened, copyable, and where it leads if it leads somewhere. */
 export function Hash({
   value,

@@ -39,6 +39,8 @@ const shortTime = new Intl.DateTimeFormat(undefined, MINUTES);
 
 /** A moment in the reader's own time zone, which it names: days of use are counted in UTC. */
 export const moment = (iso: string): string => dateTime.format(new Date(iso));
+/** The same of a time of the chain, Unix seconds. */
+export const momentOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 export const shortMoment = (iso: string): string => shortTime.format(new Date(iso));
 
 const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });

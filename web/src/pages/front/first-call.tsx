@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { app } from "../../data/app.ts";
-import { CopyButton } from "../../ui/copy.tsx";
+import { Code } from "../../ui/copy.tsx";
 
 const MODEL = "qwen3-8b";
 
@@ -47,11 +47,7 @@ export function FirstCall() {
           </label>
         ))}
       </fieldset>
-      <div className="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <pre tabIndex={0}>{text}</pre>
-        <CopyButton text={text} what={`${language} code`} />
-      </div>
+      <Code text={text} what={`${language} code`} />
     </>
   );
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { toApiJobId } from "../../../../protocol/job-id.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
-import { moment, percent, units } from "../../ui/format.ts";
+import { momentOf, percent, units } from "../../ui/format.ts";
 import { AddressLink, JobLink } from "../../ui/links.tsx";
 import { Card, Empty, Fact } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
@@ -41,8 +41,6 @@ const TONES: Record<ProposalState, "good" | "bad" | "wait" | "mild"> = {
   executed: "good",
 };
 const OVER: ReadonlySet<ProposalState> = new Set(["canceled", "defeated", "expired", "executed"]);
-
-const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
 function Proposals({ governance: { proposals, from, now }, older, deeds }: SectionsProps) {
   return (
@@ -86,17 +84,17 @@ function headOf({ actions }: Proposal): string {
 function nextOf({ state, snapshot, deadline, eta }: Proposal, now: number): string {
   switch (state) {
     case "pending":
-      return `The vote begins ${timeOf(snapshot)}. Whose votes count is fixed then.`;
+      return `The vote begins ${momentOf(snapshot)}. Whose votes count is fixed then.`;
     case "active":
-      return `The vote ends ${timeOf(deadline)}.`;
+      return `The vote ends ${momentOf(deadline)}.`;
     case "succeeded":
       return "It was decided. Anybody can put it into the timelock's queue.";
     case "queued":
-      return now < eta ? `It can be executed from ${timeOf(eta)}.` : "Its time has come: anybody can execute it.";
+      return now < eta ? `It can be executed from ${momentOf(eta)}.` : "Its time has come: anybody can execute it.";
     case "defeated":
-      return `The vote ended ${timeOf(deadline)}.`;
+      return `The vote ended ${momentOf(deadline)}.`;
     default:
-      return `The vote was until ${timeOf(deadline)}.`;
+      return `The vote was until ${momentOf(deadline)}.`;
   }
 }
 
@@ -150,7 +148,7 @@ function Queue({ governance: { operations, now } }: { governance: Governance }) 
               <td>
                 <TxHash hash={tx} />
               </td>
-              <td className="end">{Math.max(now, clock) >= readyAt ? "now" : timeOf(readyAt)}</td>
+              <td className="end">{Math.max(now, clock) >= readyAt ? "now" : momentOf(readyAt)}</td>
             </tr>
           ))}
         </Table>

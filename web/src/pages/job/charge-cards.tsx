@@ -4,7 +4,7 @@ import { AnswerInput } from "../../explorer/hash-box.tsx";
 import type { Moment, Verdict } from "../../explorer/verdict.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
-import { CopyButton, Hash } from "../../ui/copy.tsx";
+import { Code, Hash } from "../../ui/copy.tsx";
 import { clock, countdown, creditsOf, day, moment, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
@@ -130,11 +130,7 @@ export function CommandCard({ jobId, node, verdict }: { jobId: string; node: str
   const command = `npx cmi-verify job ${jobId} --rpc ${node === null ? "<URL>" : quoted(node)} --escrow ${escrow}${from}`;
   return (
     <Card title="Check it without this page">
-      <div className="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <pre tabIndex={0}>{command}</pre>
-        <CopyButton text={command} what="verify command" />
-      </div>
+      <Code text={command} what="verify command" />
       <div className="row">
         <p className="hint">
           It needs Node.js and the package <code>verify</code> of this service's operator, and asks the node alone.

@@ -4,7 +4,7 @@ import { call } from "../../data/client.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { OwnWebhook, Webhook } from "../../data/types.ts";
 import { Button } from "../../ui/controls.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
+import { Secret } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { moment } from "../../ui/format.ts";
 import { Failure, Notice } from "../../ui/page.tsx";
@@ -14,10 +14,7 @@ import { isSecret, SecretField } from "./new-webhook.tsx";
 export const SecretNotice = ({ secret, onStored }: { secret: string; onStored: () => void }) => (
   <Notice tone="good" title="Signing secret" actions={<Button onClick={onStored}>I have stored it</Button>}>
     <p>It is shown this once; your server verifies the header Service-Signature with it.</p>
-    <p className="secret">
-      <code>{secret}</code>
-      <CopyButton text={secret} what="signing secret" />
-    </p>
+    <Secret text={secret} what="signing secret" />
   </Notice>
 );
 
