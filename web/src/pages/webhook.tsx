@@ -1,10 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { call } from "../data/client.ts";
 import { deliveryQuery, webhooksQuery } from "../data/queries.ts";
 import { tellFailure } from "../data/told.ts";
 import type { Arrivals, DeliveryState, OwnWebhook } from "../data/types.ts";
+import { useChange } from "../data/use-change.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -32,29 +33,19 @@ export function WebhookPage() {
 }
 
 function Contents({ webhook }: { webhook: OwnWebhook }) {
-  const cache = useQueryClient();
   const navigate = useNavigate();
   const [asking, setAsking] = useState<"delete" | "edit" | "secret" | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const close = () => setAsking(null);
-  const refresh = () => cache.invalidateQueries({ queryKey: ["own"] });
-  const enable = useMutation({ mutationFn: () => call("POST", `/webhooks/${webhook.id}/enable`), onSuccess: refresh });
-  const replay = useMutation({
-    // Without a time: the chain's clock can be behind the one that says when the webhook was created.
-    mutationFn: () => call<{ replayed: number }>("POST", `/webhooks/${webhook.id}/replay`, { statuses: UNDELIVERED }),
-    onSuccess: refresh,
-  });
-  const remove = useMutation({
-    mutationFn: () => call("DELETE", `/webhooks/${webhook.id}`),
-    onSuccess: async () => {
-      await refresh();
-      await navigate("/app/webhooks");
-    },
-  });
-  const test = useMutation({
-    mutationFn: () => call<{ id: string }>("POST", `/webhooks/${webhook.id}/test`),
-    onSuccess: refresh,
-  });
+  const path = `/webhooks/${webhook.id}`;
+  const enable = useChange(() => call("POST", `${path}/enable`));
+  // Without a time: the chain's clock can be behind the one that says when the webhook was created.
+  const replay = useChange(() => call<{ replayed: number }>("POST", `${path}/replay`, { statuses: UNDELIVERED }));
+  const remove = useChange(
+    () => call("DELETE", path),
+    () => navigate("/app/webhooks"),
+  );
+  const test = useChange(() => call<{ id: string }>("POST", `${path}/test`));
   const error = enable.error ?? replay.error ?? test.error ?? remove.error;
   return (
     <>
@@ -159,15 +150,9 @@ function TestResult({ id }: { id: string }) {
 }
 
 function EditWebhook({ webhook, onClose }: { webhook: OwnWebhook; onClose: () => void }) {
-  const cache = useQueryClient();
   const [endpoint, setEndpoint] = useState<Endpoint>(webhook);
-  const change = useMutation({
-    mutationFn: () => call("PATCH", `/webhooks/${webhook.id}`, { url: endpoint.url, events: endpoint.events }),
-    onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: ["own"] });
-      onClose();
-    },
-  });
+  const { url, events } = endpoint;
+  const change = useChange(() => call("PATCH", `/webhooks/${webhook.id}`, { url, events }), onClose);
   return (
     <Dialog title="Edit the webhook" onClose={onClose}>
       <EndpointFields endpoint={endpoint} onChange={setEndpoint} />

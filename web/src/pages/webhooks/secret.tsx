@@ -1,8 +1,8 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../data/client.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { OwnWebhook, Webhook } from "../../data/types.ts";
+import { useChange } from "../../data/use-change.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Secret } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -28,21 +28,14 @@ export function NewSecret({
   onClose: () => void;
   onMade: (secret: string) => void;
 }) {
-  const cache = useQueryClient();
   const isUnderWay = webhook.old_secret_until !== null;
   const [hours, setHours] = useState(isUnderWay ? 0 : 24);
   const [secret, setSecret] = useState("");
-  const rotate = useMutation({
-    mutationFn: () =>
-      call<Required<Webhook>>("POST", `/webhooks/${webhook.id}/secret`, {
-        overlap_hours: hours,
-        ...(secret === "" ? {} : { secret }),
-      }),
-    onSuccess: async (made) => {
-      await cache.invalidateQueries({ queryKey: ["own", "webhooks"] });
-      onMade(made.secret);
-    },
-  });
+  const asked = { overlap_hours: hours, ...(secret === "" ? {} : { secret }) };
+  const rotate = useChange(
+    () => call<Required<Webhook>>("POST", `/webhooks/${webhook.id}/secret`, asked),
+    (made) => onMade(made.secret),
+  );
   return (
     <Dialog title="New signing secret" onClose={onClose}>
       <fieldset className="choices">
@@ -84,11 +77,7 @@ export function NewSecret({
 
 /** While two secrets count: until when, and how to end that. */
 export function OldSecret({ webhook }: { webhook: OwnWebhook }) {
-  const cache = useQueryClient();
-  const retire = useMutation({
-    mutationFn: () => call("DELETE", `/webhooks/${webhook.id}/old-secret`),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ["own", "webhooks"] }),
-  });
+  const retire = useChange(() => call("DELETE", `/webhooks/${webhook.id}/old-secret`));
   if (webhook.old_secret_until === null) return null;
   return (
     <Notice
