@@ -27,7 +27,7 @@ export function Events({ events, names }: { events: readonly ShownEvent[]; names
   );
 }
 
-/** What an event or a call says, by name. */
+/** What an event or a call says, by name; `children` come first. */
 export function Arguments({
   fields,
   names,
@@ -39,6 +39,7 @@ export function Arguments({
 }) {
   return (
     <dl className="arguments">
+      {children}
       {fields.map((field) => (
         <div key={field.name}>
           <dt>{labelOf(field.name)}</dt>
@@ -47,7 +48,6 @@ export function Arguments({
           </dd>
         </div>
       ))}
-      {children}
     </dl>
   );
 }

@@ -11,13 +11,7 @@ import { inWords, kindOf, type Part } from "./history.ts";
 
 export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty: string }) {
   if (jobs.length === 0) return <Empty title={empty} />;
-  const columns = [
-    { label: "Job" },
-    { label: "Status" },
-    { label: "Credits", end: true },
-    { label: "Model" },
-    { label: "Age", end: true },
-  ];
+  const columns = ["Job", "Status", { end: "Credits" }, "Model", { end: "Age" }];
   return (
     <Table caption="Jobs, newest first" columns={columns}>
       {jobs.map(({ id, status, model, credits: charged, created_at }) => (
@@ -49,12 +43,7 @@ const saidOf = (events: ListedTransaction["events"]): string =>
 
 export function ListedTransactions({ transactions }: { transactions: readonly ListedTransaction[] }) {
   if (transactions.length === 0) return <Empty title="No transaction of the protocol is here" />;
-  const columns = [
-    { label: "Transaction" },
-    { label: "What it did" },
-    { label: "Block", end: true },
-    { label: "Age", end: true },
-  ];
+  const columns = ["Transaction", "What it did", { end: "Block" }, { end: "Age" }];
   return (
     <Table caption="Transactions of the protocol" columns={columns}>
       {transactions.map(({ hash, block_number, timestamp, events }) => (
@@ -114,8 +103,27 @@ function HistoryPart({ part }: { part: Part }) {
   return <Link to={`/app/operators/${part.operator}`}>operator {part.operator}</Link>;
 }
 
+/** Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). */
+export const Pager = ({ before, older }: { before: string; older: string | number | null }) => (
+  <nav className="pager" aria-label="Pages of the list">
+    {before === "" ? null : (
+      <Link className="button plain" to="?">
+        Newest
+      </Link>
+    )}
+    {older === null ? null : (
+      <Link className="button plain" to={`?before=${older}`}>
+        Older
+      </Link>
+    )}
+  </nav>
+);
+
 /** Success of 24 hours; a dash where nothing ended. */
 export const success = (share: number | null): string => (share === null ? "–" : percent(share));
+
+/** A worker's time to first token. */
+export const firstToken = (ms: number | null): string => (ms === null ? "–" : `${count(ms)} ms`);
 
 /** The page's data as the service sent it. */
 export const JsonLink = ({ path, name }: { path: string; name: string }) => (

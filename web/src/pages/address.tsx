@@ -4,7 +4,7 @@ import { app } from "../data/app.ts";
 import { addressQuery } from "../data/queries.ts";
 import type { ChainAddress } from "../data/types.ts";
 import { namesOf } from "../explorer/labels.ts";
-import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
+import { History, JsonLink, ListedJobs, Pager } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { coins, count, credits, short, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
@@ -80,18 +80,7 @@ function Contents({ data, before, isContract }: { data: ChainAddress; before: st
           </Card>
           <Card title="Jobs">
             <ListedJobs jobs={jobs} empty="No jobs here" />
-            <nav className="pager" aria-label="Pages of the list">
-              {before === "" ? null : (
-                <Link className="button plain" to="?">
-                  Newest
-                </Link>
-              )}
-              {has_more ? (
-                <Link className="button plain" to={`?before=${jobs.at(-1)?.id}`}>
-                  Older
-                </Link>
-              ) : null}
-            </nav>
+            <Pager before={before} older={has_more ? (jobs.at(-1)?.id ?? null) : null} />
           </Card>
           <Card title="Deposits, withdrawals and settings">
             <History events={history} />

@@ -295,10 +295,7 @@ function Votes({ dispute }: { dispute: Dispute }) {
         </span>
       }
     >
-      <Table
-        caption="Votes so far"
-        columns={[{ label: "Ruling" }, { label: "Arbiters" }, { label: "Votes", end: true }]}
-      >
+      <Table caption="Votes so far" columns={["Ruling", "Arbiters", { end: "Votes" }]}>
         {VOTES.map((vote) => (
           <tr key={vote}>
             <td>{RULINGS[vote]}</td>

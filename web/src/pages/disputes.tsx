@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
 import { disputesQuery } from "../data/queries.ts";
 import type { ListedDispute } from "../data/types.ts";
+import { Pager } from "../explorer/lists.tsx";
 import { useNow } from "../ui/clock.ts";
 import { countdown, credits, moment, short, shortMoment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
@@ -30,18 +31,7 @@ export function Disputes() {
             ) : null}
             <Card title="Ended">
               {ended.length === 0 ? <Empty title="No dispute has ended here" /> : <Ended disputes={ended} />}
-              <nav className="pager" aria-label="Pages of the list">
-                {before === "" ? null : (
-                  <Link className="button plain" to="?">
-                    Newest
-                  </Link>
-                )}
-                {next === null ? null : (
-                  <Link className="button plain" to={`?before=${next}`}>
-                    Older
-                  </Link>
-                )}
-              </nav>
+              <Pager before={before} older={next} />
             </Card>
           </>
         )}
@@ -58,14 +48,7 @@ const JobOf = ({ dispute: { job_id } }: { dispute: ListedDispute }) => (
 
 function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
   const now = useNow();
-  const columns = [
-    { label: "Job" },
-    { label: "State" },
-    { label: "Time left", end: true },
-    { label: "Votes", end: true },
-    { label: "Charge", end: true },
-    { label: "Opened by" },
-  ];
+  const columns = ["Job", "State", { end: "Time left" }, { end: "Votes" }, { end: "Charge" }, "Opened by"];
   return (
     <Table caption="Open disputes" columns={columns}>
       {disputes.map((dispute) => {
@@ -104,13 +87,7 @@ export function OpenBadge({
 }
 
 function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
-  const columns = [
-    { label: "Job" },
-    { label: "Ruling" },
-    { label: "Ended", end: true },
-    { label: "Charge", end: true },
-    { label: "Opened by" },
-  ];
+  const columns = ["Job", "Ruling", { end: "Ended" }, { end: "Charge" }, "Opened by"];
   return (
     <Table caption="Ended disputes, newest first" columns={columns}>
       {disputes.map((dispute) => (

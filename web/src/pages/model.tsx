@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { modelQuery, workersQuery } from "../data/queries.ts";
-import { History, JsonLink, success } from "../explorer/lists.tsx";
+import { firstToken, History, JsonLink, success } from "../explorer/lists.tsx";
 import { count, credits, moment, svc } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
@@ -48,12 +48,7 @@ export function ModelPage() {
 
 function Hosts({ model }: { model: string }) {
   const workers = useQuery(workersQuery);
-  const columns = [
-    { label: "Worker" },
-    { label: "State" },
-    { label: "First token", end: true },
-    { label: "Stake", end: true },
-  ];
+  const columns = ["Worker", "State", { end: "First token" }, { end: "Stake" }];
   return (
     <Loaded query={workers} rows={2} height={36}>
       {({ data }) => {
@@ -69,7 +64,7 @@ function Hosts({ model }: { model: string }) {
                 <td>
                   <WorkerState worker={worker} />
                 </td>
-                <td className="end">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
+                <td className="end">{firstToken(worker.first_token_ms)}</td>
                 <td className="end">{svc(BigInt(worker.stake))}</td>
               </tr>
             ))}

@@ -46,14 +46,14 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
     );
   }
   const columns = [
-    { label: "Worker" },
-    { label: "State" },
-    { label: "USDG, 24 h", end: true },
-    { label: "7 days", end: true },
-    { label: "Ever", end: true },
-    { label: "Jobs, 24 h", end: true },
-    { label: "Stake", end: true },
-    { label: "You are" },
+    "Worker",
+    "State",
+    { end: "USDG, 24 h" },
+    { end: "7 days" },
+    { end: "Ever" },
+    { end: "Jobs, 24 h" },
+    { end: "Stake" },
+    "You are",
   ];
   return (
     <>

@@ -47,10 +47,7 @@ export function OperatorPage() {
               </dl>
             </Card>
             <Card title="Signers">
-              <Table
-                caption="Keys that act for the operator"
-                columns={[{ label: "Key" }, { label: "State" }, { label: "Added", end: true }]}
-              >
+              <Table caption="Keys that act for the operator" columns={["Key", "State", { end: "Added" }]}>
                 {data.signers.map(({ address, added_at, removed_at }) => (
                   <tr key={address}>
                     <td>

@@ -13,11 +13,11 @@ import {
   decodeTransactions,
   groupsOf,
   type JobGroup,
-  labelOf,
   type Names,
   namesOf,
   type ShownEvent,
 } from "../explorer/decode.ts";
+import { Arguments } from "../explorer/events.tsx";
 import { hashOf } from "../explorer/find.ts";
 import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox, type Proof } from "../explorer/hash-box.tsx";
@@ -26,7 +26,6 @@ import { JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { RevertReason } from "../explorer/revert-reason.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
-import { Value } from "../explorer/value.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { short } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
@@ -119,7 +118,7 @@ function Contents({ transaction }: { transaction: ChainTransaction }) {
       ) : null}
       {call !== null && call.fields.length > 0 && transaction.status !== "reverted" ? (
         <Card title="What was called">
-          <Arguments call={call} names={names} />
+          <Called call={call} names={names} />
         </Card>
       ) : null}
     </>
@@ -157,7 +156,7 @@ function Reverted({ transaction, call, names }: { transaction: ChainTransaction;
         </p>
       )}
       {call !== null ? (
-        <Arguments call={call} names={names} />
+        <Called call={call} names={names} />
       ) : input === null ? null : (
         <Hash value={input} what="data" />
       )}
@@ -165,23 +164,15 @@ function Reverted({ transaction, call, names }: { transaction: ChainTransaction;
   );
 }
 
-const Arguments = ({ call, names }: { call: Call; names: Names }) => (
-  <dl className="arguments">
+const Called = ({ call, names }: { call: Call; names: Names }) => (
+  <Arguments fields={call.fields} names={names}>
     <div>
       <dt>method</dt>
       <dd>
         <code>{call.name}</code>
       </dd>
     </div>
-    {call.fields.map((field) => (
-      <div key={field.name}>
-        <dt>{labelOf(field.name)}</dt>
-        <dd>
-          <Value field={field} names={names} />
-        </dd>
-      </div>
-    ))}
-  </dl>
+  </Arguments>
 );
 
 /** What workers signed, as these events show it. */

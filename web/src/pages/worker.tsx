@@ -3,7 +3,7 @@ import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { sessionQuery, workerQuery } from "../data/queries.ts";
 import type { Incident, Worker } from "../data/types.ts";
-import { History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
+import { firstToken, History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
 import { count, moment, svc, units } from "../ui/format.ts";
 import { AddressLink, JobLink, ModelLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
@@ -78,9 +78,7 @@ const Facts = ({ worker }: { worker: Worker }) => (
       {worker.unbonds_at === null ? null : <Fact label="Stake is free">{moment(worker.unbonds_at)}</Fact>}
       <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
       <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
-      <Fact label="Time to first token">
-        {worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}
-      </Fact>
+      <Fact label="Time to first token">{firstToken(worker.first_token_ms)}</Fact>
       <Fact label="Earned in 24 hours">{units(BigInt(worker.earned_24h), 6)} USDG</Fact>
       <Fact label="Earned ever">{units(BigInt(worker.earned_total), 6)} USDG</Fact>
       <Fact label="Registered">{moment(worker.registered_at)}</Fact>

@@ -4,7 +4,7 @@ import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
 import { operatorsQuery, workersQuery } from "../data/queries.ts";
 import type { Operator, Worker } from "../data/types.ts";
-import { success } from "../explorer/lists.tsx";
+import { firstToken, success } from "../explorer/lists.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, credits, svc, units } from "../ui/format.ts";
 import { ModelLink } from "../ui/links.tsx";
@@ -58,16 +58,16 @@ const byUse = (a: Worker, b: Worker): number =>
 
 function WorkerTable({ workers }: { workers: readonly Worker[] }) {
   const columns = [
-    { label: "Worker" },
-    { label: "State" },
-    { label: "Jobs", end: true },
-    { label: "Success", end: true },
-    { label: "First token", end: true },
-    { label: "Models" },
-    { label: "Stake", end: true },
-    { label: "Earned, USDG", end: true },
-    { label: "Ever", end: true },
-    { label: "Slashes", end: true },
+    "Worker",
+    "State",
+    { end: "Jobs" },
+    { end: "Success" },
+    { end: "First token" },
+    "Models",
+    { end: "Stake" },
+    { end: "Earned, USDG" },
+    { end: "Ever" },
+    { end: "Slashes" },
   ];
   return (
     <Table caption="Workers and their last 24 hours" columns={columns}>
@@ -81,7 +81,7 @@ function WorkerTable({ workers }: { workers: readonly Worker[] }) {
           </td>
           <td className="end">{count(worker.jobs_24h)}</td>
           <td className="end">{success(worker.success_24h)}</td>
-          <td className="end">{worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}</td>
+          <td className="end">{firstToken(worker.first_token_ms)}</td>
           <td>
             <Models ids={worker.models} />
           </td>
@@ -116,13 +116,13 @@ export const rolesOf = ({ owner, payout }: Worker, wallet: string | undefined): 
 
 function OperatorTable({ operators }: { operators: readonly Operator[] }) {
   const columns = [
-    { label: "Operator" },
-    { label: "State" },
-    { label: "Jobs", end: true },
-    { label: "Success", end: true },
-    { label: "Credits", end: true },
-    { label: "Signers", end: true },
-    { label: "Reserve", end: true },
+    "Operator",
+    "State",
+    { end: "Jobs" },
+    { end: "Success" },
+    { end: "Credits" },
+    { end: "Signers" },
+    { end: "Reserve" },
   ];
   return (
     <Table caption="Operators and their last 24 hours" columns={columns}>

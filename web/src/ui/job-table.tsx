@@ -6,13 +6,13 @@ import { Table } from "./table.tsx";
 import { whyUncharged } from "./why.ts";
 
 const COLUMNS = [
-  { label: "Job" },
-  { label: "Status" },
-  { label: "Credits", end: true },
-  { label: "Model" },
-  { label: "Output tokens", end: true },
-  { label: "Lock to answer", end: true },
-  { label: "Created", end: true },
+  "Job",
+  "Status",
+  { end: "Credits" },
+  "Model",
+  { end: "Output tokens" },
+  { end: "Lock to answer" },
+  { end: "Created" },
 ];
 
 /** Jobs, newest first. */

@@ -21,13 +21,13 @@ export function PriceTable({ models }: { models: readonly Model[] }) {
   const [typed, setTyped] = useState(String(EXAMPLE_TOKENS));
   const tokens = /^\d+$/.test(typed) ? Math.min(Number(typed), MOST_TOKENS) : 0;
   const columns = [
-    { label: "Model" },
-    { label: `${count(tokens)} tokens`, end: true },
-    { label: "Least charge", end: true },
-    { label: "Per 1,000 tokens", end: true },
-    { label: "Context", end: true },
-    { label: "Tier" },
-    { label: "Workers", end: true },
+    "Model",
+    { end: `${count(tokens)} tokens` },
+    { end: "Least charge" },
+    { end: "Per 1,000 tokens" },
+    { end: "Context" },
+    "Tier",
+    { end: "Workers" },
   ];
   return (
     <>

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
-type Column = { label: string; end?: boolean };
+/** A column by its label; `end`: its numbers stand at the right. */
+type Column = string | { end: string };
 
 /**
  * A table with its name for screen readers, each row one line. Where it is wider than its place, it scrolls beneath its first column: the
@@ -23,11 +24,14 @@ export function Table({
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ label, end }) => (
-              <th key={label} scope="col" className={end ? "end" : ""}>
-                {label}
-              </th>
-            ))}
+            {columns.map((column) => {
+              const [label, side] = typeof column === "string" ? [column, ""] : [column.end, "end"];
+              return (
+                <th key={label} scope="col" className={side}>
+                  {label}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>{children}</tbody>

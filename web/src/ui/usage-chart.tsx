@@ -130,12 +130,12 @@ type UsageTableProps = { head: string; rows: readonly UsageRow[]; plain?: boolea
 /** What was used, a row an hour, a day or a model. */
 export function UsageTable({ head, rows, plain = false }: UsageTableProps) {
   const columns = [
-    { label: head },
-    { label: "Jobs", end: true },
-    { label: "Credits", end: true },
-    { label: "Not charged", end: true },
-    { label: "Lock to answer, median / 95 %", end: true },
-    { label: "Tokens", end: true },
+    head,
+    { end: "Jobs" },
+    { end: "Credits" },
+    { end: "Not charged" },
+    { end: "Lock to answer, median / 95 %" },
+    { end: "Tokens" },
   ];
   return (
     <Table caption={`Use by ${head.toLowerCase()}`} columns={columns} plain={plain}>

@@ -138,10 +138,7 @@ function Queue({ governance: { operations, now } }: { governance: Governance }) 
       {operations.length === 0 ? (
         <Empty title="Nothing waits" />
       ) : (
-        <Table
-          caption="What waits in the timelock"
-          columns={[{ label: "What" }, { label: "Queued in" }, { label: "Executable from", end: true }]}
-        >
+        <Table caption="What waits in the timelock" columns={["What", "Queued in", { end: "Executable from" }]}>
           {operations.map(({ id, actions, readyAt, tx }) => (
             <tr key={id}>
               <td className="breaks">{actions.map(titleOf).join("; ")}</td>
@@ -169,10 +166,7 @@ function Treasury({ governance: { treasury, payments } }: { governance: Governan
       {payments.length === 0 ? (
         <Empty title="It has paid nothing yet" />
       ) : (
-        <Table
-          caption="What the treasury paid, newest first"
-          columns={[{ label: "Paid" }, { label: "To" }, { label: "Transaction", end: true }]}
-        >
+        <Table caption="What the treasury paid, newest first" columns={["Paid", "To", { end: "Transaction" }]}>
           {payments.slice(0, PAYMENTS_SHOWN).map(({ token, units: value, receiver, jobId, tx }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a transaction can hold several
             <tr key={`${tx} ${index}`}>

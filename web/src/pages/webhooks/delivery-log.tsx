@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../data/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { Attempt, Delivery, DeliveryState, Webhook } from "../../data/types.ts";
+import { useChange } from "../../data/use-change.ts";
 import { Button, Select } from "../../ui/controls.tsx";
 import { shortMoment } from "../../ui/format.ts";
 import { JobLink } from "../../ui/links.tsx";
@@ -67,12 +68,8 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
 }
 
 function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean }) {
-  const cache = useQueryClient();
   const [open, setOpen] = useState(false);
-  const replay = useMutation({
-    mutationFn: () => call("POST", `/deliveries/${delivery.id}/replay`),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ["own"] }),
-  });
+  const replay = useChange(() => call("POST", `/deliveries/${delivery.id}/replay`));
   return (
     <li>
       <div className="row">
@@ -116,15 +113,13 @@ function story({ occurred_at, attempts, last_status, last_error, next_attempt_at
   return parts.join(" · ");
 }
 
-const ATTEMPT = ["Attempt", "When", "Took", "Answer"].map((label) => ({ label }));
-
 function Details({ id }: { id: string }) {
   const detail = useQuery(deliveryQuery(id));
   return (
     <Loaded query={detail} rows={3}>
       {({ attempt_log, body }) => (
         <>
-          <Table caption="Attempts" columns={ATTEMPT} plain>
+          <Table caption="Attempts" columns={["Attempt", "When", "Took", "Answer"]} plain>
             {attempt_log.map((attempt) => (
               <tr key={attempt.number}>
                 <td>{attempt.number}</td>
