@@ -1,7 +1,7 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { nodeHost, nodeUrlFault } from "../../../shared/node-url.ts";
 import { app } from "../data/app.ts";
-import { Button, Field } from "../ui/controls.tsx";
+import { Button, Field, Form } from "../ui/controls.tsx";
 
 /** Where the browser keeps the visitor's own node. */
 const NODE = "node of the visitor";
@@ -28,8 +28,7 @@ export function NodeChoice({
 }) {
   const [typed, setTyped] = useState<string | null>(url === null ? "" : null);
   const fault = typed === null || typed === "" ? null : nodeUrlFault(typed, "The address");
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     if (typed === null || typed === "" || fault !== null) return;
     onChange(typed);
     setTyped(null);
@@ -47,7 +46,7 @@ export function NodeChoice({
     );
   }
   return (
-    <form onSubmit={submit}>
+    <Form onSubmit={submit}>
       <Field
         label="Node of the settlement chain"
         type="url"
@@ -63,6 +62,6 @@ export function NodeChoice({
         </Button>
         {url === null ? null : <Button onClick={() => setTyped(null)}>Cancel</Button>}
       </div>
-    </form>
+    </Form>
   );
 }

@@ -30,6 +30,20 @@ export function Button({
   );
 }
 
+/** A form that the page answers itself. */
+export function Form({ onSubmit, children }: { onSubmit: () => unknown; children: ReactNode }) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
 type FieldProps = { label: string; hint?: ReactNode; error?: string | null | undefined };
 
 /** A labelled input with a hint and, when it is wrong, what is wrong: for numbers, addresses and keys, which no browser should complete. */
@@ -109,3 +123,24 @@ export function Switch({
     </div>
   );
 }
+
+type SegmentsProps = {
+  legend: string;
+  name: string;
+  options: readonly (readonly [name: string, label: string])[];
+  value: string;
+  choose: (value: string) => void;
+};
+
+/** One of few, side by side. */
+export const Segments = ({ legend, name, options, value, choose }: SegmentsProps) => (
+  <fieldset className="segments">
+    <legend className="visually-hidden">{legend}</legend>
+    {options.map(([one, label]) => (
+      <label key={one}>
+        <input type="radio" name={name} checked={one === value} onChange={() => choose(one)} />
+        {label}
+      </label>
+    ))}
+  </fieldset>
+);

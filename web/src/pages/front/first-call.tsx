@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { app } from "../../data/app.ts";
+import { Segments } from "../../ui/controls.tsx";
 import { Code } from "../../ui/copy.tsx";
 
 const MODEL = "qwen3-8b";
@@ -38,15 +39,13 @@ export function FirstCall() {
   const text = all[language] ?? "";
   return (
     <>
-      <fieldset className="segments">
-        <legend className="visually-hidden">Language</legend>
-        {Object.keys(all).map((name) => (
-          <label key={name}>
-            <input type="radio" name="language" checked={name === language} onChange={() => setLanguage(name)} />
-            {name}
-          </label>
-        ))}
-      </fieldset>
+      <Segments
+        legend="Language"
+        name="language"
+        options={Object.keys(all).map((name) => [name, name])}
+        value={language}
+        choose={setLanguage}
+      />
       <Code text={text} what={`${language} code`} />
     </>
   );

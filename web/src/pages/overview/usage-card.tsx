@@ -3,6 +3,7 @@ import { Link, useSearchParams } from "react-router";
 import { PATHS } from "../../../../shared/web-paths.ts";
 import { queryString, usageQuery } from "../../data/queries.ts";
 import type { UsageRange } from "../../data/types.ts";
+import { Segments } from "../../ui/controls.tsx";
 import { shortMoment } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
@@ -15,26 +16,6 @@ const isRange = (text: string | null): text is UsageRange => text !== null && Ob
 
 const isMeasure = (text: string | null): text is keyof typeof MEASURES =>
   text !== null && Object.hasOwn(MEASURES, text);
-
-type SegmentsProps = {
-  legend: string;
-  name: string;
-  options: readonly (readonly [name: string, label: string])[];
-  value: string;
-  choose: (value: string) => void;
-};
-
-const Segments = ({ legend, name, options, value, choose }: SegmentsProps) => (
-  <fieldset className="segments">
-    <legend className="visually-hidden">{legend}</legend>
-    {options.map(([one, label]) => (
-      <label key={one}>
-        <input type="radio" name={name} checked={one === value} onChange={() => choose(one)} />
-        {label}
-      </label>
-    ))}
-  </fieldset>
-);
 
 /** What the wallet used in a time that it chooses, which is in the address; by hour or day, and by model. */
 export function UsageCard() {

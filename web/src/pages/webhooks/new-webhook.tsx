@@ -1,10 +1,10 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { app } from "../../data/app.ts";
 import { call } from "../../data/client.ts";
 import { tellFailure } from "../../data/told.ts";
 import type { Webhook } from "../../data/types.ts";
-import { Button, Field } from "../../ui/controls.tsx";
+import { useChange } from "../../data/use-change.ts";
+import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";
 
 /** Every event and when it fires (specification, "Events"). */
@@ -22,27 +22,16 @@ const EVENTS = [
 ] as const;
 
 export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCreated: (webhook: Webhook) => void }) {
-  const cache = useQueryClient();
   const [endpoint, setEndpoint] = useState<Endpoint>({
     url: "",
     events: ["job.completed", "job.failed", "credit.low"],
   });
   const [secret, setSecret] = useState("");
-  const create = useMutation({
-    mutationFn: () => call<Webhook>("POST", "/webhooks", { ...endpoint, ...(secret === "" ? {} : { secret }) }),
-    onSuccess: async (webhook) => {
-      await cache.invalidateQueries({ queryKey: ["own", "webhooks"] });
-      onCreated(webhook);
-    },
-  });
+  const asked = { ...endpoint, ...(secret === "" ? {} : { secret }) };
+  const create = useChange(() => call<Webhook>("POST", "/webhooks", asked), onCreated);
   return (
     <Card title="New webhook">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
+      <Form onSubmit={() => create.mutate()}>
         <EndpointFields endpoint={endpoint} onChange={setEndpoint} />
         <SecretField secret={secret} onChange={setSecret} />
         <div className="actions">
@@ -56,7 +45,7 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
           </Button>
           <Button onClick={onClose}>Cancel</Button>
         </div>
-      </form>
+      </Form>
       {create.error ? <Failure told={tellFailure(create.error)} /> : null}
     </Card>
   );
