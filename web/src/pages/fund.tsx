@@ -1,25 +1,28 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 import type { Address } from "viem";
 import { app } from "../data/app.ts";
 import { accountQuery, addressQuery } from "../data/queries.ts";
 import type { AccountInfo } from "../data/types.ts";
 import { History } from "../explorer/lists.tsx";
-import { Button } from "../ui/controls.tsx";
+import { readCredits } from "../ui/amount.ts";
+import { Button, Field, Form } from "../ui/controls.tsx";
 import { count, units, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Figure, Page } from "../ui/page.tsx";
 import { ActionStatus } from "../wallet/action-status.tsx";
-import { ConnectNotice } from "../wallet/connect-notice.tsx";
-import { mintTestTokens } from "../wallet/ledger.ts";
+import { ConnectNotice } from "../wallet/connect.tsx";
+import { deposit, mintTestTokens, useTokenBalance, withdraw } from "../wallet/ledger.ts";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
-import { useTokenBalance, useWalletContext } from "../wallet/use-token.ts";
-import { useAction, useWallet } from "../wallet/use-wallet.ts";
+import { addressFault, ReceiverField } from "../wallet/receiver-field.tsx";
+import { useTransaction } from "../wallet/use-transaction.ts";
+import { useWallet } from "../wallet/use-wallet.ts";
 import { ClaimCard } from "./fund/claim-card.tsx";
-import { DepositCard } from "./fund/deposit-card.tsx";
-import { WithdrawCard } from "./fund/withdraw-card.tsx";
 
 const TEST_CREDITS = 10_000;
+/** The largest deposit: what fits the ledger's 40-bit balance. */
+const MOST = 1_000_000_000;
 
 /** Buying credits and taking them out: the wallet's own transactions. */
 export function Fund() {
@@ -62,6 +65,97 @@ function Cards({ account }: { account: AccountInfo }) {
   );
 }
 
+/** On a development chain the token has an open faucet. */
+function TestTokens() {
+  const { state, busy, connected, send } = useTransaction();
+  return (
+    <Card title="Test tokens">
+      <div className="row">
+        <p className="hint">
+          This is a development chain: its USDG is free. Your wallet needs a little of the chain's currency for gas.
+        </p>
+        <Button
+          onClick={() => void send((sender) => mintTestTokens(sender, TEST_CREDITS))}
+          busy={busy}
+          disabled={!connected}
+        >
+          Get {units(BigInt(TEST_CREDITS) * 10_000n, 6)} test USDG
+        </Button>
+      </div>
+      <ActionStatus state={state} done="Test tokens are in your wallet" />
+    </Card>
+  );
+}
+
+/** Buys credits with a permit and one transaction. `balance`: token units in the wallet, where known. */
+function DepositCard({ account, balance }: { account: AccountInfo; balance: bigint | undefined }) {
+  const { state, busy, connected, send } = useTransaction();
+  const [text, setText] = useState(String(app.minimum_deposit));
+  const affordable = balance === undefined ? undefined : Number(balance / 10_000n);
+  const { value, error } = readCredits(text, { least: app.minimum_deposit, most: MOST });
+  const tooMuch = value !== null && affordable !== undefined && value > affordable;
+  const switches = account.has_account && account.operator !== app.operator;
+  const costs = (credits: number) => `Costs ${usdg(credits)}: one signature, then one transaction.`;
+  return (
+    <Card title="Deposit">
+      <Form onSubmit={() => value !== null && send((sender) => deposit(sender, value))}>
+        <Field
+          label="Credits to buy"
+          name="deposit"
+          inputMode="numeric"
+          suffix="credits"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={error ?? (tooMuch && affordable > 0 ? `The wallet's USDG is enough for ${count(affordable)}.` : null)}
+          hint={
+            value === null
+              ? `At least ${app.minimum_deposit}.`
+              : affordable === 0
+                ? "Your wallet holds no USDG yet."
+                : `${costs(value)}${switches ? " It also chooses this service." : ""}`
+          }
+        />
+        <Button type="submit" kind="primary" busy={busy} disabled={value === null || tooMuch || !connected}>
+          Deposit
+        </Button>
+      </Form>
+      <ActionStatus state={state} done="Credits added" />
+    </Card>
+  );
+}
+
+/** Pays free credits out as tokens, to the wallet itself or to any other address. */
+function WithdrawCard({ account }: { account: AccountInfo }) {
+  const { state, busy, connected, send } = useTransaction();
+  const [text, setText] = useState("");
+  const [receiver, setReceiver] = useState<string>(account.wallet);
+  const free = count(account.free);
+  const { value, error } = readCredits(text, { least: 1, most: account.free, mostSays: `${free} credits are free.` });
+  const cannot = value === null || addressFault(receiver) !== null || !connected;
+  const submit = () => value !== null && send(withdraw(value, receiver.trim() as Address), () => setText(""));
+  return (
+    <Card title="Withdraw">
+      <Form onSubmit={submit}>
+        <Field
+          label="Credits to withdraw"
+          name="withdraw"
+          inputMode="numeric"
+          suffix="credits"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={error}
+          hint={value === null ? `${free} are free.` : `Pays ${usdg(value)} to the address below.`}
+        />
+        <ReceiverField label="To" name="receiver" value={receiver} own={account.wallet} onChange={setReceiver} />
+        <Button type="submit" kind="primary" busy={busy} disabled={cannot}>
+          Withdraw
+        </Button>
+      </Form>
+      <ActionStatus state={state} done="Withdrawn" />
+    </Card>
+  );
+}
+
 /** What came in and went out, as the explorer shows it to everybody. */
 function Moves({ wallet }: { wallet: Address }) {
   const found = useQuery(addressQuery(wallet.toLowerCase(), ""));
@@ -73,31 +167,6 @@ function Moves({ wallet }: { wallet: Address }) {
       <Loaded query={found} rows={2} height={32}>
         {({ history }) => <History events={history.filter(({ kind }) => /deposited|withdrawn|claimed/.test(kind))} />}
       </Loaded>
-    </Card>
-  );
-}
-
-/** On a development chain the token has an open faucet. */
-function TestTokens() {
-  const cache = useQueryClient();
-  const { state, busy, run } = useAction();
-  const context = useWalletContext();
-  const { connected } = useWallet();
-  const mint = async () => {
-    await run((onProgress) => mintTestTokens(context(onProgress), TEST_CREDITS));
-    await cache.invalidateQueries({ queryKey: ["token"] });
-  };
-  return (
-    <Card title="Test tokens">
-      <div className="row">
-        <p className="hint">
-          This is a development chain: its USDG is free. Your wallet needs a little of the chain's currency for gas.
-        </p>
-        <Button onClick={() => void mint()} busy={busy} disabled={!connected}>
-          Get {units(BigInt(TEST_CREDITS) * 10_000n, 6)} test USDG
-        </Button>
-      </div>
-      <ActionStatus state={state} done="Test tokens are in your wallet" />
     </Card>
   );
 }

@@ -3,13 +3,13 @@ import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { workerQuery } from "../data/queries.ts";
 import type { Owed, Worker } from "../data/types.ts";
-import { success } from "../explorer/lists.tsx";
+import { firstToken, success } from "../explorer/lists.tsx";
 import { count, svc } from "../ui/format.ts";
 import { AddressLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
-import { ConnectNotice } from "../wallet/connect-notice.tsx";
-import { useRegistered, useTerms } from "../wallet/use-registry.ts";
+import { ConnectNotice } from "../wallet/connect.tsx";
+import { useRegistered, useTerms } from "../wallet/registry.ts";
 import { useWallet } from "../wallet/use-wallet.ts";
 import { PayCard } from "./desk/pay-card.tsx";
 import { SettingsCards } from "./desk/settings-cards.tsx";
@@ -66,9 +66,7 @@ function Desk({ worker, roles }: { worker: Worker & { owed: Owed[] }; roles: rea
           <Fact label="Stake">{svc(BigInt(worker.stake))}</Fact>
           <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
           <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
-          <Fact label="Time to first token">
-            {worker.first_token_ms === null ? "–" : `${count(worker.first_token_ms)} ms`}
-          </Fact>
+          <Fact label="Time to first token">{firstToken(worker.first_token_ms)}</Fact>
           <Fact label="Signing key">
             <AddressLink address={worker.address} what="worker address" />
           </Fact>

@@ -2,22 +2,21 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
-import { accountQuery, keyQuery } from "../data/queries.ts";
+import { accountQuery, keyQuery, settingsQuery } from "../data/queries.ts";
 import { tellFailure } from "../data/told.ts";
 import type { KeyInfo } from "../data/types.ts";
-import { Button } from "../ui/controls.tsx";
-import { CopyButton } from "../ui/copy.tsx";
+import { useChange } from "../data/use-change.ts";
+import { readCredits } from "../ui/amount.ts";
+import { Button, Field, Form } from "../ui/controls.tsx";
+import { Code, Secret } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Failure, Notice, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
-import { ConnectNotice } from "../wallet/connect-notice.tsx";
+import { ConnectNotice } from "../wallet/connect.tsx";
 import { useWallet } from "../wallet/use-wallet.ts";
-import { AuthorizationCard } from "./settings/authorization-card.tsx";
-import { LimitsCard } from "./settings/limits-card.tsx";
-import { OperatorCard } from "./settings/operator-card.tsx";
-import { Threshold } from "./settings/threshold.tsx";
+import { AuthorizationCard, LimitsCard, OperatorCard } from "./settings/contract-cards.tsx";
 
 /** The API key, what the contract keeps about the wallet's spending, and the low-credit warning. */
 export function Settings() {
@@ -137,16 +136,48 @@ function FreshKey({ apiKey, onDone }: { apiKey: string; onDone: () => void }) {
   return (
     <Notice tone="good" title="Your new key" actions={<Button onClick={onDone}>I have stored it</Button>}>
       <p>It is shown this once. Store it where your secrets are; a lost key needs a new one.</p>
-      <p className="secret">
-        <code data-testid="api-key">{apiKey}</code>
-        <CopyButton text={apiKey} what="API key" />
-      </p>
+      <Secret text={apiKey} what="API key" data-testid="api-key" />
       <p>Try it:</p>
-      <div className="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <pre tabIndex={0}>{curl}</pre>
-        <CopyButton text={curl} what="curl command" />
-      </div>
+      <Code text={curl} what="curl command" />
     </Notice>
+  );
+}
+
+const MOST_THRESHOLD = 1_000_000_000;
+
+/** When the event `credit.low` fires. */
+function Threshold() {
+  const settings = useQuery(settingsQuery);
+  return (
+    <Card title="Low-credit warning">
+      <Loaded query={settings} rows={1} height={92}>
+        {({ low_credit_threshold }) => <ThresholdForm current={low_credit_threshold} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function ThresholdForm({ current }: { current: number }) {
+  const [text, setText] = useState(String(current));
+  const { value, error } = readCredits(text, { least: 0, most: MOST_THRESHOLD });
+  const save = useChange((low_credit_threshold: number) => call("PUT", "/settings", { low_credit_threshold }));
+  return (
+    <Form onSubmit={() => value !== null && save.mutate(value)}>
+      <Field
+        label="Warn below"
+        name="threshold"
+        inputMode="numeric"
+        suffix="credits"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        error={error}
+        hint="The event credit.low is sent when free and escrowed credits together fall below it. 0 turns it off."
+      />
+      <Button type="submit" kind="primary" busy={save.isPending} disabled={value === null || value === current}>
+        Save
+      </Button>
+      {save.error ? <Failure told={tellFailure(save.error)} /> : null}
+      {save.isSuccess ? <Notice tone="good">Saved.</Notice> : null}
+    </Form>
   );
 }

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { app } from "../data/app.ts";
 import { Hash } from "../ui/copy.tsx";
 import { Failure, Notice } from "../ui/page.tsx";
-import type { ActionState } from "./use-wallet.ts";
+import type { ActionState } from "./use-transaction.ts";
 
 /** A transaction's hash, leading to the configured block explorer or to our own. */
 export function TxHash({ hash, full = false }: { hash: Hex; full?: boolean }) {

@@ -26,5 +26,3 @@ export const walletConfig = createConfig({
   transports: { [chain.id]: custom({ request }, { retryCount: 1 }) },
   pollingInterval: app.development ? 500 : 4_000,
 });
-
-export type WalletConfig = typeof walletConfig;

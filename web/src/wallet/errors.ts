@@ -19,7 +19,7 @@ import {
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
 import { type Told, tellFailure } from "../data/told.ts";
-import { moment, units } from "../ui/format.ts";
+import { momentOf, units } from "../ui/format.ts";
 import { Replaced } from "./mined.ts";
 
 /** The contracts' and the token's errors (ERC-6093) by name. */
@@ -34,7 +34,7 @@ const ERRORS = [
 ].filter((item) => item.type === "error");
 
 const credits = (value: unknown): string => `${Number(value).toLocaleString("en-US")} credits`;
-const time = (seconds: unknown): string => moment(new Date(Number(seconds) * 1_000).toISOString());
+const time = (seconds: unknown): string => momentOf(Number(seconds));
 const svc = (amount: unknown): string => `${units(BigInt(String(amount)), 18, 0)} SVC`;
 const usdg = (amount: unknown): string => `${(Number(amount) / 1e6).toLocaleString("en-US")} USDG`;
 

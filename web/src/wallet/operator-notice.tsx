@@ -1,25 +1,15 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { app } from "../data/app.ts";
 import type { AccountInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Notice } from "../ui/page.tsx";
 import { ActionStatus } from "./action-status.tsx";
 import { chooseOperator } from "./ledger.ts";
-import { useWalletContext } from "./use-token.ts";
-import { useAction, useWallet } from "./use-wallet.ts";
+import { useTransaction } from "./use-transaction.ts";
 
 /** An account that has not chosen this service's operator, and the transaction that does. A first deposit chooses it anyway. */
 export function OperatorNotice({ account }: { account: AccountInfo }) {
-  const cache = useQueryClient();
-  const context = useWalletContext();
-  const { connected } = useWallet();
-  const { state, busy, run } = useAction();
+  const { state, busy, connected, send } = useTransaction();
   const missing = account.has_account && account.operator !== app.operator;
-  const choose = async () => {
-    if (await run((onProgress) => chooseOperator(context(onProgress), app.operator))) {
-      await cache.invalidateQueries({ queryKey: ["own"] });
-    }
-  };
   if (!missing && state.step === "idle") return null;
   const { operator } = account;
   return (
@@ -29,7 +19,12 @@ export function OperatorNotice({ account }: { account: AccountInfo }) {
           tone="warn"
           title={operator === null ? "Your account has chosen no service" : "Your account has chosen another service"}
           actions={
-            <Button kind="primary" busy={busy} disabled={!connected} onClick={() => void choose()}>
+            <Button
+              kind="primary"
+              busy={busy}
+              disabled={!connected}
+              onClick={() => void send(chooseOperator(app.operator))}
+            >
               Choose this service
             </Button>
           }

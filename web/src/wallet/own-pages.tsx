@@ -11,8 +11,7 @@ import { short } from "../ui/format.ts";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Notice, Page } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
-import { WalletFailure } from "./connect-notice.tsx";
-import { SignInPanel } from "./sign-in-panel.tsx";
+import { SignInPanel, WalletFailure } from "./connect.tsx";
 import { useWallet } from "./use-wallet.ts";
 
 /** What stands in place of a page, and of those below it, until somebody is signed in: its title, and why to sign in. */

@@ -1,7 +1,7 @@
 import { type Address, domainSeparator, type Hex, parseSignature, type TypedDataDomain } from "viem";
 import { getBytecode, readContract, signTypedData } from "wagmi/actions";
 import { testStablecoinAbi } from "../../../protocol/generated/abi.ts";
-import type { WalletConfig } from "./config.ts";
+import { walletConfig } from "./config.ts";
 
 const PERMIT_SECONDS = 1_200;
 
@@ -19,17 +19,13 @@ export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
 export type PermitRequest = { token: Address; owner: Address; spender: Address; value: bigint };
 
 /** Has an EIP-2612 permit signed; null if the token or the wallet's kind of account does not do permits. */
-export async function signPermit(
-  wallet: WalletConfig,
-  request: PermitRequest,
-  onAsk: () => void,
-): Promise<Permit | null> {
+export async function signPermit(request: PermitRequest, onAsk: () => void): Promise<Permit | null> {
   const { token, owner, spender, value } = request;
   // Tokens check permits against ordinary accounts only: a contract wallet's owners are not asked in vain.
-  if (await isContract(wallet, owner)) return null;
-  const domain = await permitDomain(wallet, token);
+  if (await isContract(owner)) return null;
+  const domain = await permitDomain(token);
   if (domain === null) return null;
-  const nonce = await readContract(wallet, {
+  const nonce = await readContract(walletConfig, {
     address: token,
     abi: testStablecoinAbi,
     functionName: "nonces",
@@ -38,7 +34,13 @@ export async function signPermit(
   const deadline = BigInt(Math.floor(Date.now() / 1000) + PERMIT_SECONDS);
   const message = { owner, spender, value, nonce, deadline };
   onAsk();
-  const signature = await signTypedData(wallet, { account: owner, types, primaryType: "Permit", domain, message });
+  const signature = await signTypedData(walletConfig, {
+    account: owner,
+    types,
+    primaryType: "Permit",
+    domain,
+    message,
+  });
   // A contract wallet that is not deployed yet has no code, and its signature another form.
   if (signature.length !== 132) return null;
   const { r, s, yParity } = parseSignature(signature);
@@ -46,24 +48,24 @@ export async function signPermit(
 }
 
 /** An ordinary account that acts as a contract for a while (EIP-7702) has code too, and signs as it always did. */
-async function isContract(wallet: WalletConfig, account: Address): Promise<boolean> {
-  const code = await getBytecode(wallet, { address: account });
+async function isContract(account: Address): Promise<boolean> {
+  const code = await getBytecode(walletConfig, { address: account });
   return code !== undefined && !code.startsWith("0xef0100");
 }
 
 /** The domain a token's permits are signed for: the usual names, held against the separator the token itself tells. */
-async function permitDomain(wallet: WalletConfig, token: Address): Promise<TypedDataDomain | null> {
+async function permitDomain(token: Address): Promise<TypedDataDomain | null> {
   const contract = { address: token, abi: testStablecoinAbi } as const;
   let separator: Hex;
   let name: string;
   try {
-    separator = await readContract(wallet, { ...contract, functionName: "DOMAIN_SEPARATOR" });
-    name = await readContract(wallet, { ...contract, functionName: "name" });
+    separator = await readContract(walletConfig, { ...contract, functionName: "DOMAIN_SEPARATOR" });
+    name = await readContract(walletConfig, { ...contract, functionName: "name" });
   } catch {
     // No EIP-2612 token, or the node failed; the approval that follows instead tells which.
     return null;
   }
-  const base = { name, chainId: wallet.chains[0].id, verifyingContract: token };
+  const base = { name, chainId: walletConfig.chains[0].id, verifyingContract: token };
   for (const version of ["1", "2"]) {
     const domain = { ...base, version };
     if (domainSeparator({ domain }) === separator) return domain;

@@ -1,7 +1,7 @@
 /** What sends a transaction: loaded when somebody acts. */
 import { type Abi, type Address, BaseError, encodeFunctionData, type Hex } from "viem";
 import { simulateContract, writeContract } from "wagmi/actions";
-import type { WalletConfig } from "./config.ts";
+import { walletConfig } from "./config.ts";
 import { chainOf, mined } from "./mined.ts";
 
 /** A call of a contract, as viem takes it. */
@@ -17,20 +17,19 @@ export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash
 
 /** Does what `transact` says. */
 export async function send(
-  wallet: WalletConfig,
   request: ContractCall & { abi: Abi; account: Address },
   onProgress: (progress: Progress) => void,
   what: string,
 ): Promise<Hex> {
-  await simulateContract(wallet, request);
+  await simulateContract(walletConfig, request);
   onProgress({ step: "wallet", what });
-  const hash = await writeContract(wallet, request);
+  const hash = await writeContract(walletConfig, request);
   onProgress({ step: "mining", hash });
   const sent = { hash, from: request.account, to: request.address, data: encodeFunctionData(request) };
-  const receipt = await mined(chainOf(wallet.getClient()), sent);
+  const receipt = await mined(chainOf(walletConfig.getClient()), sent);
   if (receipt.status === "reverted") {
     // Between trying and mining something changed; the same call on the chain of now says what.
-    await simulateContract(wallet, request);
+    await simulateContract(walletConfig, request);
     throw new BaseError("The transaction was reverted, and the chain does not say why.");
   }
   onProgress({ step: "done", hash: receipt.transactionHash });

@@ -1,11 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import type { Hex } from "viem";
+import type { Address } from "viem";
 import { useConnection } from "wagmi";
 import { app } from "../data/app.ts";
 import { sessionQuery } from "../data/queries.ts";
 import { type Told, tellFailure } from "../data/told.ts";
-import type { Progress } from "./send.ts";
 
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
 export function useWallet() {
@@ -21,11 +19,16 @@ export function useWallet() {
   };
 }
 
-export type ActionState =
-  | { step: "idle" }
-  | { step: "starting" }
-  | Progress
-  | { step: "failed"; told: Told; hash: Hex | null };
+/** A query of the chain through the browser's wallet, while that is connected to the right chain. */
+export function useChain<T>(name: string, of: unknown, read: (account: Address) => Promise<T>) {
+  const { session, connected, wrongChain } = useWallet();
+  return useQuery({
+    queryKey: ["chain", name, of, session?.wallet],
+    queryFn: () => read(session?.wallet as Address),
+    enabled: session !== null && connected && !wrongChain,
+    refetchInterval: 10_000,
+  });
+}
 
 /** What a wallet, the chain or the service threw; the words are loaded when they are needed. */
 export const inWords = (error: unknown): Promise<Told> =>
@@ -33,26 +36,3 @@ export const inWords = (error: unknown): Promise<Told> =>
     ({ tell }) => tell(error),
     () => tellFailure(error),
   );
-
-/** Runs one wallet action at a time and says how far it is. */
-export function useAction() {
-  const [state, setState] = useState<ActionState>({ step: "idle" });
-  const busy = state.step === "starting" || state.step === "wallet" || state.step === "mining";
-
-  /** True when it went through. */
-  const run = async (action: (onProgress: (progress: Progress) => void) => Promise<unknown>): Promise<boolean> => {
-    let hash: Hex | null = null;
-    setState({ step: "starting" });
-    try {
-      await action((progress) => {
-        if ("hash" in progress) hash = progress.hash;
-        setState(progress);
-      });
-      return true;
-    } catch (error) {
-      setState({ step: "failed", told: await inWords(error), hash });
-      return false;
-    }
-  };
-  return { state, busy, run, reset: () => setState({ step: "idle" }) };
-}

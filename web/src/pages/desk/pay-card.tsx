@@ -10,7 +10,7 @@ import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Fact } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { claim, collectDebt } from "../../wallet/ledger.ts";
-import { useTransaction } from "../../wallet/use-token.ts";
+import { useTransaction } from "../../wallet/use-transaction.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
 import { ClaimCard } from "../fund/claim-card.tsx";
 
@@ -55,17 +55,11 @@ const Payout = ({ payout }: { payout: ChainAddress }) => (
 
 /** Another address than the wallet is paid: anybody may have it paid what waits. */
 function ClaimFor({ payout }: { payout: ChainAddress }) {
-  const { connected } = useWallet();
-  const { state, busy, send } = useTransaction();
+  const { state, busy, connected, send } = useTransaction();
   return (
     <>
       <div className="actions">
-        <Button
-          kind="primary"
-          busy={busy}
-          disabled={!connected}
-          onClick={() => void send((context) => claim(context, payout.address))}
-        >
+        <Button kind="primary" busy={busy} disabled={!connected} onClick={() => void send(claim(payout.address))}>
           Pay {usdgOf(payout.claimable_units)} to it
         </Button>
       </div>
@@ -75,8 +69,7 @@ function ClaimFor({ payout }: { payout: ChainAddress }) {
 }
 
 function Debts({ owed }: { owed: readonly Owed[] }) {
-  const { connected } = useWallet();
-  const { state, busy, send } = useTransaction();
+  const { state, busy, connected, send } = useTransaction();
   return (
     <>
       <p>After a dispute the treasury owes this worker its pay. It pays a bounded sum a day.</p>
@@ -89,7 +82,7 @@ function Debts({ owed }: { owed: readonly Owed[] }) {
             <Button
               busy={busy}
               disabled={!connected}
-              onClick={() => void send((context) => collectDebt(context, fromApiJobId(job_id) as Hex))}
+              onClick={() => void send(collectDebt(fromApiJobId(job_id) as Hex))}
             >
               Collect
             </Button>

@@ -1,20 +1,20 @@
 import { useState } from "react";
-import { type Address, type Hex, isAddress } from "viem";
+import type { Address, Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { app } from "../../data/app.ts";
 import { readSvc } from "../../ui/amount.ts";
-import { Button, Field } from "../../ui/controls.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
+import { Button, Field, Form } from "../../ui/controls.tsx";
+import { Secret } from "../../ui/copy.tsx";
 import { short, svc, units } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { ConnectNotice } from "../../wallet/connect-notice.tsx";
-import { register, type StakeTerms } from "../../wallet/registry.ts";
-import { useTerms } from "../../wallet/use-registry.ts";
-import { useTransaction } from "../../wallet/use-token.ts";
+import { ConnectNotice } from "../../wallet/connect.tsx";
+import { addressFault } from "../../wallet/receiver-field.tsx";
+import { register, type StakeTerms, useTerms } from "../../wallet/registry.ts";
+import { useTransaction } from "../../wallet/use-transaction.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
-import { addressFault, endpointFault, ModelChoices } from "./settings-cards.tsx";
+import { endpointFault, ModelChoices } from "./settings-cards.tsx";
 import { hoursOf } from "./stake-card.tsx";
 
 /** Registers a worker whose stake this wallet owns. */
@@ -55,7 +55,8 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
   const [text, setText] = useState(units(minimum * 2n, 6, 0).replaceAll(",", ""));
   const { value: stake, error } = readSvc(text, { most: held, mostSays: `Your wallet holds ${svc(held)}.` });
   const fault = endpointFault(endpoint.trim());
-  const isReady = made !== null && fault === null && isAddress(payout.trim()) && models.length > 0 && stake !== null;
+  const isReady =
+    made !== null && fault === null && addressFault(payout) === null && models.length > 0 && stake !== null;
 
   const make = async () => {
     const { generatePrivateKey, privateKeyToAccount } = await import("viem/accounts");
@@ -66,15 +67,10 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
     if (made === null || stake === null || !isReady) return;
     const { address, signTypedData } = made.account;
     const worker = { payout: payout.trim() as Address, endpoint: endpoint.trim(), models, stake };
-    await send((context) => register(context, { address, sign: signTypedData }, worker));
+    await send((sender) => register(sender, { address, sign: signTypedData }, worker));
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <ModelChoices chosen={models} onChange={setModels} disabled={busy} />
       <Field
         label="Gateways reach it at"
@@ -91,7 +87,7 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
         className="mono"
         value={payout}
         onChange={(event) => setPayout(event.target.value)}
-        error={addressFault(payout.trim())}
+        error={addressFault(payout)}
         hint="You can change it later."
       />
       <Field
@@ -111,10 +107,7 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
           <p>
             Only this browser has it. Store it now; on the worker's machine it is <code>WORKER_PRIVATE_KEY</code>.
           </p>
-          <p className="secret">
-            <code>{made.secret}</code>
-            <CopyButton text={made.secret} what="private key" />
-          </p>
+          <Secret text={made.secret} what="private key" />
           <p>
             Then start <code>npx cmi-worker --service {app.origin}</code> there, with the same models.
           </p>
@@ -124,6 +117,6 @@ function RegisterForm({ terms: { minimum, held, unbondingSeconds } }: { terms: S
         Register the worker
       </Button>
       <ActionStatus state={state} done="The worker is registered" />
-    </form>
+    </Form>
   );
 }

@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Address, isAddress } from "viem";
+import type { Address } from "viem";
 import { app } from "../../data/app.ts";
 import { modelsQuery } from "../../data/queries.ts";
-import { Button, Field } from "../../ui/controls.tsx";
+import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
+import { addressFault } from "../../wallet/receiver-field.tsx";
 import { changeWorker, type Registered } from "../../wallet/registry.ts";
-import { useTransaction } from "../../wallet/use-token.ts";
+import { useTransaction } from "../../wallet/use-transaction.ts";
 
 /** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
 export const SettingsCards = ({ worker }: { worker: Registered }) => (
@@ -26,17 +27,11 @@ function PayoutCard({ worker }: { worker: Registered }) {
   const [text, setText] = useState<string | null>(null);
   const payout = (text ?? worker.payout).trim();
   const submit = async () => {
-    const set = ["setPayout", payout as Address] as const;
-    if (await send((context) => changeWorker(context, worker.signer, [...set]))) setText(null);
+    if (await send(changeWorker(worker.signer, "setPayout", payout as Address))) setText(null);
   };
   return (
     <Card title="Payout address">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form onSubmit={submit}>
         <Field
           label="Paid to"
           name="payout"
@@ -47,17 +42,19 @@ function PayoutCard({ worker }: { worker: Registered }) {
           error={addressFault(payout)}
           hint="Holds for jobs that are running, too."
         />
-        <Button type="submit" kind="primary" busy={busy} disabled={!isAddress(payout) || payout === worker.payout}>
+        <Button
+          type="submit"
+          kind="primary"
+          busy={busy}
+          disabled={addressFault(payout) !== null || payout === worker.payout}
+        >
           Change the payout
         </Button>
-      </form>
+      </Form>
       <ActionStatus state={state} done="The payout is changed" />
     </Card>
   );
 }
-
-export const addressFault = (text: string): string | null =>
-  isAddress(text) ? null : "Not an address: 0x and 40 hex digits, with the right checksum.";
 
 /** The registry takes 200 bytes, gateways only HTTPS. */
 export function endpointFault(text: string): string | null {
@@ -72,16 +69,11 @@ function EndpointCard({ worker }: { worker: Registered }) {
   const endpoint = (text ?? worker.endpoint).trim();
   const fault = endpointFault(endpoint);
   const submit = async () => {
-    if (await send((context) => changeWorker(context, worker.signer, ["setEndpoint", endpoint]))) setText(null);
+    if (await send(changeWorker(worker.signer, "setEndpoint", endpoint))) setText(null);
   };
   return (
     <Card title="Endpoint">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form onSubmit={submit}>
         <Field
           label="Gateways reach it at"
           name="endpoint"
@@ -94,7 +86,7 @@ function EndpointCard({ worker }: { worker: Registered }) {
         <Button type="submit" kind="primary" busy={busy} disabled={fault !== null || endpoint === worker.endpoint}>
           Change the endpoint
         </Button>
-      </form>
+      </Form>
       <ActionStatus state={state} done="The endpoint is changed" />
     </Card>
   );
@@ -107,19 +99,14 @@ function ModelsCard({ worker }: { worker: Registered }) {
   const added = hosted.filter((model) => !worker.models.includes(model));
   const dropped = worker.models.filter((model) => !hosted.includes(model));
   const host = async (models: readonly number[], on: boolean): Promise<boolean> =>
-    models.length === 0 || (await send((context) => changeWorker(context, worker.signer, ["setHosting", models, on])));
+    models.length === 0 || (await send(changeWorker(worker.signer, "setHosting", models, on)));
   const submit = async () => {
     if ((await host(added, true)) && (await host(dropped, false))) setChosen(null);
   };
   const twice = added.length > 0 && dropped.length > 0;
   return (
     <Card title="Models">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form onSubmit={submit}>
         <ModelChoices chosen={hosted} onChange={setChosen} disabled={busy} />
         <Button type="submit" kind="primary" busy={busy} disabled={added.length + dropped.length === 0}>
           Change the models
@@ -128,7 +115,7 @@ function ModelsCard({ worker }: { worker: Registered }) {
           Its model server must have them, and its <code>--models</code> must name the same.
           {twice ? " Two transactions: what it hosts now, and what no longer." : null}
         </p>
-      </form>
+      </Form>
       <ActionStatus state={state} done="The models are changed" />
     </Card>
   );

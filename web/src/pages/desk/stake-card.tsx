@@ -1,19 +1,18 @@
 import { useState } from "react";
-import { type Address, isAddress } from "viem";
+import type { Address } from "viem";
 import { readSvc } from "../../ui/amount.ts";
 import { useNow } from "../../ui/clock.ts";
-import { Button, Field } from "../../ui/controls.tsx";
+import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { countdown, moment, svc } from "../../ui/format.ts";
+import { countdown, momentOf, svc } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
+import { addressFault, ReceiverField } from "../../wallet/receiver-field.tsx";
 import { addStake, changeWorker, type Registered, type StakeTerms } from "../../wallet/registry.ts";
-import { useTransaction } from "../../wallet/use-token.ts";
+import { useTransaction } from "../../wallet/use-transaction.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
 
 type Parts = { worker: Registered; terms: StakeTerms };
-
-const dateOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
 
 /** Unbonding lasts days, on a development chain less. */
 export const hoursOf = (seconds: number): string => `${Math.round(seconds / 360) / 10} hours`;
@@ -30,7 +29,7 @@ export function StakeCard({ worker, terms }: Parts) {
       {next === null ? null : (
         <Notice tone={worker.stake < next.minimum ? "warn" : "info"} title="Other terms were announced">
           <p>
-            From {dateOf(next.changeAt)} the least stake is {svc(next.minimum)}, and a slash takes {svc(next.slash)}.
+            From {momentOf(next.changeAt)} the least stake is {svc(next.minimum)}, and a slash takes {svc(next.slash)}.
           </p>
         </Notice>
       )}
@@ -53,21 +52,16 @@ function Bonded({ worker, terms: { held, unbondingSeconds } }: Parts) {
   const add = async () => {
     if (value === null) return;
     setDone("Stake added");
-    if (await send((context) => addStake(context, worker.signer, value))) setText("");
+    if (await send((sender) => addStake(sender, worker.signer, value))) setText("");
   };
   const unbond = async () => {
     setAsking(false);
     setDone("Unbonding has begun");
-    await send((context) => changeWorker(context, worker.signer, ["startUnbonding"]));
+    await send(changeWorker(worker.signer, "startUnbonding"));
   };
   return (
     <>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add();
-        }}
-      >
+      <Form onSubmit={add}>
         <Field
           label="Stake to add"
           name="stake"
@@ -89,7 +83,7 @@ function Bonded({ worker, terms: { held, unbondingSeconds } }: Parts) {
             </Button>
           )}
         </div>
-      </form>
+      </Form>
       <ActionStatus state={state} done={done} />
       {asking ? (
         <Dialog title={`Unbond ${svc(worker.stake)}?`} onClose={() => setAsking(false)}>
@@ -116,14 +110,13 @@ function Unbonding({ worker }: { worker: Registered }) {
   const [receiver, setReceiver] = useState<string>(session?.wallet ?? "");
   const [done, setDone] = useState("");
   const left = worker.unbondsAt * 1_000 - now;
-  const to = receiver.trim();
   const cancel = async () => {
     setDone("The worker takes jobs again");
-    await send((context) => changeWorker(context, worker.signer, ["cancelUnbonding"]));
+    await send(changeWorker(worker.signer, "cancelUnbonding"));
   };
   const withdraw = async () => {
     setDone("Stake withdrawn");
-    await send((context) => changeWorker(context, worker.signer, ["withdrawStake", to as Address]));
+    await send(changeWorker(worker.signer, "withdrawStake", receiver.trim() as Address));
   };
   return (
     <>
@@ -138,29 +131,22 @@ function Unbonding({ worker }: { worker: Registered }) {
       >
         <p>
           {left > 0
-            ? `The worker takes no jobs. From ${dateOf(worker.unbondsAt)} you can withdraw.`
+            ? `The worker takes no jobs. From ${momentOf(worker.unbondsAt)} you can withdraw.`
             : "The worker takes no jobs. Withdraw the stake, or have it work again."}
         </p>
       </Notice>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void withdraw();
-        }}
-      >
-        <Field
+      <Form onSubmit={withdraw}>
+        <ReceiverField
           label="Withdraw to"
           name="stake-receiver"
-          className="mono"
           value={receiver}
-          onChange={(event) => setReceiver(event.target.value)}
-          error={isAddress(to) ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}
-          hint={to === session?.wallet ? "Your own wallet." : "Check it twice: this cannot be undone."}
+          own={session?.wallet ?? ""}
+          onChange={setReceiver}
         />
-        <Button type="submit" kind="primary" busy={busy} disabled={left > 0 || !isAddress(to)}>
+        <Button type="submit" kind="primary" busy={busy} disabled={left > 0 || addressFault(receiver) !== null}>
           Withdraw {svc(worker.stake)}
         </Button>
-      </form>
+      </Form>
       <ActionStatus state={state} done={done} />
     </>
   );

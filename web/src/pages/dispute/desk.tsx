@@ -9,15 +9,16 @@ import { app } from "../../data/app.ts";
 import type { Dispute, Vote } from "../../data/types.ts";
 import { disputeFacts } from "../../explorer/dispute-facts.ts";
 import { useNow } from "../../ui/clock.ts";
-import { Button } from "../../ui/controls.tsx";
+import { Button, Form } from "../../ui/controls.tsx";
 import { moment, short, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { ConnectNotice } from "../../wallet/connect-notice.tsx";
-import { escrowOf } from "../../wallet/ledger.ts";
+import { ConnectNotice } from "../../wallet/connect.tsx";
+import { collectDebt, expire } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
 import type { ContractCall } from "../../wallet/send.ts";
-import { useCall, useConnectedWallet } from "../../wallet/use-token.ts";
+import { useConnectedTransaction } from "../../wallet/use-transaction.ts";
+import { useWallet } from "../../wallet/use-wallet.ts";
 import { Join } from "../job/dispute-card.tsx";
 import type { Evidence } from "./evidence.ts";
 import { consequence, RULINGS, VOTES } from "./rulings.tsx";
@@ -35,7 +36,7 @@ export default function Desk(known: Known) {
 
 function Roles({ dispute, evidence, events }: Known) {
   const now = useNow();
-  const { connected, address } = useConnectedWallet();
+  const { connected, address } = useWallet();
   if (!connected || address === undefined) return <ConnectNotice />;
   const jobId = fromApiJobId(dispute.job_id) as Hex;
   const own = events.filter((event) => jobOfEvent(event) === jobId);
@@ -58,7 +59,7 @@ function Roles({ dispute, evidence, events }: Known) {
         says={`Anybody can end the dispute now. ${consequence("expired", dispute)}`}
         label="End the dispute"
         done="The dispute has ended"
-        call={{ ...escrowOf(app), functionName: "expire", args: [jobId] }}
+        call={expire(jobId)}
       />
       <Deed
         isDue={owed > 0n}
@@ -66,7 +67,7 @@ function Roles({ dispute, evidence, events }: Known) {
         says={`${units(owed, 6)} USDG are still to come. Anybody can have them paid once the treasury has them and its limit of the day allows it.`}
         label="Have it paid"
         done="What the treasury could pay is paid"
-        call={{ ...escrowOf(app), functionName: "collectDebt", args: [jobId] }}
+        call={collectDebt(jobId)}
       />
     </>
   );
@@ -88,7 +89,7 @@ function Ballot({
   address,
   now,
 }: Pick<Known, "dispute" | "evidence"> & { address: Address; now: number }) {
-  const { state, busy, send } = useCall();
+  const { state, busy, send } = useConnectedTransaction();
   const [chosen, setChosen] = useState<Vote | null>(null);
   const earlier = dispute.ballots.find(({ arbiter }) => isAddressEqual(arbiter, address))?.ruling ?? null;
   const closed = closedBecause(dispute, now);
@@ -101,12 +102,7 @@ function Ballot({
     <Card title="Your vote as an arbiter" aside={<span className="hint">{short(address)}</span>}>
       {dispute.ruling === null ? <Checklist dispute={dispute} evidence={evidence} /> : null}
       {closed === null ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (chosen !== null) void vote(chosen);
-          }}
-        >
+        <Form onSubmit={() => chosen !== null && vote(chosen)}>
           <fieldset className="choices">
             <legend>Ruling</legend>
             {VOTES.map((one) => (
@@ -129,7 +125,7 @@ function Ballot({
               ? "With your vote this ruling has its quorum: the same transaction carries it out."
               : "Until a ruling has its quorum you can change your vote."}
           </p>
-        </form>
+        </Form>
       ) : (
         <p>{closed}</p>
       )}
@@ -185,7 +181,7 @@ type DeedText = { title: string; says: string; label: string; done: string };
 
 /** A call that anybody may make while it is due. Whoever made it still sees how it went. */
 function Deed({ isDue, title, says, label, done, call }: DeedText & { isDue: boolean; call: ContractCall }) {
-  const { state, busy, send } = useCall();
+  const { state, busy, send } = useConnectedTransaction();
   if (!isDue && state.step === "idle") return null;
   return (
     <Card title={title}>

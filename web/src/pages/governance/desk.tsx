@@ -1,14 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
-import { Button, Field } from "../../ui/controls.tsx";
+import { Button, Field, Form } from "../../ui/controls.tsx";
 import { short } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Fact } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { ConnectNotice } from "../../wallet/connect-notice.tsx";
+import { ConnectNotice } from "../../wallet/connect.tsx";
 import { WithWallet } from "../../wallet/own-pages.tsx";
-import { useCall, useConnectedWallet } from "../../wallet/use-token.ts";
+import { addressFault } from "../../wallet/receiver-field.tsx";
+import { useConnectedTransaction } from "../../wallet/use-transaction.ts";
+import { useWallet } from "../../wallet/use-wallet.ts";
 import { svcOf } from "./actions.tsx";
 import {
   type Governance,
@@ -34,7 +36,7 @@ export default function Desk(props: DeskProps) {
 }
 
 function Holder({ governance, node, older }: DeskProps) {
-  const { connected, address } = useConnectedWallet();
+  const { connected, address } = useWallet();
   if (!connected || address === undefined) {
     return (
       <>
@@ -62,7 +64,7 @@ function Votes({ node, address }: { node: string; address: Address }) {
     queryFn: () => readVoter(node, address),
     refetchInterval: 30_000,
   });
-  const { state, busy, send } = useCall();
+  const { state, busy, send } = useConnectedTransaction();
   const [typed, setTyped] = useState<string>(address);
   const to = typed.trim();
   const valid = isAddress(to);
@@ -83,18 +85,13 @@ function Votes({ node, address }: { node: string; address: Address }) {
                     : short(delegate)}
               </Fact>
             </dl>
-            <form
-              onSubmit={(event) => {
-                event.preventDefault();
-                if (valid) void send({ ...serviceTokenOf(), functionName: "delegate", args: [to] });
-              }}
-            >
+            <Form onSubmit={() => send({ ...serviceTokenOf(), functionName: "delegate", args: [to] })}>
               <Field
                 label="Who votes with your SVC"
                 className="mono"
                 value={typed}
                 onChange={(event) => setTyped(event.target.value)}
-                error={valid ? null : "Not an address: 0x and 40 hex digits, with the right checksum."}
+                error={addressFault(typed)}
                 hint={
                   isSelf
                     ? "You yourself. Votes count in proposals whose vote begins later."
@@ -104,7 +101,7 @@ function Votes({ node, address }: { node: string; address: Address }) {
               <Button type="submit" busy={busy} disabled={!valid || (valid && isAddressEqual(delegate, to))}>
                 Delegate
               </Button>
-            </form>
+            </Form>
           </>
         )}
       </Loaded>
@@ -123,7 +120,7 @@ const SUPPORT = [
 /** What the wallet can do about a proposal now. */
 function Deeds({ proposal, node, address, now }: { proposal: Proposal; node: string; address: Address; now: number }) {
   const { state: at, eta } = proposal;
-  const { state, busy, send } = useCall();
+  const { state, busy, send } = useConnectedTransaction();
   const [done, setDone] = useState("");
   const carry = (functionName: "queue" | "execute", says: string) => {
     setDone(says);

@@ -3,16 +3,16 @@ import { useId, useState } from "react";
 import { type Address, encodeFunctionData, type Hex, isAddress, isHex, parseUnits } from "viem";
 import { arbitrationPanelAbi, inferenceEscrowAbi, protocolTreasuryAbi } from "../../../../protocol/generated/abi.ts";
 import { app } from "../../data/app.ts";
-import { Button, Field, Select } from "../../ui/controls.tsx";
+import { Button, Field, Form, Select } from "../../ui/controls.tsx";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { tell } from "../../wallet/errors.ts";
-import { useCall } from "../../wallet/use-token.ts";
+import { useConnectedTransaction } from "../../wallet/use-transaction.ts";
 import { Actions, svcOf } from "./actions.tsx";
 import { type Action, type Governance, governorOf, readVoter, tryAction } from "./chain.ts";
 
 /** What a form asks for, and the call that its fields make; a text says which of them is wrong. */
-type Form = {
+type CallForm = {
   label: string;
   fields: readonly { name: string; label: string; hint: string; suffix?: string }[];
   build: (given: Record<string, string>) => Action | string;
@@ -28,7 +28,7 @@ function unitsOf(text: string, decimals: number): bigint | null {
   return parseUnits(fraction === "" ? whole : `${whole}.${fraction}`, decimals);
 }
 
-function payment(token: string, decimals: number): Form {
+function payment(token: string, decimals: number): CallForm {
   return {
     label: `Pay ${token === "Stablecoin" ? "USDG" : "SVC"} from the treasury`,
     fields: [
@@ -51,7 +51,7 @@ function payment(token: string, decimals: number): Form {
   };
 }
 
-const FORMS: Record<string, Form> = {
+const FORMS: Record<string, CallForm> = {
   pay: payment("Stablecoin", 6),
   "pay-svc": payment("ServiceToken", 18),
   fee: {
@@ -115,9 +115,9 @@ export function NewProposal({ node, rules, address }: { node: string; rules: Gov
   const [given, setGiven] = useState<Record<string, string>>({});
   const [actions, setActions] = useState<readonly Action[]>([]);
   const [description, setDescription] = useState("");
-  const { state, busy, send } = useCall();
+  const { state, busy, send } = useConnectedTransaction();
   const voter = useQuery({ queryKey: ["voter", node, address], queryFn: () => readVoter(node, address) });
-  const form = FORMS[kind] as Form;
+  const form = FORMS[kind] as CallForm;
   const built = form.build(trimmed(given));
   const isUntouched = form.fields.every(({ name }) => (given[name] ?? "") === "");
   const mayPropose = voter.data !== undefined && voter.data.votes >= rules.threshold;
@@ -140,9 +140,8 @@ export function NewProposal({ node, rules, address }: { node: string; rules: Gov
           </p>
         </Notice>
       )}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           if (typeof built === "string") return;
           setActions([...actions, built]);
           setGiven({});
@@ -179,14 +178,9 @@ export function NewProposal({ node, rules, address }: { node: string; rules: Gov
         <Button type="submit" disabled={typeof built === "string"}>
           Add to the proposal
         </Button>
-      </form>
+      </Form>
       {actions.length === 0 ? null : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void propose();
-          }}
-        >
+        <Form onSubmit={propose}>
           <h3>The proposal</h3>
           <Actions actions={actions} />
           <div className="field">
@@ -202,7 +196,7 @@ export function NewProposal({ node, rules, address }: { node: string; rules: Gov
               Take the last call out
             </Button>
           </div>
-        </form>
+        </Form>
       )}
       <ActionStatus state={state} done="Proposed" />
     </Card>

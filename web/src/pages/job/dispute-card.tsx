@@ -11,15 +11,14 @@ import { AnswerInput } from "../../explorer/hash-box.tsx";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
-import { countdown, moment } from "../../ui/format.ts";
+import { countdown, momentOf } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
-import { ConnectNotice } from "../../wallet/connect-notice.tsx";
-import { BOND, joinDispute, openDispute } from "../../wallet/dispute.ts";
+import { ConnectNotice } from "../../wallet/connect.tsx";
 import { tell } from "../../wallet/errors.ts";
+import { BOND, joinDispute, openDispute } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
-import { useConnectedWallet, useWalletContext } from "../../wallet/use-token.ts";
-import { useAction, useWallet } from "../../wallet/use-wallet.ts";
+import { useConnectedTransaction, useTransaction } from "../../wallet/use-transaction.ts";
 
 /** Answer of the dispute route: opened, or not because the hashes are equal. */
 type Opened = {
@@ -44,8 +43,6 @@ function dueOf(job: Job, { signed, freeBefore }: DisputeFacts): { service: numbe
   };
 }
 
-const timeOf = (seconds: number): string => moment(new Date(seconds * 1_000).toISOString());
-
 /** Disputes a job with the text the client received, hashed here: through the service, or by the wallet itself. */
 export default function DisputeCard({ job, chain }: { job: Job; chain: ChainJob }) {
   const events = useMemo(() => decodeJob(chain, app.contracts).flatMap((one) => one.events), [chain]);
@@ -66,12 +63,10 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
       call<Opened>("POST", `/jobs/${job.id}/dispute`, { received_output_hash }),
     onSuccess: () => cache.invalidateQueries(),
   });
-  const context = useWalletContext();
-  const { connected } = useWallet();
-  const { state, busy, run, reset } = useAction();
-  const byWallet = async (received: string) => {
+  const { state, busy, connected, send, reset } = useTransaction();
+  const byWallet = (received: string) => {
     dispute.reset();
-    if (await run((onProgress) => openDispute(context(onProgress), facts, received))) await cache.invalidateQueries();
+    return send((sender) => openDispute(sender, facts, received));
   };
   const opened = dispute.data?.dispute_opened === true || state.step === "done";
   const untouched = dispute.data === undefined && state.step === "idle";
@@ -91,7 +86,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
       <div className="row">
         <p className="hint">
           {freeBefore !== null
-            ? `The worker signed two different answers: your wallet can dispute the charge without a bond until ${timeOf(freeBefore)}.`
+            ? `The worker signed two different answers: your wallet can dispute the charge without a bond until ${momentOf(freeBefore)}.`
             : byService
               ? `Received another text than the worker signed? You can dispute the charge.${left}`
               : `The service opens no dispute of this job any more. Your wallet still can, for a bond.${left}`}
@@ -156,21 +151,16 @@ const HashOf = ({ hash, children }: { hash: string; children?: ReactNode }) => (
 
 /** Adds the wallet's own hash to a dispute that its operator opened, while the panel may not rule yet. */
 export function Join({ dispute }: { dispute: OpenDispute }) {
-  const cache = useQueryClient();
-  const { context, connected } = useConnectedWallet();
-  const { state, busy, run } = useAction();
+  const { state, busy, connected, send } = useConnectedTransaction();
   const [hash, setHash] = useState<string | null>(null);
   const { byOperator, joined, ruleFrom, receivedHash } = dispute;
   const possible = byOperator && !joined && ruleFrom * 1_000 > Date.now();
   if (!possible && state.step === "idle") return null;
-  const join = async (received: string) => {
-    if (await run((onProgress) => joinDispute(context(onProgress), dispute, received))) await cache.invalidateQueries();
-  };
   return (
     <Card title="Say what you received">
       <p>
         The operator says that you received <Hash value={toProofHash(receivedHash)} what="hash of the dispute" />. Until{" "}
-        {timeOf(ruleFrom)} your wallet can add its own hash to the dispute, once and without a bond; the arbiters see
+        {momentOf(ruleFrom)} your wallet can add its own hash to the dispute, once and without a bond; the arbiters see
         both.
       </p>
       <AnswerInput label="The answer as your wallet's owner received it" onHash={setHash} />
@@ -180,7 +170,7 @@ export function Join({ dispute }: { dispute: OpenDispute }) {
           kind="primary"
           busy={busy}
           disabled={hash === null || joined || !connected}
-          onClick={() => void join(hash as string)}
+          onClick={() => void send(joinDispute(dispute.jobId, hash as string))}
         >
           Join the dispute
         </Button>

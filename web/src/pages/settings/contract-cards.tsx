@@ -1,0 +1,202 @@
+/** What the contract keeps about a wallet's spending: its operator, its limits and its authorization key. */
+import { useState } from "react";
+import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
+import { app } from "../../data/app.ts";
+import type { AccountInfo } from "../../data/types.ts";
+import { readCredits } from "../../ui/amount.ts";
+import { Button, Field, Form, Switch } from "../../ui/controls.tsx";
+import { Hash, Secret } from "../../ui/copy.tsx";
+import { short } from "../../ui/format.ts";
+import { Card, Notice } from "../../ui/page.tsx";
+import { ActionStatus } from "../../wallet/action-status.tsx";
+import { chooseOperator, setAuthorizationKey, setLimits } from "../../wallet/ledger.ts";
+import { NO_ADDRESS } from "../../wallet/receiver-field.tsx";
+import { useTransaction } from "../../wallet/use-transaction.ts";
+
+/** The one operator that may lock this wallet's credits. The chain keeps it; the wallet changes it at any time. */
+export function OperatorCard({ account }: { account: AccountInfo }) {
+  const { state, busy, connected, send } = useTransaction();
+  const { operator, has_account } = account;
+  const choose = (wanted: number | null) => send(chooseOperator(wanted));
+  return (
+    <Card title="Operator" aside={<span className="hint">kept by the contract</span>}>
+      <div className="row">
+        <p>
+          {operator === null ? "None is chosen." : `Operator ${operator}`}
+          {operator === app.operator ? ", which runs this service." : null}
+          <br />
+          <span className="hint">
+            {has_account
+              ? "Only the operator you choose can lock your credits for jobs. Jobs that are running end under the one they began with."
+              : "The wallet's first deposit chooses this service."}
+          </span>
+        </p>
+        {has_account ? (
+          <div className="actions">
+            {operator === app.operator ? null : (
+              <Button kind="primary" busy={busy} disabled={!connected} onClick={() => void choose(app.operator)}>
+                Choose this service
+              </Button>
+            )}
+            {operator === null ? null : (
+              <Button kind="danger" busy={busy} disabled={!connected} onClick={() => void choose(null)}>
+                Choose none
+              </Button>
+            )}
+          </div>
+        ) : null}
+      </div>
+      <ActionStatus state={state} done="Your choice is in force" />
+    </Card>
+  );
+}
+
+/** The largest limit the contract can keep. */
+const MOST_A_DAY = 0xffffffff;
+
+type Limits = { limited: boolean; text: string; frozen: boolean };
+
+const limitsOf = ({ daily_limit, frozen }: AccountInfo): Limits => ({
+  limited: daily_limit !== null,
+  text: daily_limit === null ? "" : String(daily_limit),
+  frozen,
+});
+
+/** The edits that are still to be saved once `saved` is: what was changed meanwhile stays. */
+function unsaved(edits: Partial<Limits>, saved: Limits): Partial<Limits> {
+  const left = Object.entries(edits).filter(([name, value]) => value !== saved[name as keyof Limits]);
+  return Object.fromEntries(left);
+}
+
+/** How much of this wallet's credits its operator may lock. On chain, so that it binds even a stolen gateway key. */
+export function LimitsCard({ account }: { account: AccountInfo }) {
+  const { state, busy, connected, send } = useTransaction();
+  // What was not edited shows what is on the chain, however often that is read anew.
+  const [edits, setEdits] = useState<Partial<Limits>>({});
+  const form: Limits = { ...limitsOf(account), ...edits };
+  const { limited, text, frozen } = form;
+  const edit = (change: Partial<Limits>) => setEdits((before) => ({ ...before, ...change }));
+  const { value, error } = readCredits(text, { least: 0, most: MOST_A_DAY });
+  const dailyLimit = limited ? value : null;
+  const complete = !limited || value !== null;
+  const changed = dailyLimit !== account.daily_limit || frozen !== account.frozen;
+
+  const submit = async () => {
+    if (await send(setLimits(dailyLimit, frozen))) setEdits((now) => unsaved(now, form));
+  };
+  return (
+    <Card title="Spending limits" aside={<span className="hint">kept by the contract</span>}>
+      <Form onSubmit={submit}>
+        <Switch
+          label="Daily limit"
+          hint="Most credits that may be locked for jobs on one UTC day."
+          checked={limited}
+          onChange={(limited) => edit({ limited })}
+        />
+        {limited ? (
+          <Field
+            label="Credits a day"
+            name="daily-limit"
+            inputMode="numeric"
+            suffix="credits"
+            value={text}
+            onChange={(event) => edit({ text: event.target.value })}
+            error={error}
+          />
+        ) : null}
+        <Switch
+          label="Freeze spending"
+          hint="New requests are refused at once, whoever holds your API key. Withdrawing works all the same."
+          checked={frozen}
+          onChange={(frozen) => edit({ frozen })}
+        />
+        <Button
+          type="submit"
+          kind="primary"
+          busy={busy}
+          disabled={!connected || !account.has_account || !complete || !changed}
+        >
+          Save on chain
+        </Button>
+        {account.has_account ? null : (
+          <p className="hint">Limits can be set once the wallet has made its first deposit.</p>
+        )}
+      </Form>
+      <ActionStatus state={state} done="Limits are in force" />
+    </Card>
+  );
+}
+
+/** The key without whose signature no job of this wallet is locked. */
+export function AuthorizationCard({ account }: { account: AccountInfo }) {
+  const { state, busy, connected, send } = useTransaction();
+  const [text, setText] = useState("");
+  const [done, setDone] = useState("");
+  const [made, setMade] = useState<{ secret: string; address: Address } | null>(null);
+  const key = text.trim();
+  const valid = isAddress(key) && !isAddressEqual(key, zeroAddress);
+  const current = account.authorization_key;
+  const set = (wanted: Address | null) => {
+    setDone(wanted === null ? "No key is needed any more" : "The key is in force");
+    return send(setAuthorizationKey(wanted), () => setText(""));
+  };
+  const make = async () => {
+    const { generatePrivateKey, privateKeyToAddress } = await import("viem/accounts");
+    const secret = generatePrivateKey();
+    setMade({ secret, address: privateKeyToAddress(secret) });
+    setText(privateKeyToAddress(secret));
+  };
+  return (
+    <Card title="Authorization key" aside={<span className="hint">kept by the contract</span>}>
+      <p>
+        With a key set, the contract locks your credits only for a job that this key has signed: its request, its model
+        and the most it may cost. Even this service can then take nothing else, and it refuses requests that come
+        without such a signature.
+      </p>
+      {current === null ? null : (
+        <div className="row">
+          <p>
+            In force: <Hash value={current} what="authorization key" />
+          </p>
+          <Button kind="danger" busy={busy} disabled={!connected} onClick={() => void set(null)}>
+            Remove the key
+          </Button>
+        </div>
+      )}
+      <Form onSubmit={() => set(key as Address)}>
+        <Field
+          label={current === null ? "Address of the key" : "Address of another key"}
+          name="authorization-key"
+          className="mono"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={key === "" || valid ? null : NO_ADDRESS}
+          hint="A key made for this alone: not the wallet's own, and not one that this service has."
+        />
+        {made === null ? null : (
+          <Notice
+            tone="good"
+            title={`Private key of ${short(made.address)}`}
+            actions={<Button onClick={() => setMade(null)}>I have stored it</Button>}
+          >
+            <p>
+              Only this browser has it, and shows it this once. Your client signs with it (<code>authorizationKey</code>
+              ).
+            </p>
+            <Secret text={made.secret} what="private key" />
+          </Notice>
+        )}
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={busy} disabled={!connected || !account.has_account || !valid}>
+            Set the key
+          </Button>
+          <Button onClick={() => void make()}>Make a key</Button>
+        </div>
+        {account.has_account ? null : (
+          <p className="hint">A key can be set once the wallet has made its first deposit.</p>
+        )}
+      </Form>
+      <ActionStatus state={state} done={done} />
+    </Card>
+  );
+}

@@ -1,0 +1,132 @@
+/** Connecting the browser's wallet to the page, and signing in with it. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { createSiweMessage } from "viem/siwe";
+import { type Connector, useConnect, useConnectors } from "wagmi";
+import { connect, getConnection, signMessage } from "wagmi/actions";
+import { app } from "../data/app.ts";
+import { call } from "../data/client.ts";
+import { sessionQuery } from "../data/queries.ts";
+import type { Told } from "../data/told.ts";
+import type { SessionState } from "../data/types.ts";
+import { Button } from "../ui/controls.tsx";
+import { Card, Failure, Notice } from "../ui/page.tsx";
+import { walletConfig } from "./config.ts";
+import { inWords } from "./use-wallet.ts";
+
+/** Wallets that announce themselves (EIP-6963) by name; the nameless injected one only if none does. */
+function useWallets(): { connectors: readonly Connector[]; none: boolean } {
+  const all = useConnectors();
+  const announced = all.filter((connector) => connector.id !== "injected");
+  const injected = "ethereum" in window;
+  const connectors = announced.length > 0 ? announced : injected ? all : [];
+  return { connectors, none: connectors.length === 0 };
+}
+
+/** Stands in place of a page until somebody signs in; `reason` says what for. */
+export function SignInPanel({ reason }: { reason: string }) {
+  const { connectors, none } = useWallets();
+  const cache = useQueryClient();
+  const { data } = useQuery(sessionQuery);
+  const signing = useMutation({
+    mutationFn: signIn,
+    // Without a network it fails, and the page says so.
+    networkMode: "always",
+    onSuccess: (state) => {
+      cache.removeQueries({ queryKey: ["own"] });
+      cache.setQueryData(sessionQuery.queryKey, state);
+    },
+  });
+  return (
+    <Card title="Sign in with your wallet" className="narrow">
+      {data?.ended ? (
+        <Notice tone="warn" title="Your session has ended">
+          <p>Sign in again to go on; nothing was lost.</p>
+        </Notice>
+      ) : null}
+      <p>{reason} You sign a short message; it costs nothing and moves nothing.</p>
+      <div className="stack">
+        {connectors.map((connector) => (
+          <Button key={connector.uid} kind="primary" busy={signing.isPending} onClick={() => signing.mutate(connector)}>
+            {connector.id === "injected" ? "Sign in with wallet" : `Sign in with ${connector.name}`}
+          </Button>
+        ))}
+      </div>
+      {none ? (
+        <Notice tone="warn" title="No wallet found in this browser">
+          <p>Install a browser wallet for Ethereum, allow it on this page, then reload.</p>
+        </Notice>
+      ) : null}
+      {signing.error ? <WalletFailure error={signing.error} /> : null}
+      <DemoHint />
+    </Card>
+  );
+}
+
+/** Connects the wallet if it is not, has a sign-in message (EIP-4361) signed and opens a session with it. */
+async function signIn(connector: Connector): Promise<SessionState> {
+  const connection = getConnection(walletConfig);
+  const connected = connection.status === "connected" && connection.connector.uid === connector.uid;
+  const [address] = connected ? connection.addresses : (await connect(walletConfig, { connector })).accounts;
+  if (address === undefined) throw new Error("The wallet shows no account to this page. Allow one and try again.");
+  const { nonce, expires_at } = await call<{ nonce: string; expires_at: string }>("POST", "/nonce");
+  const message = createSiweMessage({
+    address,
+    nonce,
+    domain: location.host,
+    uri: `${location.origin}/app`,
+    version: "1",
+    chainId: app.chain_id,
+    statement: "Sign in to manage your inference credits. This costs nothing and moves nothing.",
+    issuedAt: new Date(),
+    expirationTime: new Date(expires_at),
+  });
+  const signature = await signMessage(walletConfig, { account: address, message, connector });
+  return await call<SessionState>("POST", "/session", { message, signature });
+}
+
+/** On a development chain only: where to find an account with credits. */
+function DemoHint() {
+  if (!app.development) return null;
+  return (
+    <p className="hint">
+      Local development: import the demo account into your wallet. Its private key is <code>demo.private_key</code> in{" "}
+      <code>stack.json</code> in the data folder (<code>.data/</code>); the chain is {app.rpc_url ?? "the gateway's"},
+      id {app.chain_id}.
+    </p>
+  );
+}
+
+/** The session outlives the connection to the wallet; a transaction needs both. */
+export function ConnectNotice() {
+  const { connectors, none } = useWallets();
+  const connecting = useConnect();
+  return (
+    <>
+      <Notice
+        tone="warn"
+        title={none ? "No wallet found in this browser" : "Your wallet is not connected"}
+        actions={connectors.map((connector) => (
+          <Button
+            key={connector.uid}
+            kind="primary"
+            busy={connecting.isPending}
+            onClick={() => connecting.mutate({ connector })}
+          >
+            Connect {connector.id === "injected" ? "wallet" : connector.name}
+          </Button>
+        ))}
+      >
+        <p>You can look around; transactions need it.</p>
+      </Notice>
+      {connecting.error ? <WalletFailure error={connecting.error} /> : null}
+    </>
+  );
+}
+
+/** What a wallet threw, in words. */
+export function WalletFailure({ error }: { error: Error }) {
+  const [told, setTold] = useState<Told | null>(null);
+  useEffect(() => void inWords(error).then(setTold), [error]);
+  return told === null ? null : <Failure told={told} />;
+}
