@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Hash } from "../ui/copy.tsx";
 import { Notice } from "../ui/page.tsx";
 import { hashOfFile, hashOfText } from "./answer-hash.ts";
@@ -34,6 +34,14 @@ export function AnswerInput({ label, onHash }: { label: string; onHash: (hash: s
   );
 }
 
+/** The hash of a given text, and what follows from it. */
+export const HashOf = ({ hash, children }: { hash: string; children?: ReactNode }) => (
+  <p className="row-start">
+    Its hash: <Hash value={hash} what="hash of the text" />
+    {children}
+  </p>
+);
+
 /** What a worker signed for a job. */
 export type Proof = { jobId: string; hash: string };
 
@@ -47,9 +55,7 @@ export function HashBox({ proofs }: { proofs: readonly Proof[] }) {
       <div aria-live="polite">
         {hash === null ? null : (
           <>
-            <p className="row-start">
-              Its hash: <Hash value={hash} what="hash of the text" />
-            </p>
+            <HashOf hash={hash} />
             {proofs.length === 0 ? (
               <Notice tone="info">There is no proof here to compare it with.</Notice>
             ) : matches.length > 0 ? (

@@ -103,22 +103,6 @@ function HistoryPart({ part }: { part: Part }) {
   return <Link to={`/app/operators/${part.operator}`}>operator {part.operator}</Link>;
 }
 
-/** Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). */
-export const Pager = ({ before, older }: { before: string; older: string | number | null }) => (
-  <nav className="pager" aria-label="Pages of the list">
-    {before === "" ? null : (
-      <Link className="button plain" to="?">
-        Newest
-      </Link>
-    )}
-    {older === null ? null : (
-      <Link className="button plain" to={`?before=${older}`}>
-        Older
-      </Link>
-    )}
-  </nav>
-);
-
 /** Success of 24 hours; a dash where nothing ended. */
 export const success = (share: number | null): string => (share === null ? "–" : percent(share));
 

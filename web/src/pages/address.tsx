@@ -4,12 +4,13 @@ import { app } from "../data/app.ts";
 import { addressQuery } from "../data/queries.ts";
 import type { ChainAddress } from "../data/types.ts";
 import { namesOf } from "../explorer/labels.ts";
-import { History, JsonLink, ListedJobs, Pager } from "../explorer/lists.tsx";
+import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { coins, count, credits, short, units } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
+import { Pager } from "../ui/table.tsx";
 
 /** Whatever the chain says of an address: its credits, its jobs, and what it is to workers, operators and contracts. */
 export function AddressPage() {

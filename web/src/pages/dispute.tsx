@@ -11,7 +11,7 @@ import { chainJobQuery, disputeQuery, operatorQuery, transactionQuery } from "..
 import type { ChainJob, Dispute } from "../data/types.ts";
 import { decodeTransactions, eventsOfJob } from "../explorer/decode.ts";
 import { arrowsOf } from "../explorer/flow.ts";
-import { AnswerInput } from "../explorer/hash-box.tsx";
+import { AnswerInput, HashOf } from "../explorer/hash-box.tsx";
 import { JsonLink } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { useNow } from "../ui/clock.ts";
@@ -194,11 +194,7 @@ function Claims({ dispute, evidence }: { dispute: Dispute; evidence: Evidence | 
       ) : null}
       <AnswerInput label="Compare a text with all of them" onHash={(hash) => setPasted(hash)} />
       <div aria-live="polite">
-        {pasted === null ? null : (
-          <p className="row-start">
-            Its hash: <Hash value={pasted} what="hash of the text" /> {matches(pasted, dispute, evidence)}
-          </p>
-        )}
+        {pasted === null ? null : <HashOf hash={pasted}> {matches(pasted, dispute, evidence)}</HashOf>}
       </div>
       {evidence?.calldata ? (
         <details>

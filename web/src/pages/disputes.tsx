@@ -2,13 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
 import { disputesQuery } from "../data/queries.ts";
 import type { ListedDispute } from "../data/types.ts";
-import { Pager } from "../explorer/lists.tsx";
 import { useNow } from "../ui/clock.ts";
 import { countdown, credits, moment, short, shortMoment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
-import { Table } from "../ui/table.tsx";
+import { Pager, Table } from "../ui/table.tsx";
 import { RulingBadge } from "./dispute/rulings.tsx";
 
 /** All disputes: the open ones first, with the time that is left to rule on them. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Link } from "react-router";
 
 /** A column by its label; `end`: its numbers stand at the right. */
 type Column = string | { end: string };
@@ -39,3 +40,19 @@ export function Table({
     </div>
   );
 }
+
+/** Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). */
+export const Pager = ({ before, older }: { before: string; older: string | number | null }) => (
+  <nav className="pager" aria-label="Pages of the list">
+    {before === "" ? null : (
+      <Link className="button plain" to="?">
+        Newest
+      </Link>
+    )}
+    {older === null ? null : (
+      <Link className="button plain" to={`?before=${older}`}>
+        Older
+      </Link>
+    )}
+  </nav>
+);

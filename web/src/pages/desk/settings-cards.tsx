@@ -9,49 +9,72 @@ import { Card } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
 import { addressFault } from "../../wallet/receiver-field.tsx";
 import { changeWorker, type Registered } from "../../wallet/registry.ts";
+import type { ContractCall } from "../../wallet/send.ts";
 import { useTransaction } from "../../wallet/use-transaction.ts";
 
 /** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
 export const SettingsCards = ({ worker }: { worker: Registered }) => (
   <>
     <div className="columns">
-      <PayoutCard worker={worker} />
-      <EndpointCard worker={worker} />
+      <TextCard
+        title="Payout address"
+        label="Paid to"
+        name="payout"
+        className="mono"
+        hint="Holds for jobs that are running, too."
+        current={worker.payout}
+        faultOf={addressFault}
+        change={(payout) => changeWorker(worker.signer, "setPayout", payout as Address)}
+      />
+      <TextCard
+        title="Endpoint"
+        label="Gateways reach it at"
+        name="endpoint"
+        hint="Have the worker answer there first."
+        current={worker.endpoint}
+        faultOf={endpointFault}
+        change={(endpoint) => changeWorker(worker.signer, "setEndpoint", endpoint)}
+      />
     </div>
     <ModelsCard worker={worker} />
   </>
 );
 
-function PayoutCard({ worker }: { worker: Registered }) {
+type TextProps = {
+  title: string;
+  label: string;
+  name: "payout" | "endpoint";
+  className?: string;
+  hint: string;
+  current: string;
+  faultOf: (text: string) => string | null;
+  change: (text: string) => ContractCall;
+};
+
+/** One text of the worker, which its owner changes. */
+function TextCard({ title, current, faultOf, change, ...field }: TextProps) {
   const { state, busy, send } = useTransaction();
   const [text, setText] = useState<string | null>(null);
-  const payout = (text ?? worker.payout).trim();
+  const wanted = (text ?? current).trim();
+  const fault = faultOf(wanted);
   const submit = async () => {
-    if (await send(changeWorker(worker.signer, "setPayout", payout as Address))) setText(null);
+    if (await send(change(wanted))) setText(null);
   };
   return (
-    <Card title="Payout address">
+    <Card title={title}>
       <Form onSubmit={submit}>
         <Field
-          label="Paid to"
-          name="payout"
-          className="mono"
-          value={text ?? worker.payout}
+          {...field}
+          value={text ?? current}
           readOnly={busy}
           onChange={(event) => setText(event.target.value)}
-          error={addressFault(payout)}
-          hint="Holds for jobs that are running, too."
+          error={text === null ? null : fault}
         />
-        <Button
-          type="submit"
-          kind="primary"
-          busy={busy}
-          disabled={addressFault(payout) !== null || payout === worker.payout}
-        >
-          Change the payout
+        <Button type="submit" kind="primary" busy={busy} disabled={fault !== null || wanted === current}>
+          Change the {field.name}
         </Button>
       </Form>
-      <ActionStatus state={state} done="The payout is changed" />
+      <ActionStatus state={state} done={`The ${field.name} is changed`} />
     </Card>
   );
 }
@@ -61,35 +84,6 @@ export function endpointFault(text: string): string | null {
   if (!URL.canParse(text)) return "Not a URL.";
   if (!text.startsWith("https://") && !(app.development && text.startsWith("http://"))) return "Begins with https://.";
   return new TextEncoder().encode(text).length > 200 ? "At most 200 bytes." : null;
-}
-
-function EndpointCard({ worker }: { worker: Registered }) {
-  const { state, busy, send } = useTransaction();
-  const [text, setText] = useState<string | null>(null);
-  const endpoint = (text ?? worker.endpoint).trim();
-  const fault = endpointFault(endpoint);
-  const submit = async () => {
-    if (await send(changeWorker(worker.signer, "setEndpoint", endpoint))) setText(null);
-  };
-  return (
-    <Card title="Endpoint">
-      <Form onSubmit={submit}>
-        <Field
-          label="Gateways reach it at"
-          name="endpoint"
-          value={text ?? worker.endpoint}
-          readOnly={busy}
-          onChange={(event) => setText(event.target.value)}
-          error={text === null ? null : fault}
-          hint="Have the worker answer there first."
-        />
-        <Button type="submit" kind="primary" busy={busy} disabled={fault !== null || endpoint === worker.endpoint}>
-          Change the endpoint
-        </Button>
-      </Form>
-      <ActionStatus state={state} done="The endpoint is changed" />
-    </Card>
-  );
 }
 
 function ModelsCard({ worker }: { worker: Registered }) {

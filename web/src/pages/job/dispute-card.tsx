@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
 import { app } from "../../data/app.ts";
@@ -7,7 +7,7 @@ import { ApiFailure, call } from "../../data/client.ts";
 import type { ChainJob, Job } from "../../data/types.ts";
 import { decodeJob } from "../../explorer/decode.ts";
 import { type DisputeFacts, disputeFacts, type OpenDispute } from "../../explorer/dispute-facts.ts";
-import { AnswerInput } from "../../explorer/hash-box.tsx";
+import { AnswerInput, HashOf } from "../../explorer/hash-box.tsx";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
@@ -141,13 +141,6 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
     </Card>
   );
 }
-
-const HashOf = ({ hash, children }: { hash: string; children?: ReactNode }) => (
-  <p className="row-start">
-    Its hash: <Hash value={hash} what="hash of the text" />
-    {children}
-  </p>
-);
 
 /** Adds the wallet's own hash to a dispute that its operator opened, while the panel may not rule yet. */
 export function Join({ dispute }: { dispute: OpenDispute }) {
