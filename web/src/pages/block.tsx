@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "react-router";
+import { useParams } from "react-router";
 import { blockQuery, latestQuery } from "../data/queries.ts";
 import { JsonLink, ListedTransactions } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { count, momentOf, percent, units } from "../ui/format.ts";
-import { AddressLink } from "../ui/links.tsx";
+import { AddressLink, LinkButton } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 
@@ -16,16 +16,8 @@ export function BlockPage() {
   const at = Number(number);
   const turn = (
     <>
-      {at > 0 ? (
-        <Link className="button plain" to={`/app/block/${at - 1}`}>
-          Block before
-        </Link>
-      ) : null}
-      {at < head ? (
-        <Link className="button plain" to={`/app/block/${at + 1}`}>
-          Block after
-        </Link>
-      ) : null}
+      {at > 0 ? <LinkButton to={`/app/block/${at - 1}`}>Block before</LinkButton> : null}
+      {at < head ? <LinkButton to={`/app/block/${at + 1}`}>Block after</LinkButton> : null}
       <JsonLink path={`/explorer/blocks/${number}`} name={`block-${number}`} />
     </>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { Link, useParams } from "react-router";
+import { useParams } from "react-router";
 import { getAddress } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
@@ -8,7 +8,7 @@ import type { ChainJob, Job } from "../data/types.ts";
 import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
 import { capital, count, credits, short, usdg } from "../ui/format.ts";
-import { AddressLink, ModelLink } from "../ui/links.tsx";
+import { AddressLink, LinkButton, ModelLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Folded, Notice, Page } from "../ui/page.tsx";
 import { Badge, JobBadge } from "../ui/status.tsx";
@@ -117,11 +117,7 @@ const Disputed = ({ job: { id, status } }: { job: ChainJob }) => (
   <Notice
     tone="info"
     title={status === "disputed" ? "This charge is in dispute" : "This charge was disputed"}
-    actions={
-      <Link className="button plain" to={`/app/disputes/${id}`}>
-        The dispute of this job
-      </Link>
-    }
+    actions={<LinkButton to={`/app/disputes/${id}`}>The dispute of this job</LinkButton>}
   >
     <p>Who says what, the votes and the ruling stand there.</p>
   </Notice>

@@ -5,7 +5,7 @@ import { workerQuery } from "../data/queries.ts";
 import type { Owed, Worker } from "../data/types.ts";
 import { firstToken, success } from "../explorer/lists.tsx";
 import { count, svc } from "../ui/format.ts";
-import { AddressLink } from "../ui/links.tsx";
+import { AddressLink, LinkButton } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { ConnectNotice } from "../wallet/connect.tsx";
@@ -28,11 +28,7 @@ export function MyWorker() {
       key={id}
       title={worker.data === undefined ? "My worker" : `Worker ${worker.data.number}`}
       about={<Link to={PATHS.desk}>All my workers</Link>}
-      actions={
-        <Link className="button plain" to={`/app/workers/${id}`}>
-          Public page
-        </Link>
-      }
+      actions={<LinkButton to={`/app/workers/${id}`}>Public page</LinkButton>}
     >
       {connected ? null : <ConnectNotice />}
       <Loaded query={worker} rows={4} height={100}>

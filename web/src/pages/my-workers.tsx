@@ -4,6 +4,7 @@ import { PATHS } from "../../../shared/web-paths.ts";
 import { workersQuery } from "../data/queries.ts";
 import type { Worker } from "../data/types.ts";
 import { count, svc, units } from "../ui/format.ts";
+import { LinkButton } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Figure, Page } from "../ui/page.tsx";
 import { Table } from "../ui/table.tsx";
@@ -19,11 +20,7 @@ export function MyWorkers() {
     <Page
       title="My workers"
       about="Workers that your wallet owns, or that are paid to it."
-      actions={
-        <Link className="button plain" to={PATHS.workers}>
-          Run a worker
-        </Link>
-      }
+      actions={<LinkButton to={PATHS.workers}>Run a worker</LinkButton>}
     >
       <Loaded query={workers} rows={3} height={60}>
         {({ data }) => <Mine workers={data.filter((worker) => rolesOf(worker, session?.wallet).length > 0)} />}

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "react-router";
+import { useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { sessionQuery, workerQuery } from "../data/queries.ts";
 import type { Incident, Worker } from "../data/types.ts";
 import { firstToken, History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
 import { count, moment, svc, units } from "../ui/format.ts";
-import { AddressLink, JobLink, ModelLink } from "../ui/links.tsx";
+import { AddressLink, JobLink, LinkButton, ModelLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
@@ -25,11 +25,7 @@ export function WorkerPage() {
       title={number === undefined ? "Worker" : `Worker ${number}`}
       actions={
         <>
-          {isMine ? (
-            <Link className="button plain" to={`${PATHS.desk}/${number}`}>
-              Manage
-            </Link>
-          ) : null}
+          {isMine ? <LinkButton to={`${PATHS.desk}/${number}`}>Manage</LinkButton> : null}
           <JsonLink path={`/workers/${id}`} name={`worker-${id}`} />
         </>
       }

@@ -7,7 +7,7 @@ import type { Operator, Worker } from "../data/types.ts";
 import { firstToken, success } from "../explorer/lists.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, credits, svc, units } from "../ui/format.ts";
-import { ModelLink } from "../ui/links.tsx";
+import { LinkButton, ModelLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
@@ -23,12 +23,8 @@ export function Workers() {
       about="Workers answer requests and put a stake at risk. Operators route them. Anybody may become a worker."
       actions={
         <>
-          <Link className="button plain" to="/app/disputes">
-            Disputes
-          </Link>
-          <Link className="button plain" to="/app/governance">
-            Governance
-          </Link>
+          <LinkButton to="/app/disputes">Disputes</LinkButton>
+          <LinkButton to="/app/governance">Governance</LinkButton>
           <a className="button primary" href="#run">
             Run a worker
           </a>

@@ -5,6 +5,13 @@ import { modelsQuery } from "../data/queries.ts";
 import { Hash } from "./copy.tsx";
 import { age, moment, short } from "./format.ts";
 
+/** Leads to another page, and looks like a button. */
+export const LinkButton = ({ to, children }: { to: string; children: string }) => (
+  <Link className="button plain" to={to}>
+    {children}
+  </Link>
+);
+
 export const AddressLink = ({ address, what }: { address: string; what: string }) => (
   <Hash value={address} what={what} to={`/app/address/${address}`} />
 );

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Link } from "react-router";
+import { LinkButton } from "./links.tsx";
 
 /** A column by its label; `end`: its numbers stand at the right. */
 type Column = string | { end: string };
@@ -44,15 +44,7 @@ export function Table({
 /** Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). */
 export const Pager = ({ before, older }: { before: string; older: string | number | null }) => (
   <nav className="pager" aria-label="Pages of the list">
-    {before === "" ? null : (
-      <Link className="button plain" to="?">
-        Newest
-      </Link>
-    )}
-    {older === null ? null : (
-      <Link className="button plain" to={`?before=${older}`}>
-        Older
-      </Link>
-    )}
+    {before === "" ? null : <LinkButton to="?">Newest</LinkButton>}
+    {older === null ? null : <LinkButton to={`?before=${older}`}>Older</LinkButton>}
   </nav>
 );
