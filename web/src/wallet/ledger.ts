@@ -103,7 +103,7 @@ async function coverBond(sender: Sender): Promise<void> {
 }
 
 /** Lets the escrow take `value` token units. The first of two transactions. */
-export const approve = (sender: Sender, value: bigint): Promise<void> =>
+const approve = (sender: Sender, value: bigint): Promise<void> =>
   approveFor(sender, { token: TOKEN.address, spender: ESCROW.address, value });
 
 /** Lets `spender` take `value` units of a token. The first of two transactions. */
