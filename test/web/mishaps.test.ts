@@ -234,6 +234,17 @@ describeInBrowser("what goes wrong with", () => {
       expect(await visitor.page.getByRole("row", { name: /qwen3/ }).count()).toBeGreaterThan(0);
     });
 
+    it("is told at once to whoever changes something on a device that is offline", async ({ visitor }) => {
+      await visitor.signIn();
+      await visitor.go("/settings");
+      await visitor.page.getByRole("button", { name: "Create key" }).waitFor();
+      await visitor.context.setOffline(true);
+      await visitor.press("Create key");
+      const card = visitor.page.locator(".card", { hasText: "You have no key" });
+      await card.getByText(/You are offline. Connect and/).waitFor();
+      expect(await card.getByRole("button", { name: "Create key" }).isEnabled()).toBe(true);
+    });
+
     it("refuses a request because too many came: the page asks again by itself", async ({ visitor }) => {
       await visitor.signIn();
       let refused = 0;

@@ -29,6 +29,8 @@ export function createCache(): QueryClient {
         networkMode: "always",
         refetchOnReconnect: true,
       },
+      // Otherwise a change would wait, and its button spin, until the network is back.
+      mutations: { networkMode: "always" },
     },
   });
   return client;

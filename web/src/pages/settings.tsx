@@ -52,9 +52,11 @@ function Key({ current }: { current: KeyInfo["key"] }) {
   const cache = useQueryClient();
   const [asking, setAsking] = useState<Asking>(null);
   const [fresh, setFresh] = useState<string | null>(null);
-  const settle = () => {
+  /** A failure shows at once, a change when the key has been read anew. */
+  const settle = (_: unknown, failure: Error | null) => {
     setAsking(null);
-    return cache.invalidateQueries({ queryKey: ["own", "key"] });
+    const reading = cache.invalidateQueries({ queryKey: ["own", "key"] });
+    return failure === null ? reading : undefined;
   };
   const create = useMutation({
     mutationFn: () => call<{ api_key: string }>("POST", "/key"),

@@ -30,8 +30,6 @@ export function SignInPanel({ reason }: { reason: string }) {
   const { data } = useQuery(sessionQuery);
   const signing = useMutation({
     mutationFn: signIn,
-    // Without a network it fails, and the page says so.
-    networkMode: "always",
     onSuccess: (state) => {
       cache.removeQueries({ queryKey: ["own"] });
       cache.setQueryData(sessionQuery.queryKey, state);
