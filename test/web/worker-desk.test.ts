@@ -148,8 +148,9 @@ describeInBrowser("the desk of a worker's owner", () => {
     await boxes.nth(0).check();
     await visitor.page.getByRole("checkbox", { name: MODEL }).uncheck();
     await visitor.press("Change the models");
-    await expect.poll(async () => (await registered(stack)).models, { timeout: 60_000 }).toEqual([1]);
-    expect(await registered(stack)).toMatchObject({ payout, endpoint: "http://127.0.0.1:10" });
+    // Two transactions: it is told when both are mined.
+    await visitor.sees("The models are changed");
+    expect(await registered(stack)).toMatchObject({ payout, endpoint: "http://127.0.0.1:10", models: [1] });
     await boxes.nth(0).uncheck();
     await visitor.press("Change the models");
     await expect.poll(async () => (await registered(stack)).models, { timeout: 60_000 }).toEqual([]);

@@ -35,3 +35,14 @@ export async function transact(
   const { send } = await import("./send.ts");
   return await send({ ...call, abi: call.abi as Abi, account }, onProgress, what);
 }
+
+/** Sends calls one after the other, each when the one before is mined. The last one alone is told as done. */
+export async function transactAll(sender: Sender, calls: readonly ContractCall[]): Promise<void> {
+  for (const [n, call] of calls.entries()) {
+    const place = calls.length > 1 ? ` (${n + 1} of ${calls.length})` : "";
+    const onProgress: Sender["onProgress"] = (progress) => {
+      if (progress.step !== "done" || n === calls.length - 1) sender.onProgress(progress);
+    };
+    await transact({ ...sender, onProgress }, call, `Confirm the transaction in your wallet${place}`);
+  }
+}

@@ -10,6 +10,7 @@ import { ActionStatus } from "../../wallet/action-status.tsx";
 import { addressFault } from "../../wallet/receiver-field.tsx";
 import { changeWorker, type Registered } from "../../wallet/registry.ts";
 import type { ContractCall } from "../../wallet/send.ts";
+import { type Sender, transactAll } from "../../wallet/transact.ts";
 import { useTransaction } from "../../wallet/use-transaction.ts";
 
 /** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
@@ -92,22 +93,20 @@ function ModelsCard({ worker }: { worker: Registered }) {
   const hosted = chosen ?? worker.models;
   const added = hosted.filter((model) => !worker.models.includes(model));
   const dropped = worker.models.filter((model) => !hosted.includes(model));
-  const host = async (models: readonly number[], on: boolean): Promise<boolean> =>
-    models.length === 0 || (await send(changeWorker(worker.signer, "setHosting", models, on)));
-  const submit = async () => {
-    if ((await host(added, true)) && (await host(dropped, false))) setChosen(null);
-  };
-  const twice = added.length > 0 && dropped.length > 0;
+  const host = (models: readonly number[], on: boolean): ContractCall[] =>
+    models.length === 0 ? [] : [changeWorker(worker.signer, "setHosting", models, on)];
+  const calls = [...host(added, true), ...host(dropped, false)];
+  const change = (sender: Sender) => transactAll(sender, calls);
   return (
     <Card title="Models">
-      <Form onSubmit={submit}>
+      <Form onSubmit={() => send(change, () => setChosen(null))}>
         <ModelChoices chosen={hosted} onChange={setChosen} disabled={busy} />
-        <Button type="submit" kind="primary" busy={busy} disabled={added.length + dropped.length === 0}>
+        <Button type="submit" kind="primary" busy={busy} disabled={calls.length === 0}>
           Change the models
         </Button>
         <p className="hint">
           Its model server must have them, and its <code>--models</code> must name the same.
-          {twice ? " Two transactions: what it hosts now, and what no longer." : null}
+          {calls.length > 1 ? " Two transactions: what it hosts now, and what no longer." : null}
         </p>
       </Form>
       <ActionStatus state={state} done="The models are changed" />
