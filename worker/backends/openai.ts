@@ -80,8 +80,12 @@ export class OpenAiBackend implements Backend {
     try {
       for await (const bytes of response.body) {
         parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
-        for (const data of pending.splice(0)) reader.read(data);
-        yield* reader.take();
+        try {
+          for (const data of pending.splice(0)) reader.read(data);
+        } finally {
+          // What came before an error has been written all the same.
+          yield* reader.take();
+        }
         if (reader.done) break;
       }
     } catch (error) {
