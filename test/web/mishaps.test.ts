@@ -237,12 +237,12 @@ describeInBrowser("what goes wrong with", () => {
     it("is told at once to whoever changes something on a device that is offline", async ({ visitor }) => {
       await visitor.signIn();
       await visitor.go("/settings");
-      await visitor.page.getByRole("button", { name: "Create key" }).waitFor();
+      const card = visitor.page.locator(".card", { hasText: "Low-credit warning" });
+      await card.getByLabel("Warn below").fill("250");
       await visitor.context.setOffline(true);
-      await visitor.press("Create key");
-      const card = visitor.page.locator(".card", { hasText: "You have no key" });
+      await visitor.press("Save");
       await card.getByText(/You are offline. Connect and/).waitFor();
-      expect(await card.getByRole("button", { name: "Create key" }).isEnabled()).toBe(true);
+      expect(await card.getByRole("button", { name: "Save" }).isEnabled()).toBe(true);
     });
 
     it("refuses a request because too many came: the page asks again by itself", async ({ visitor }) => {
