@@ -60,6 +60,7 @@ export class JobRun {
   readonly completed: Promise<CompletedJob>;
   readonly #context: JobContext;
   readonly #first = Promise.withResolvers<Address>();
+  readonly #left = Promise.withResolvers<void>();
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
@@ -108,6 +109,11 @@ export class JobRun {
     return this.#worker;
   }
 
+  /** Resolves once it is noted that the client's connection ended; see `clientLeft`. */
+  get left(): Promise<void> {
+    return this.#left.promise;
+  }
+
   /**
    * The client's connection ended, with or without its answer: from now on the job is charged also after a crash. What it was sent is evidence
    * in a dispute. Never rejects.
@@ -127,6 +133,8 @@ export class JobRun {
     } catch (error) {
       // Without a lock there is nothing to charge; a lost job is its new owner's.
       logger.debug({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted");
+    } finally {
+      this.#left.resolve();
     }
   }
 
@@ -419,9 +427,14 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 // ---------------------------------------------------------------- all jobs of a process
 
+/** Longest wait for clients that take their whole answers slowly. */
+const SLOW_CLIENT_MS = 10_000;
+
 /** The jobs that this process runs, from their lock to their mined settlement. */
 export class Runs {
   readonly #jobs = new Map<Hex, { answered: Promise<unknown>; over: Promise<void> }>();
+  /** Of the clients that are still connected. */
+  readonly #leaving = new Set<Promise<void>>();
 
   get size(): number {
     return this.#jobs.size;
@@ -438,11 +451,17 @@ export class Runs {
       .catch(() => {}) // the run has logged it; here only the end counts
       .then(() => void this.#jobs.delete(jobId));
     this.#jobs.set(jobId, { answered: run.completed, over });
+    const leaving = run.left.then(() => void this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
   }
 
-  /** Waits until the answers of now are whole, and their charges in the jobs' rows; some may have failed. */
+  /**
+   * Waits until the answers of now are whole, their charges in the jobs' rows, and it is noted that their clients have them; some may have
+   * failed. Whoever takes a job over fails it while its client counts as waiting.
+   */
   async answered(): Promise<void> {
     await Promise.allSettled([...this.#jobs.values()].map(({ answered }) => answered));
+    await Promise.race([Promise.all(this.#leaving), sleep(SLOW_CLIENT_MS)]);
   }
 
   /** Waits until those of now are over, at most `timeoutMs`. */
