@@ -52,14 +52,14 @@ export const joinDispute = (jobId: Hex, receivedHash: string) =>
   escrowCall("joinDispute", jobId, fromProofHash(receivedHash));
 
 /** Mints test tokens; only the test token of development chains can do it. */
-export const mintTestTokens = (sender: Sender, credits: number): Promise<Hex> =>
-  transact(sender, { ...TOKEN, functionName: "mint", args: [sender.account, toUnits(credits)] });
+export const mintTestTokens = (sender: Sender, credits: number): Promise<void> =>
+  transact(sender, [{ ...TOKEN, functionName: "mint", args: [sender.account, toUnits(credits)] }]);
 
 /**
  * Buys credits and chooses this service's operator: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits
  * approves first, in a second one.
  */
-export async function deposit(sender: Sender, credits: number): Promise<Hex> {
+export async function deposit(sender: Sender, credits: number): Promise<void> {
   const { account, onProgress } = sender;
   await readyWallet(account);
   const request = { token: TOKEN.address, owner: account, spender: ESCROW.address, value: toUnits(credits) };
@@ -67,12 +67,14 @@ export async function deposit(sender: Sender, credits: number): Promise<Hex> {
   const signed = await signPermit(request, () =>
     onProgress({ step: "wallet", what: "Sign the permit in your wallet (1 of 2)" }),
   );
-  if (signed === null) await approve(sender, request.value);
-  const call =
-    signed === null
-      ? escrowCall("deposit", credits, app.operator)
-      : escrowCall("depositWithPermit", credits, app.operator, signed.deadline, signed.v, signed.r, signed.s);
-  return await transact(sender, call, "Confirm the deposit in your wallet (2 of 2)");
+  const what = "Confirm the deposit";
+  if (signed === null) {
+    const call = escrowCall("deposit", credits, app.operator);
+    return await transact(sender, [approval(request), { ...call, what }]);
+  }
+  const { deadline, v, r, s } = signed;
+  const call = escrowCall("depositWithPermit", credits, app.operator, deadline, v, r, s);
+  await transact(sender, [{ ...call, what }], { before: 1 });
 }
 
 /** Credits a wallet puts up for a dispute of its own (`DISPUTE_BOND`). */
@@ -86,35 +88,28 @@ export async function openDispute(
   sender: Sender,
   { signed, freeBefore }: DisputeFacts,
   receivedHash: string,
-): Promise<Hex> {
-  if (signed === null) throw new Error("The chain shows no proof of this job yet. Try again in a moment.");
-  if (freeBefore === null) await coverBond(sender);
-  return await transact(
-    sender,
-    escrowCall("openDispute", fromProofHash(receivedHash), signed.completion, signed.signature),
-  );
-}
-
-async function coverBond(sender: Sender): Promise<void> {
-  const { free } = await readerOf(walletConfig.getClient(), ESCROW)("accountOf", [sender.account]);
-  const missing = toUnits(Math.max(0, BOND - free));
-  const allowed = await readToken()("allowance", [sender.account, ESCROW.address]);
-  if (missing > allowed) await approve(sender, missing);
-}
-
-/** Lets the escrow take `value` token units. The first of two transactions. */
-const approve = (sender: Sender, value: bigint): Promise<void> =>
-  approveFor(sender, { token: TOKEN.address, spender: ESCROW.address, value });
-
-/** Lets `spender` take `value` units of a token. The first of two transactions. */
-export async function approveFor(
-  { account, onProgress }: Sender,
-  { token, spender, value }: { token: Address; spender: Address; value: bigint },
 ): Promise<void> {
-  const call = { address: token, abi: erc20Abi, functionName: "approve", args: [spender, value] };
-  // An approval that is mined is half of the way: the person is told of the end only.
-  const onStep: Sender["onProgress"] = (progress) => {
-    if (progress.step !== "done") onProgress(progress);
-  };
-  await transact({ account, onProgress: onStep }, call, "Approve the amount in your wallet (1 of 2)");
+  if (signed === null) throw new Error("The chain shows no proof of this job yet. Try again in a moment.");
+  const approvals = freeBefore === null ? await coverBond(sender.account) : [];
+  const call = escrowCall("openDispute", fromProofHash(receivedHash), signed.completion, signed.signature);
+  await transact(sender, [...approvals, call]);
 }
+
+/** The approval of the tokens that the bond lacks; none where the credits or an earlier approval cover it. */
+async function coverBond(account: Address): Promise<ContractCall[]> {
+  const { free } = await readerOf(walletConfig.getClient(), ESCROW)("accountOf", [account]);
+  const value = toUnits(Math.max(0, BOND - free));
+  const allowed = await readToken()("allowance", [account, ESCROW.address]);
+  return value > allowed ? [approval({ token: TOKEN.address, spender: ESCROW.address, value })] : [];
+}
+
+type Allowance = { token: Address; spender: Address; value: bigint };
+
+/** Lets `spender` take `value` units of a token. */
+export const approval = ({ token, spender, value }: Allowance): ContractCall => ({
+  address: token,
+  abi: erc20Abi,
+  functionName: "approve",
+  args: [spender, value],
+  what: "Approve the amount",
+});

@@ -4,7 +4,7 @@ import { workerRegistryAbi } from "../../../protocol/generated/abi.ts";
 import { readerOf } from "../../../shared/contract-reader.ts";
 import { app } from "../data/app.ts";
 import { walletConfig } from "./config.ts";
-import { approveFor } from "./ledger.ts";
+import { approval } from "./ledger.ts";
 import type { ContractCall } from "./send.ts";
 import { type Sender, transact } from "./transact.ts";
 import { useChain } from "./use-wallet.ts";
@@ -64,10 +64,9 @@ export const changeWorker = (signer: Address, ...[functionName, ...args]: Change
 });
 
 /** Adds stake, millionths of an SVC: an approval unless the registry may take so much already, then one transaction. */
-export async function addStake(sender: Sender, signer: Address, stake: bigint): Promise<Hex> {
-  const step = await allowStake(sender, stake);
-  const call = { ...REGISTRY, functionName: "addStake", args: [signer, stake] };
-  return await transact(sender, call, `Confirm the stake in your wallet${step}`);
+export async function addStake(sender: Sender, signer: Address, stake: bigint): Promise<void> {
+  const call = { ...REGISTRY, functionName: "addStake", args: [signer, stake], what: "Confirm the stake" };
+  await transact(sender, [...(await allowStake(sender.account, stake)), call]);
 }
 
 export type NewWorker = { payout: Address; endpoint: string; models: readonly number[]; stake: bigint };
@@ -77,13 +76,12 @@ export async function register(
   sender: Sender,
   signer: { address: Address; sign: (data: Awaited<ReturnType<typeof enrollmentOf>>) => Promise<Hex> },
   { payout, endpoint, models, stake }: NewWorker,
-): Promise<Hex> {
+): Promise<void> {
   const { compactSignature } = await import("../../../protocol/messages.ts");
   const enrollment = compactSignature(await signer.sign(await enrollmentOf(sender.account)));
-  const step = await allowStake(sender, stake);
   const args = [signer.address, payout, endpoint, models, stake, enrollment];
-  const call = { ...REGISTRY, functionName: "register", args };
-  return await transact(sender, call, `Confirm the registration in your wallet${step}`);
+  const call = { ...REGISTRY, functionName: "register", args, what: "Confirm the registration" };
+  await transact(sender, [...(await allowStake(sender.account, stake)), call]);
 }
 
 async function enrollmentOf(owner: Address) {
@@ -92,12 +90,10 @@ async function enrollmentOf(owner: Address) {
   return { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
 }
 
-/** Has the registry allowed to take the stake. Returns which step comes next, if there was one before. */
-async function allowStake(sender: Sender, stake: bigint): Promise<string> {
+/** The approval of the stake; none where the registry may take so much already. */
+async function allowStake(account: Address, stake: bigint): Promise<ContractCall[]> {
   const [token, spender] = [STAKE_TOKEN.address, REGISTRY.address];
-  const allowed = await readStakeToken()("allowance", [sender.account, spender]);
+  const allowed = await readStakeToken()("allowance", [account, spender]);
   const value = stake * STAKE_UNIT;
-  if (allowed >= value) return "";
-  await approveFor(sender, { token, spender, value });
-  return " (2 of 2)";
+  return allowed >= value ? [] : [approval({ token, spender, value })];
 }

@@ -10,17 +10,19 @@ export type ContractCall = {
   abi: Abi | readonly unknown[];
   functionName: string;
   args: readonly unknown[];
+  /** What the wallet is asked to do; `Confirm the transaction` without it. */
+  what?: string;
 };
 
 /** How far a transaction is; `hash` is known from `mining` on, and another one at the end where the wallet raised the fee. */
 export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash: Hex } | { step: "done"; hash: Hex };
 
-/** Does what `transact` says. */
+/** Sends a call and waits until it is mined; `transact` says how. */
 export async function send(
-  request: ContractCall & { abi: Abi; account: Address },
+  request: Omit<ContractCall, "what"> & { abi: Abi; account: Address },
   onProgress: (progress: Progress) => void,
   what: string,
-): Promise<Hex> {
+): Promise<void> {
   await simulateContract(walletConfig, request);
   onProgress({ step: "wallet", what });
   const hash = await writeContract(walletConfig, request);
@@ -33,5 +35,4 @@ export async function send(
     throw new BaseError("The transaction was reverted, and the chain does not say why.");
   }
   onProgress({ step: "done", hash: receipt.transactionHash });
-  return receipt.transactionHash;
 }

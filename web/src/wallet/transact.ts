@@ -1,4 +1,4 @@
-import type { Abi, Address, Hex } from "viem";
+import type { Abi, Address } from "viem";
 import { getConnection, switchChain } from "wagmi/actions";
 import { walletConfig } from "./config.ts";
 import type { ContractCall, Progress } from "./send.ts";
@@ -22,27 +22,24 @@ export async function readyWallet(account: Address): Promise<void> {
 }
 
 /**
- * Sends a call and waits until it is mined. It is tried out first, so that a call the contract would refuse costs nothing and says
- * why. Rejects with what was thrown, and with `Replaced` when the wallet's owner cancelled it; `tell` has the words. Returns the hash
- * under which it was mined. What sends is loaded now, and not with the page.
+ * Sends calls one after the other, each once the one before is mined. The last one alone is told as done: the others are steps on the way to it.
+ * Each is tried out first, so that a call the contract would refuse costs nothing and says why. Rejects with what was thrown, and with `Replaced`
+ * when the wallet's owner cancelled it; `tell` has the words. `before`: steps that the wallet has taken already, such as a signature. What sends
+ * is loaded now, and not with the page.
  */
 export async function transact(
   { account, onProgress }: Sender,
-  call: ContractCall,
-  what = "Confirm the transaction in your wallet",
-): Promise<Hex> {
-  await readyWallet(account);
-  const { send } = await import("./send.ts");
-  return await send({ ...call, abi: call.abi as Abi, account }, onProgress, what);
-}
-
-/** Sends calls one after the other, each when the one before is mined. The last one alone is told as done. */
-export async function transactAll(sender: Sender, calls: readonly ContractCall[]): Promise<void> {
-  for (const [n, call] of calls.entries()) {
-    const place = calls.length > 1 ? ` (${n + 1} of ${calls.length})` : "";
-    const onProgress: Sender["onProgress"] = (progress) => {
-      if (progress.step !== "done" || n === calls.length - 1) sender.onProgress(progress);
+  calls: readonly ContractCall[],
+  { before = 0 } = {},
+): Promise<void> {
+  const steps = before + calls.length;
+  for (const [n, { what = "Confirm the transaction", ...call }] of calls.entries()) {
+    await readyWallet(account);
+    const { send } = await import("./send.ts");
+    const place = steps > 1 ? ` (${before + n + 1} of ${steps})` : "";
+    const onStep: Sender["onProgress"] = (progress) => {
+      if (progress.step !== "done" || n === calls.length - 1) onProgress(progress);
     };
-    await transact({ ...sender, onProgress }, call, `Confirm the transaction in your wallet${place}`);
+    await send({ ...call, abi: call.abi as Abi, account }, onStep, `${what} in your wallet${place}`);
   }
 }

@@ -8,8 +8,8 @@ import { inWords, useWallet } from "./use-wallet.ts";
 
 export type ActionState = { step: "idle" } | { step: "starting" } | Progress | { step: "failed"; told: Told };
 
-/** A call, or what sends several. */
-type Action = ContractCall | ((sender: Sender) => Promise<unknown>);
+/** Calls, or what sends them once it has read or signed something. */
+type Action = ContractCall | ContractCall[] | ((sender: Sender) => Promise<void>);
 
 /** One action at a time, and how far it is. It is `busy` until the page has read anew what that changed. */
 function useAction(account: Address | undefined) {
@@ -25,7 +25,7 @@ function useAction(account: Address | undefined) {
     try {
       if (account === undefined) throw new Error("Connect a wallet and sign in first.");
       const sender = { account, onProgress: setState };
-      await (typeof action === "function" ? action(sender) : transact(sender, action));
+      await (typeof action === "function" ? action(sender) : transact(sender, [action].flat()));
       worked = true;
       onMined?.();
     } catch (error) {

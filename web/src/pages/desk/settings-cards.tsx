@@ -10,7 +10,6 @@ import { ActionStatus } from "../../wallet/action-status.tsx";
 import { addressFault } from "../../wallet/receiver-field.tsx";
 import { changeWorker, type Registered } from "../../wallet/registry.ts";
 import type { ContractCall } from "../../wallet/send.ts";
-import { type Sender, transactAll } from "../../wallet/transact.ts";
 import { useTransaction } from "../../wallet/use-transaction.ts";
 
 /** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
@@ -96,10 +95,9 @@ function ModelsCard({ worker }: { worker: Registered }) {
   const host = (models: readonly number[], on: boolean): ContractCall[] =>
     models.length === 0 ? [] : [changeWorker(worker.signer, "setHosting", models, on)];
   const calls = [...host(added, true), ...host(dropped, false)];
-  const change = (sender: Sender) => transactAll(sender, calls);
   return (
     <Card title="Models">
-      <Form onSubmit={() => send(change, () => setChosen(null))}>
+      <Form onSubmit={() => send(calls, () => setChosen(null))}>
         <ModelChoices chosen={hosted} onChange={setChosen} disabled={busy} />
         <Button type="submit" kind="primary" busy={busy} disabled={calls.length === 0}>
           Change the models
