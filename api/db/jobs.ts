@@ -231,6 +231,21 @@ const ENDED: Step<EndedStep> = {
         sent_complete = COALESCE(new.sent_complete, job.sent_complete)`,
 };
 
+/** A step as PostgreSQL gets it: owner, job ids, then a list for each of the properties. */
+type Statement<T> = { name: string; text: string; properties: Exclude<keyof T, "jobId">[] };
+
+/** Rows are locked in the order of their ids, so that two statements over the same jobs never wait for each other. */
+function statementOf<T>({ name, types, set }: Step<T>): Statement<T> {
+  const given = Object.entries<string>(types);
+  const lists = given.map(([, type], index) => `, $${index + 3}::${type}[]`).join("");
+  const names = given.map(([property]) => `, ${snakeCase(property)}`).join("");
+  const text = `UPDATE job SET ${set}, updated_at = now()
+    FROM (SELECT given.* FROM unnest($2::text[]${lists}) AS given(job_id${names}) JOIN job USING (job_id)
+          ORDER BY job_id FOR NO KEY UPDATE OF job) AS new
+    WHERE job.job_id = new.job_id AND job.owner = $1`;
+  return { name: `job-${name}`, text, properties: given.map(([property]) => property as Exclude<keyof T, "jobId">) };
+}
+
 /** Another process claimed the job: this one must neither write its row nor charge it any more. */
 export class JobLost extends Error {
   override name = "JobLost";
@@ -273,7 +288,10 @@ export class JobStore {
     this.#pool = pool;
     this.#self = self;
     this.#onState = onState;
-    const lane = <T extends { jobId: Hex }>(step: Step<T>) => new WriteLane<T>((items) => this.#write(step, items));
+    const lane = <T extends { jobId: Hex }>(step: Step<T>) => {
+      const statement = statementOf(step);
+      return new WriteLane<T>((items) => this.#write(statement, items));
+    };
     this.#lanes = {
       locked: lane(LOCKED),
       taken: lane(TAKEN),
@@ -453,20 +471,10 @@ export class JobStore {
     await this.#pool.query("UPDATE job SET output = NULL WHERE output IS NOT NULL AND output_expires_at <= now()");
   }
 
-  /** Rows are locked in the order of their ids, so that two statements over the same jobs never wait for each other. */
-  async #write<T extends { jobId: Hex }>({ name, types, set }: Step<T>, items: readonly T[]): Promise<void> {
-    const given = Object.entries<string>({ jobId: "text", ...types });
-    const rows = items.map((item): Record<string, unknown> => ({ ...item, jobId: toApiJobId(item.jobId) }));
-    const arrays = given.map(([, type], index) => `$${index + 2}::${type}[]`).join(", ");
-    const names = given.map(([property]) => snakeCase(property)).join(", ");
-    const { rowCount } = await this.#pool.query({
-      name: `job-${name}`,
-      text: `UPDATE job SET ${set}, updated_at = now()
-             FROM (SELECT given.* FROM unnest(${arrays}) AS given(${names}) JOIN job USING (job_id)
-                   ORDER BY job_id FOR NO KEY UPDATE OF job) AS new
-             WHERE job.job_id = new.job_id AND job.owner = $1`,
-      values: [this.#owner, ...given.map(([property]) => rows.map((row) => row[property] ?? null))],
-    });
+  async #write<T extends { jobId: Hex }>({ properties, ...query }: Statement<T>, items: readonly T[]): Promise<void> {
+    const ids = items.map(({ jobId }) => toApiJobId(jobId));
+    const columns = properties.map((property) => items.map((item) => item[property] ?? null));
+    const { rowCount } = await this.#pool.query({ ...query, values: [this.#owner, ids, ...columns] });
     // The lane then writes each alone, and only those that are lost fail.
     if ((rowCount ?? 0) < items.length) throw new JobLost(items.map((item) => item.jobId));
   }

@@ -433,7 +433,7 @@ const SLOW_CLIENT_MS = 10_000;
 /** The jobs that this process runs, from their lock to their mined settlement. */
 export class Runs {
   readonly #jobs = new Map<Hex, { answered: Promise<unknown>; over: Promise<void> }>();
-  /** Of the clients that are still connected. */
+  /** One for each client that is still connected: resolves when it is noted that it left. */
   readonly #leaving = new Set<Promise<void>>();
 
   get size(): number {
