@@ -19,12 +19,13 @@ import {
 import { jsonRpc } from "viem/nonce";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
+import { DEPLOYER_KEY } from "../deploy/config.ts";
 import { rpc } from "../dev/chain.ts";
 import { answersOk } from "../dev/parts.ts";
 import { freePorts } from "../dev/ports.ts";
 import { removeDataDir } from "../dev/postgres.ts";
 import { PARTS, type Stack, startStack } from "../dev/stack.ts";
-import { DEPLOYER_KEY, provideCredits } from "../dev/wallets.ts";
+import { provideCredits } from "../dev/wallets.ts";
 import type { Target } from "./load.ts";
 
 export const MODEL = "qwen3-8b";

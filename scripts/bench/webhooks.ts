@@ -17,8 +17,9 @@ import { createWebhook } from "../../api/webhooks/receivers.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import { Cipher } from "../../shared/cipher.ts";
+import { DEPLOYER_KEY } from "../deploy/config.ts";
 import type { Stack } from "../dev/stack.ts";
-import { DEPLOYER_KEY, OPERATOR, provideTokens } from "../dev/wallets.ts";
+import { OPERATOR, provideTokens } from "../dev/wallets.ts";
 import { p50, percentile, progress, type Section, shown } from "./report.ts";
 import { residentMegabytes, startParts } from "./system.ts";
 

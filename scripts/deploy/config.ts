@@ -3,7 +3,6 @@ import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import { nodeUrlFault } from "../../shared/node-url.ts";
-import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../dev/wallets.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
   DEFAULT_DURATIONS,
@@ -17,7 +16,12 @@ import {
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31337;
 
-/** Accounts of the mnemonic that every development chain funds, in the roles that a real deployment must name. */
+/** Accounts that every development chain funds, in the roles that a real deployment must name. Their keys are public: worthless elsewhere. */
+export const DEPLOYER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+export const OPERATOR_ADMIN = {
+  address: "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+  privateKey: "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba",
+} as const;
 const DEV_SERVICE_TOKEN_HOLDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"; // third
 const DEV_GUARDIAN = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"; // seventh
 const DEV_ARBITERS: readonly Address[] = [

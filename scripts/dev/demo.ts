@@ -12,11 +12,11 @@ import type { Deployment } from "../../protocol/deployment.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import type { StackFile } from "../../shared/stack-file.ts";
-import { DEV_CHAIN_ID } from "../deploy/config.ts";
+import { DEPLOYER_KEY, DEV_CHAIN_ID } from "../deploy/config.ts";
 import { messageOf, readJson, writeJson } from "./files.ts";
 import { outsideFolder } from "./postgres.ts";
 import type { Context, Secrets, WorkerEntry } from "./services.ts";
-import { DEPLOYER_KEY, provideCredits } from "./wallets.ts";
+import { provideCredits } from "./wallets.ts";
 
 const DEMO_CREDITS = 10_000;
 /** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */

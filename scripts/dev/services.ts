@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import type { Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
+import { DEPLOYER_KEY } from "../deploy/config.ts";
 import { LAUNCH_MODELS } from "../deploy/launch-models.ts";
 import { rpc } from "./chain.ts";
 import { AGAIN, answersOk, type PartSpec, type Parts, RANK, type TaskSpec } from "./parts.ts";
 import type { Ports } from "./ports.ts";
-import { DEPLOYER_KEY, GATEWAY } from "./wallets.ts";
+import { GATEWAY } from "./wallets.ts";
 
 /** What a stack consists of. Later ones need the earlier ones. */
 export const PARTS = ["chain", "database", "contracts", "indexer", "workers", "api", "demo"] as const;

@@ -7,6 +7,7 @@ import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
 import type { StackFile } from "../../shared/stack-file.ts";
 import { buildWeb } from "../build/web.ts";
+import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
 import {
   chainFiles,
@@ -36,7 +37,7 @@ import {
   workerEntries,
   workerSpec,
 } from "./services.ts";
-import { DEPLOYER_KEY, GATEWAY, OPERATOR, OPERATOR_ADMIN, provideOperator } from "./wallets.ts";
+import { GATEWAY, OPERATOR, provideOperator } from "./wallets.ts";
 
 export { PARTS, type PartName, type StackOptions };
 

@@ -6,8 +6,9 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { PARTS } from "../../scripts/dev/stack.ts";
-import { OPERATOR, OPERATOR_ADMIN } from "../../scripts/dev/wallets.ts";
+import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";

@@ -16,7 +16,7 @@ import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
-import { DEPLOYER_KEY } from "../../../scripts/dev/wallets.ts";
+import { DEPLOYER_KEY } from "../../../scripts/deploy/config.ts";
 import { mined } from "../../support/mined.ts";
 import { lock, owner, registerWorker, settle, World } from "../../support/pipeline-world.ts";
 

@@ -15,7 +15,8 @@ import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/acc
 import { anvil } from "viem/chains";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi } from "../../../protocol/generated/abi.ts";
-import { DEPLOYER_KEY, provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
+import { DEPLOYER_KEY } from "../../../scripts/deploy/config.ts";
+import { provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../scripts/register-workers.ts";
 import { mined } from "../../support/mined.ts";
 import { only, startTestStack } from "../../support/stack.ts";
