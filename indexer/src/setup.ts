@@ -19,7 +19,7 @@ const INDEXES: readonly { table: string; columns: readonly string[]; where?: str
   { table: "job", columns: ["proof_hash", "id"], where: "proof_hash IS NOT NULL" },
   // The history of accounts, workers, operators and models; no job's event costs an entry.
   { table: "protocol_event", columns: ["subject", "position"], where: "job_id IS NULL" },
-  // A range of blocks is a range of positions, so this one serves both.
+  // A range of blocks is a range of positions.
   { table: "protocol_event", columns: ["position"] },
   { table: "protocol_event", columns: ["job_id"] },
   { table: "dispute", columns: ["position"] },
