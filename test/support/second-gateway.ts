@@ -27,8 +27,9 @@ export class SecondGateway {
     this.#env = env;
   }
 
-  /** Starts the process and waits until it can serve. `env` has settings of this start only; `root` is another checkout. */
+  /** Starts the process, in place of one that still runs, and waits until it can serve. `env` has settings of this start only; `root` is another checkout. */
   async start({ env: more = {}, root = ROOT }: { env?: Record<string, string>; root?: string } = {}): Promise<void> {
+    await this.kill();
     const port = Number(new URL(this.url || `http://127.0.0.1:${await freePort()}`).port);
     this.url = `http://127.0.0.1:${port}`;
     const { info, deploymentFile } = this.#stack;
