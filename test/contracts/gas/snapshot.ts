@@ -51,9 +51,9 @@ export function page(table: GasTable): string {
   );
   return `# Gas
 
-Gas an item, from the receipts of transactions that send one alone and 8, 32 or 64 in a batch. Every job has a client and a worker
-of its own, pays both payees at once and gives a quarter of its lock back. \`npm run gas\` measures it anew and writes this page. The contract
-tests fail when a row moves by more than half a percent. A whole fused job may cost 77,000 in a batch of 32 and 150,000 alone.
+Gas an item, in transactions of one item and of 8, 32 or 64. Each job pays both payees and gives a quarter of its lock back. \`npm run gas\`
+measures anew and writes this page; the contract tests fail when a row moves by more than half a percent. A fused job may cost 77,000 in a
+batch of 32 and 150,000 alone.
 
 "Fused" is \`lock\` and \`complete\`; "authorized" is the same with \`lockAuthorized\`; "shared" sends \`acknowledge\` and \`complete\` in one
 batch; "acknowledged" sends three batches.
