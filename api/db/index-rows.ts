@@ -213,7 +213,7 @@ export type SlashRow = RowOf<typeof SLASH>;
 export const EVENT = {
   /** Survives reorganisations and a re-index. */
   key: column<string>(),
-  /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer-events.md). */
+  /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer.md). */
   kind: column<string>(),
   subject: column<string>(),
   wallet: column<Address | null>(),

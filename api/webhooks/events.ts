@@ -1,6 +1,6 @@
 /**
  * The events of webhooks (specification, "Events"): when each fires, from which rows of the index, and what its `data`
- * says. docs/indexer-events.md has the rows. The API reference is made from the schemas.
+ * says. indexer/src/ writes the rows. The API reference is made from the schemas.
  */
 import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
