@@ -30,7 +30,15 @@ const rows = files.flatMap((file) =>
       return { file, what, links };
     }),
 );
-const text = rows.map(({ what }) => what).join("\n");
+/** "Job: `id`, `status`" says "Job `id`; Job `status`". */
+const spelledOut = (what: string) =>
+  what.replace(/([^;]+): (`[^`]+`(?:, `[^`]+`)*)(?=;|$)/g, (_, subject: string, names: string) =>
+    names
+      .split(", ")
+      .map((name) => `${subject.trim()} ${name}`)
+      .join("; "),
+  );
+const text = rows.map(({ what }) => spelledOut(what)).join("\n");
 
 /** Names that must be in a row: read from the code, so that what is added is missed here. */
 const REQUIRED: [kind: string, names: string[]][] = [
