@@ -61,10 +61,8 @@ export const configSchema = z.object({
   RPC_URL: z
     .url({ protocol: /^https?$/ })
     .refine(isNodeUrl, NODE_URL_HELP)
-    .describe(
-      "JSON-RPC of the chain. Key, user and password in it are never logged or shown to clients (special characters as `%40`). Secret",
-    ),
-  WS_URL: z.url().optional().describe("accepted, not used: one environment serves all parts"),
+    .describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
+  WS_URL: z.url().optional().describe("not used; the indexer's"),
   DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
   GATEWAY_PRIVATE_KEY: key.describe("signs transactions and assignments, one process for each key. Secret"),
   MASTER_KEY: z
@@ -75,21 +73,17 @@ export const configSchema = z.object({
     ),
   OTHER_MASTER_KEYS: list
     .refine((all) => all.every((one) => MASTER_KEY.test(one)), "must be keys of 64 hex digits, separated by commas")
-    .describe(
-      "more keys that decrypt, comma separated, [while `MASTER_KEY` is changed](upkeep.md#rotate). The start encrypts what they hold anew. Secret",
-    ),
+    .describe("more keys that decrypt, comma separated, [while `MASTER_KEY` is changed](upkeep.md#rotate). Secret"),
   BASE_URL: z
     .url()
     .optional()
     .describe(
-      "public URL of the API, in links and in the OpenAPI document; without it `http://API_HOST:API_PORT`. **Set it** with https where customers are",
+      "public URL of the API; without it `http://API_HOST:API_PORT`. **Set it** with https where customers are",
     ),
   APP_URL: z
     .url()
     .optional()
-    .describe(
-      "public URL of the application; without it `BASE_URL`/app. Its origin is the only one that may sign in; with https the cookie is `Secure`",
-    ),
+    .describe("public URL of the application; without it `BASE_URL`/app. Its origin is the only one that may sign in"),
   DOCS_URL: z.url().optional().describe("where error bodies link to; without it `BASE_URL`/docs"),
   EXPLORER_URL: z
     .url()
@@ -107,16 +101,12 @@ export const configSchema = z.object({
     .string()
     .min(1)
     .optional()
-    .describe(
-      "local stack only (chain 31337): its `stack.json`, with whose demo key the front page's playground works at once",
-    ),
+    .describe("local stack only: its `stack.json`, for the front page's playground"),
   METRICS_TOKEN: z
     .string()
     .min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`")
     .optional()
-    .describe(
-      "bearer token (16 characters or more) for `/metrics` from other machines; without it only loopback may read them. Secret",
-    ),
+    .describe("bearer token for `/metrics` from other machines; without it only loopback may read them. Secret"),
   MAX_CONNECTIONS: count(10_000).describe(
     "most TCP connections at once; more are closed. Keep the process's file limit above it",
   ),
@@ -143,7 +133,7 @@ export const configSchema = z.object({
   ALLOW_ENDPOINT_NETWORKS: networks
     .optional()
     .describe(
-      "private networks for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`: see [below](#private-networks)",
+      "[private networks](#private-networks) for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`",
     ),
   OUTPUT_RETENTION_HOURS: countFromZero(24).describe(
     "how long answers are kept, encrypted. 0 keeps none: no replays, and a crash fails the jobs it met",
@@ -165,17 +155,17 @@ export const configSchema = z.object({
   OWN_WORKERS: list
     .refine((all) => all.every((one) => isAddress(one, { strict: false })), "must be addresses, separated by commas")
     .describe(
-      "signing keys (addresses, comma separated) of workers that you run yourself. All others get [jobs as their stake covers](../workers.md#newcomers)",
+      "addresses of workers that you run yourself, comma separated. All others get [jobs as their stake covers](../workers.md#newcomers)",
     ),
   CREDITS_PER_SVC: positive(10).describe(
-    "what an SVC of a worker's stake is worth, in credits: so much may be at risk there. 10 makes the usual slash of 500 SVC worth the largest job (5,000). Follow the market's price",
+    "what an SVC of a worker's stake is worth, in credits. Follow the market's price",
   ),
   EARNED_SHARE: z.coerce
     .number()
     .min(0)
     .default(0.1)
     .describe(
-      "share of the credits that a worker earned from you, beyond dispute, that adds to its stake. Above the protocol's fee, jobs of its own would buy it trust",
+      "share of what a worker earned from you that adds to its stake. At most the protocol's fee: above it, jobs of its own would buy it trust",
     ),
   MISCONDUCT_REST_SECONDS: positive(60).describe(
     "first rest of a worker that did what no honest software does; doubled each time, up to an hour",

@@ -26,11 +26,9 @@ export function settingsText(): string {
 
 <!-- Written by scripts/build/generate-docs.ts. Do not edit. -->
 
-Everything comes from the environment. A process with a wrong or missing value ends at once. Its one message names every such variable and no value.
+Everything comes from the environment. A process with a wrong or missing value ends at once and names it.
 
 ## Gateway
-
-[\`api/config.ts\`](../../api/config.ts)
 
 | variable | meaning | default |
 | --- | --- | --- |
@@ -38,11 +36,11 @@ ${gateway.join("\n")}
 
 ### Private networks
 
-\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there**: name nothing that answers strangers with secrets. Clouds' metadata addresses and plain HTTP stay refused (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names ending in \`.internal\`, \`.local\` and \`.home.arpa\` may lead there; \`localhost\`, \`.test\` and other names of a machine may not. Names are asked of the DNS: \`/etc/hosts\` is not read.
+\`ALLOW_ENDPOINT_NETWORKS\` takes private ranges and addresses only. **Any client's webhook can then be sent there**: name nothing that answers strangers with secrets. Clouds' metadata addresses and plain HTTP stay refused (\`NODE_EXTRA_CA_CERTS\` for your own authority). Names come from the DNS, not from \`/etc/hosts\`; they may end in \`.internal\`, \`.local\` and \`.home.arpa\`.
 
 ## Worker
 
-\`npx cmi-worker --help\`, or \`npm run worker -- --help\` in a clone, lists every variable and flag ([\`worker/config.ts\`](../../worker/config.ts)). \`WORKER_DATA_DIR\` must survive restarts. \`WORKER_BACKEND=builtin\` generates text for development: **never for customers**. Raise \`WORKER_KEEP_SETTLED_SECONDS\` to your chain's finality. Give \`WORKER_OWNER_PRIVATE_KEY\` only to register, unbond and withdraw.
+\`npx cmi-worker --help\`, or \`npm run worker -- --help\` in a clone, lists every variable and flag. \`WORKER_BACKEND=builtin\` generates text for development: **never for customers**. Raise \`WORKER_KEEP_SETTLED_SECONDS\` to your chain's finality.
 
 ## Indexer
 
@@ -58,7 +56,7 @@ ${gateway.join("\n")}
 
 ## Traces
 
-Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON). These are the variables of [OpenTelemetry](https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON), with the variables of [OpenTelemetry](https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
 
 | variable | meaning | default |
 | --- | --- | --- |
