@@ -55,9 +55,9 @@ const whole = (fallback: bigint, least: bigint) =>
 
 /** The environment. `describe` is what docs/operations/settings.md says of a variable. */
 export const configSchema = z.object({
-  API_PORT: port.default(4000).describe("port to listen on; TLS is the proxy's business"),
+  API_PORT: port.default(4000).describe("port to listen on"),
   API_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
-  DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection: the gateway's tables and the index. Secret"),
+  DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection. Secret"),
   RPC_URL: z
     .url({ protocol: /^https?$/ })
     .refine(isNodeUrl, NODE_URL_HELP)
@@ -107,9 +107,7 @@ export const configSchema = z.object({
     .min(16, "must have at least 16 characters, e.g. from `openssl rand -hex 16`")
     .optional()
     .describe("bearer token for `/metrics` from other machines; without it only loopback may read them. Secret"),
-  MAX_CONNECTIONS: count(10_000).describe(
-    "most TCP connections at once; more are closed. Keep the process's file limit above it",
-  ),
+  MAX_CONNECTIONS: count(10_000).describe("most TCP connections at once. Keep the process's file limit above it"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -120,7 +118,7 @@ export const configSchema = z.object({
     .max(300)
     .default(0)
     .describe(
-      "how long requests are still served after SIGTERM, while `/readyz` answers 503. **Set it** to longer than the load balancer takes to notice",
+      "how long requests are still served after SIGTERM. **Set it** to longer than the load balancer takes to notice",
     ),
   BURST_PER_SECOND: count(300).describe("requests a second from one address, by process; more get 429"),
   TRUST_PROXY: countFromZero(0).describe(
@@ -129,18 +127,16 @@ export const configSchema = z.object({
   ALLOW_LOCAL_ENDPOINTS: z
     .stringbool()
     .default(false)
-    .describe("development only: webhooks and workers on loopback, also without TLS. Refused on any chain but 31337"),
+    .describe("development only: webhooks and workers on loopback, also without TLS"),
   ALLOW_ENDPOINT_NETWORKS: networks
     .optional()
     .describe(
       "[private networks](#private-networks) for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`",
     ),
   OUTPUT_RETENTION_HOURS: countFromZero(24).describe(
-    "how long answers are kept, encrypted. 0 keeps none: no replays, and a crash fails the jobs it met",
+    "how long answers are kept. 0 keeps none: no replays, and a crash fails the jobs it met",
   ),
-  WEBHOOK_CONFIRMATIONS: countFromZero(2).describe(
-    "blocks on top of an event's before webhooks tell of it. 0 only where nothing is mined without a transaction",
-  ),
+  WEBHOOK_CONFIRMATIONS: countFromZero(2).describe("blocks on top of an event's before webhooks tell of it"),
   WEBHOOK_REORG_DEPTH: count(64).describe("blocks that a reorganisation can replace; so many are read again"),
   WEBHOOK_CONCURRENCY: count(256).describe("deliveries that this process attempts at once"),
   WEBHOOK_CONCURRENCY_EACH: count(16).describe("of them to one webhook"),
@@ -168,7 +164,7 @@ export const configSchema = z.object({
       "share of what a worker earned from you that adds to its stake. At most the protocol's fee: above it, jobs of its own would buy it trust",
     ),
   MISCONDUCT_REST_SECONDS: positive(60).describe(
-    "first rest of a worker that did what no honest software does; doubled each time, up to an hour",
+    "first rest of a worker [that did what no honest software does](../workers.md#newcomers), up to an hour",
   ),
   LOCK_SECONDS: count(20).describe(
     "a lock not mined by then is refused with 503. Above the chain's usual inclusion time",

@@ -60,24 +60,13 @@ Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON), with the 
 
 | variable | meaning | default |
 | --- | --- | --- |
-| \`OTEL_EXPORTER_OTLP_ENDPOINT\` | base URL of the collector, such as \`http://127.0.0.1:4318\`; without it nothing is sent | |
-| \`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\` | the same for traces alone, as a whole URL | |
-| \`OTEL_EXPORTER_OTLP_HEADERS\` | headers for the collector, \`name=value,name=value\`. Secret | |
-| \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\` | what the process is called in traces, and more about it | gateway, worker |
-| \`OTEL_TRACES_SAMPLER_ARG\` | share of requests that are traced, 0 to 1. Where a client sends a \`traceparent\`, its flag decides | 1 |
-| \`OTEL_SDK_DISABLED\` | true: nothing is sent, whatever else is set | false |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\` | base URL of the collector; without it nothing is sent | |
+| \`OTEL_EXPORTER_OTLP_HEADERS\` | headers for it, \`name=value,name=value\`. Secret | |
+| \`OTEL_TRACES_SAMPLER_ARG\` | share of requests that are traced. Where a client sends a \`traceparent\`, its flag decides | 1 |
 
 ## Deployment and tools
 
-The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) names its variables; the durations and the first models are in [\`scripts/deploy/\`](../../scripts/deploy/protocol-settings.ts).
-
-| variable | meaning |
-| --- | --- |
-| \`OPERATOR_PRIVATE_KEY\` | \`npm run operator\`: key of the role that the command needs, only to send. Secret |
-| \`WORKERS_FILE\`, \`OWNER_PRIVATE_KEY\` | \`scripts/register-workers.ts\`: JSON list of workers with their keys (mode 0600), and the owner's key. Secret |
-| \`DATA_DIR\` | \`npm start\` and tools: folder of the local stack (\`.data\`) |
-| \`CHAIN_PORT\`, \`POSTGRES_PORT\` | \`npm start\`: ports of its node (8545) and its database (54329) |
-| \`BLOCK_TIME\` | \`npm start\`: seconds between blocks; without it a block a transaction |
+The heads of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and [\`scripts/register-workers.ts\`](../../scripts/register-workers.ts) and \`npm run operator -- --help\` name theirs. The durations and the first models are in [\`scripts/deploy/\`](../../scripts/deploy/protocol-settings.ts).
 `;
 }
 
