@@ -15,26 +15,36 @@ const [PLAYGROUND, VERDICT] = ["playground", "verdict"].map((name) =>
   fileURLToPath(new URL(`../../docs/pictures/${name}.png`, import.meta.url)),
 ) as [string, string];
 
-/** A stranger at the front door, in a new window for each test. */
-const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
-  const visitor = await open(privateKeyToAccount(generatePrivateKey()));
-  onCleanup(() => visitor.close());
+/** A stranger. */
+const it = base.extend("visitor", { scope: "file" }, ({ open }) => open(privateKeyToAccount(generatePrivateKey())));
+
+/** Each test begins at the front door, without what an earlier one chose. */
+const atFrontDoor = async ({ visitor }: { visitor: Visitor }): Promise<void> => {
+  await visitor.reset();
+  await visitor.context.clearCookies();
   await visitor.go("/..");
-  return visitor;
-});
+};
 
 describeInBrowser("the front door", () => {
-  it("answers a question with the local stack's demo key, and shows lock, signature, settlement and price", async ({
+  it.beforeEach(atFrontDoor);
+
+  it("answers questions with the local stack's demo key, by keyboard alone, and shows lock, signature, settlement and price", async ({
     visitor,
   }) => {
     await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
-    await visitor.page.getByLabel("Your message").fill("Say hello.");
-    await visitor.page.keyboard.press("Enter");
     const steps = visitor.page.getByRole("list", { name: "The charge, step by step" });
-    await steps.getByText("2 credits at most").waitFor();
-    await steps.getByText(/^sha256:/).waitFor();
-    await steps.getByText("2 credits", { exact: true }).waitFor();
-    expect(await steps.locator("a[href*='/app/tx/']").count()).toBe(2);
+    const messages = visitor.page.getByRole("log").locator(".message");
+    for (const [nth, text] of ["Say hello.", "And again."].entries()) {
+      await visitor.page.getByLabel("Your message").focus();
+      await visitor.page.keyboard.type(text);
+      await visitor.page.keyboard.press("Enter");
+      await messages.nth(2 * nth + 1).waitFor();
+      await steps.getByText("2 credits at most").waitFor();
+      await steps.getByText(/^sha256:/).waitFor();
+      await steps.locator(".step.done", { hasText: "Settled" }).getByText("2 credits", { exact: true }).waitFor();
+      expect(await steps.locator("a[href*='/app/tx/']").count()).toBe(2);
+    }
+    expect(await messages.count()).toBe(4);
     expect(await visitor.findings()).toEqual([]);
     await visitor.page.getByRole("link", { name: "See the verdict on this job" }).click();
     await visitor.sees(/Charge correct: 2 credits/);
@@ -68,18 +78,6 @@ describeInBrowser("the front door", () => {
     for (const picture of [PLAYGROUND, VERDICT]) expect(statSync(picture).size).toBeLessThan(120_000);
   });
 
-  it("goes on with the conversation, by keyboard alone", async ({ visitor }) => {
-    const question = visitor.page.getByLabel("Your message");
-    await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
-    for (const text of ["Say hello.", "And again."]) {
-      await question.focus();
-      await visitor.page.keyboard.type(text);
-      await visitor.page.keyboard.press("Enter");
-      await visitor.page.locator(".step.done", { hasText: "Settled" }).waitFor();
-    }
-    expect(await visitor.page.getByRole("log").locator(".message").count()).toBe(4);
-  });
-
   it("tells in the API's words why there is no answer", async ({ visitor }) => {
     await visitor.press("Use your own key");
     await visitor.page.getByLabel("Your API key").fill("svc_live_00000000000000000000000000000000");
@@ -88,7 +86,9 @@ describeInBrowser("the front door", () => {
     expect(await visitor.page.locator(".step.bad", { hasText: "Locked" }).count()).toBe(1);
   });
 
-  it("estimates what an answer costs, and never less than the least charge", async ({ visitor }) => {
+  it("estimates what an answer costs, never less than the least charge, and leads to a model's page", async ({
+    visitor,
+  }) => {
     const price = visitor.page.getByRole("row", { name: /llama-3\.3-70b-instruct/ }).locator("strong");
     const tokens = visitor.page.getByLabel("An answer of");
     for (const [length, cost] of [
@@ -99,9 +99,6 @@ describeInBrowser("the front door", () => {
       await tokens.fill(length);
       await price.getByText(cost, { exact: true }).waitFor();
     }
-  });
-
-  it("leads from a model's price to its page", async ({ visitor }) => {
     await visitor.page.getByRole("row", { name: MODEL }).getByRole("link").click();
     await visitor.page.getByRole("heading", { name: "Workers that host it" }).waitFor();
   });
@@ -133,45 +130,11 @@ describeInBrowser("the front door", () => {
     await visitor.go("/../docs");
     expect(await scheme()).toBe("light dark");
   });
-
-  describe("leads whoever looks for a job to its verdict", () => {
-    let jobId = "";
-    it.beforeAll(async ({ stack }) => {
-      const database = openStore(stack);
-      const client = await Client.funded(stack, database, 100);
-      await database.end();
-      const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
-      jobId = headers.get("x-service-job-id") as string;
-    });
-
-    it.for([
-      ["as the API writes it", (id: string) => id],
-      ["as a completion's id", (id: string) => ` chatcmpl-${id} `],
-      ["in capitals, as the chain has it", (id: string) => id.replace("job_", "").toUpperCase()],
-      ["with 0x", (id: string) => id.replace("job_", "0x")],
-    ] as const)("%s", async ([, written], { visitor }) => {
-      await visitor.page.getByLabel("Verify a job").fill(written(jobId));
-      await visitor.press("Verify a job");
-      await visitor.sees(/Charge correct: 2 credits/);
-      expect(new URL(visitor.page.url()).pathname).toBe(`/app/jobs/${jobId}`);
-    });
-
-    it("and counts it among the live numbers", async ({ visitor }) => {
-      await visitor.page.locator(`.latest code[title="${jobId}"]`).waitFor();
-      await expect
-        .poll(async () => Number(await visitor.figure("Jobs in 24 hours")), { timeout: 60_000 })
-        .toBeGreaterThan(0);
-    });
-
-    it("and says when it is neither job nor transaction", async ({ visitor }) => {
-      await visitor.page.getByLabel("Verify a job").fill("hello");
-      await visitor.press("Verify a job");
-      await visitor.sees("This is neither a job's id nor a transaction hash.");
-    });
-  });
 });
 
-describeInBrowser("the search", () => {
+describeInBrowser("whoever looks for something", () => {
+  it.beforeEach(atFrontDoor);
+
   const jobs: { id: string; proof: string; tx: string; block: number }[] = [];
   let wallet = "";
   it.beforeAll(async ({ stack }) => {
@@ -207,6 +170,24 @@ describeInBrowser("the search", () => {
     return new URL(visitor.page.url()).pathname;
   };
 
+  it("is led from the front door to a job's verdict, and told when a text is neither job nor transaction", async ({
+    visitor,
+  }) => {
+    const { id } = jobs[1] as (typeof jobs)[0];
+    await visitor.page.locator(`.latest code[title="${id}"]`).waitFor();
+    await expect
+      .poll(async () => Number(await visitor.figure("Jobs in 24 hours")), { timeout: 60_000 })
+      .toBeGreaterThan(0);
+    const field = visitor.page.getByLabel("Verify a job");
+    await field.fill("hello");
+    await visitor.press("Verify a job");
+    await visitor.sees("This is neither a job's id nor a transaction hash.");
+    await field.fill(` chatcmpl-${id} `);
+    await visitor.press("Verify a job");
+    await visitor.sees(/Charge correct: 2 credits/);
+    expect(new URL(visitor.page.url()).pathname).toBe(`/app/jobs/${id}`);
+  });
+
   it("finds a wallet, a job of it, its settlement, the block, the worker and the model, each from the one before", async ({
     visitor,
   }) => {
@@ -231,25 +212,23 @@ describeInBrowser("the search", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  it("finds the jobs that have an answer by its proof hash", async ({ visitor }) => {
+  it("finds the jobs that have an answer by its proof hash; without a finding the focus goes back", async ({
+    visitor,
+  }) => {
     const { proof } = jobs[0] as (typeof jobs)[0];
-    await visitor.page.locator("h1").waitFor();
+    const box = visitor.page.getByRole("dialog").getByRole("combobox");
+    await visitor.page.getByRole("button", { name: "Search" }).focus();
+    await visitor.page.keyboard.press("Enter");
+    await box.fill("f".repeat(64));
+    await visitor.sees("Nothing has this name, number or hash.");
+    await visitor.page.keyboard.press("Escape");
+    await visitor.page.locator("button.search:focus").waitFor();
     await visitor.page.keyboard.press("Control+k");
-    await visitor.page.getByRole("dialog").getByRole("combobox").fill(proof);
+    await box.fill(proof);
     const found = visitor.page.getByRole("option", { name: /Job with this proof/ });
     await found.first().waitFor();
     const same = jobs.filter((job) => job.proof === proof).length;
     expect(await found.count()).toBeGreaterThanOrEqual(same);
-  });
-
-  it("says so when there is nothing, and gives the focus back", async ({ visitor }) => {
-    const button = visitor.page.getByRole("button", { name: "Search" });
-    await button.focus();
-    await visitor.page.keyboard.press("Enter");
-    await visitor.page.getByRole("dialog").getByRole("combobox").fill("f".repeat(64));
-    await visitor.sees("Nothing has this name, number or hash.");
-    await visitor.page.keyboard.press("Escape");
-    await visitor.page.locator("button.search:focus").waitFor();
   });
 
   it("shows the newest jobs and transactions, and who does the work", async ({ visitor }) => {

@@ -13,16 +13,21 @@ import { it as base, describeInBrowser } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const account = privateKeyToAccount(generatePrivateKey());
-/** A new window for each test. */
-const it = base.extend("visitor", async ({ open }, { onCleanup }) => {
-  const visitor = await open(account);
-  onCleanup(() => visitor.close());
-  return visitor;
-});
+/** `visitor` is signed in. `other` is not: its wallet has no gas. */
+const it = base
+  .extend("visitor", { scope: "file" }, async ({ open }) => {
+    const visitor = await open(account);
+    await visitor.signIn();
+    return visitor;
+  })
+  .extend("other", { scope: "file" }, ({ open }) => open(privateKeyToAccount(generatePrivateKey())));
 
 describeInBrowser("what goes wrong with", () => {
   it.beforeAll(async ({ stack }) => {
     await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 500 });
+  });
+  it.beforeEach(async ({ visitor, other }) => {
+    for (const one of [visitor, other]) await one.reset();
   });
 
   const withdraw = async (visitor: Visitor, credits: number) => {
@@ -31,36 +36,21 @@ describeInBrowser("what goes wrong with", () => {
   };
 
   describe("a wallet", () => {
-    it("on another chain is asked to switch, and then works", async ({ visitor, stack }) => {
-      await visitor.signIn();
+    it("on another chain is asked to switch; if it does not, nothing is sent", async ({ visitor, stack }) => {
+      await visitor.go("/fund");
+      await visitor.page.getByLabel("Credits to withdraw").waitFor();
       await visitor.wallet.switchTo(1);
       await visitor.sees("Your wallet is on another chain");
+      visitor.wallet.refuses.add("wallet_switchEthereumChain");
+      await withdraw(visitor, 1);
+      await visitor.sees("Declined in the wallet");
+      expect(visitor.wallet.signed()).toEqual([]);
       await visitor.press(/^Switch to/);
       await visitor.page.getByText("Your wallet is on another chain").waitFor({ state: "detached" });
       expect(visitor.wallet.chainId).toBe(stack.info.chain_id);
     });
 
-    it("that does not switch is told that nothing was sent", async ({ visitor }) => {
-      await visitor.signIn();
-      await visitor.go("/fund");
-      await visitor.wallet.switchTo(1);
-      visitor.wallet.refuses.add("wallet_switchEthereumChain");
-      await withdraw(visitor, 1);
-      await visitor.sees("Declined in the wallet");
-      expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
-    });
-
-    it("whose owner refuses to sign in stays outside, and can try again", async ({ visitor }) => {
-      visitor.wallet.refuses.add("personal_sign");
-      await visitor.go("/");
-      await visitor.press(/^Sign in with/);
-      await visitor.sees("Declined in the wallet");
-      await visitor.press(/^Sign in with/);
-      await visitor.page.getByRole("button", { name: "Sign out" }).waitFor();
-    });
-
     it("whose owner refuses a transaction has sent none", async ({ visitor }) => {
-      await visitor.signIn();
       await visitor.go("/fund");
       visitor.wallet.refuses.add("eth_sendTransaction");
       await withdraw(visitor, 1);
@@ -68,7 +58,8 @@ describeInBrowser("what goes wrong with", () => {
     });
 
     it("with another account selected is told so", async ({ visitor }) => {
-      await visitor.signIn();
+      await visitor.go("/fund");
+      await visitor.page.getByLabel("Credits to withdraw").waitFor();
       await visitor.wallet.selectAccount(privateKeyToAccount(generatePrivateKey()));
       await visitor.sees("Another account is selected in your wallet");
     });
@@ -102,18 +93,16 @@ describeInBrowser("what goes wrong with", () => {
     });
 
     it("that the contract would refuse is never sent, and the reason is told", async ({ visitor, stack }) => {
-      await visitor.signIn();
       await visitor.go("/fund");
       await visitor.page.getByLabel("Credits to withdraw").fill("1");
       await visitor.page.getByLabel("To", { exact: true }).fill(stack.info.contracts.InferenceEscrow as string);
       await visitor.press("Withdraw");
       await visitor.sees(/cannot receive a withdrawal: tokens sent to the contracts would be lost/);
-      expect(visitor.wallet.signed()).toEqual(["personal_sign"]);
+      expect(visitor.wallet.signed()).toEqual([]);
     });
 
     it("that reverts when it is mined is told with the contract's reason", async ({ visitor, stack }) => {
       const chain = chainReader(stack);
-      await visitor.signIn();
       await visitor.go("/fund");
       // The credits leave on another way between the wallet's question and its answer.
       visitor.wallet.beforeSending = async () => {
@@ -133,20 +122,8 @@ describeInBrowser("what goes wrong with", () => {
     });
   });
 
-  describe("an account without gas", () => {
-    it("is told to get some, in a sentence", async ({ open }) => {
-      const poor = await open(privateKeyToAccount(generatePrivateKey()));
-      await poor.signIn();
-      await poor.go("/fund");
-      await poor.press(/^Get .* test USDG$/);
-      await poor.sees("Not enough for gas");
-      await poor.close();
-    });
-  });
-
   describe("the keyboard's focus", () => {
     it("goes back to where a dialog was opened", async ({ visitor }) => {
-      await visitor.signIn();
       await visitor.go("/settings");
       await visitor.press(/^(Create key|Regenerate)$/);
       await visitor.page.getByRole("button", { name: "Revoke" }).click();
@@ -156,55 +133,66 @@ describeInBrowser("what goes wrong with", () => {
   });
 
   describe("a session", () => {
-    it("that ends while one works leads back to signing in, and says why", async ({ open, stack }) => {
-      const own = privateKeyToAccount(generatePrivateKey());
-      const visitor = await open(own);
-      await visitor.signIn();
-      await visitor.go("/settings");
-      await visitor.page.getByRole("button", { name: "Create key" }).waitFor();
-      // What the page reads by itself would notice it first, and take the buttons away.
-      const reads = (url: URL) => url.pathname.startsWith("/app/api/");
-      await visitor.page.route(reads, (route) =>
-        route.request().method() === "GET" ? route.abort() : route.continue(),
-      );
-      const database = openStore(stack);
-      await database.query("UPDATE web_session SET expires_at = now() - interval '1 second' WHERE wallet = $1", [
-        own.address.toLowerCase(),
-      ]);
-      await database.end();
-      await visitor.press("Create key");
-      await visitor.sees("Your session has ended");
-      await visitor.page.unroute(reads);
-      await visitor.press(/^Sign in with/);
-      await visitor.sees("Low-credit warning");
-      await visitor.close();
+    it("is opened once the owner no longer refuses to sign; without gas the page says to get some", async ({
+      other,
+    }) => {
+      await other.context.clearCookies();
+      await other.go("/fund");
+      other.wallet.refuses.add("personal_sign");
+      await other.press(/^Sign in with/);
+      await other.sees("Declined in the wallet");
+      await other.press(/^Sign in with/);
+      await other.press(/^Get .* test USDG$/);
+      await other.sees("Not enough for gas");
     });
 
-    it("is not opened with a nonce that was used before", async ({ visitor }) => {
+    it("that ends while one works leads back to signing in, and says why", async ({ other, stack }) => {
+      await other.context.clearCookies();
+      await other.signIn();
+      await other.go("/settings");
+      await other.page.getByRole("button", { name: "Create key" }).waitFor();
+      // What the page reads by itself would notice it first, and take the buttons away.
+      const reads = (url: URL) => url.pathname.startsWith("/app/api/");
+      await other.page.route(reads, (route) => (route.request().method() === "GET" ? route.abort() : route.continue()));
+      const database = openStore(stack);
+      const wallet = other.wallet.account.address.toLowerCase();
+      await database.query("UPDATE web_session SET expires_at = now() - interval '1 second' WHERE wallet = $1", [
+        wallet,
+      ]);
+      await database.end();
+      await other.press("Create key");
+      await other.sees("Your session has ended");
+      await other.page.unroute(reads);
+      await other.press(/^Sign in with/);
+      await other.sees("Low-credit warning");
+    });
+
+    it("is not opened with a nonce that was used before", async ({ other }) => {
       let nonce: unknown;
-      await visitor.page.route("**/app/api/nonce", async (route) => {
+      await other.page.route("**/app/api/nonce", async (route) => {
         const response = await route.fetch();
         nonce ??= await response.json();
         await route.fulfill({ json: nonce });
       });
-      await visitor.signIn();
-      await visitor.press("Sign out");
-      await visitor.press(/^Sign in with/);
-      await visitor.sees("Sign-in request too old");
-      await visitor.sees(/used before/);
+      await other.context.clearCookies();
+      await other.signIn();
+      await other.press("Sign out");
+      await other.press(/^Sign in with/);
+      await other.sees("Sign-in request too old");
+      await other.sees(/used before/);
     });
 
-    it("is not opened at another address than the service's own", async ({ visitor, stack }) => {
-      await visitor.page.goto(stack.info.app_url.replace("127.0.0.1", "localhost"));
-      await visitor.sees("Another address than the service's own");
-      await visitor.press(/^Sign in with/);
-      await visitor.sees("Wrong address");
+    it("is not opened at another address than the service's own", async ({ other, stack }) => {
+      await other.page.goto(stack.info.app_url.replace("127.0.0.1", "localhost"));
+      await other.sees("Another address than the service's own");
+      await other.press(/^Sign in with/);
+      await other.sees("Wrong address");
     });
   });
 
   describe("the service", () => {
     it("out of reach is told, and the page goes on when it is back", async ({ visitor }) => {
-      await visitor.signIn();
+      await visitor.go("/");
       await visitor.page.locator(".figure .number").first().waitFor();
       await visitor.page.route("**/app/api/**", (route) => route.abort());
       // The old balance stays, and the page says from when it is.
@@ -218,7 +206,9 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.sees("No jobs yet");
     });
 
-    it("is missed by a device that is offline: the page says so, and goes on by itself", async ({ visitor }) => {
+    it("is missed by a device that is offline: the page says so, and goes on by itself", async ({ open }) => {
+      // A window of its own, which has never loaded a page's code.
+      const visitor = await open(account);
       await visitor.go("/models");
       await visitor.page.getByRole("row", { name: /qwen3/ }).first().waitFor();
       await visitor.context.setOffline(true);
@@ -232,10 +222,10 @@ describeInBrowser("what goes wrong with", () => {
       await visitor.context.setOffline(false);
       await visitor.page.getByText("You are offline").waitFor({ state: "detached" });
       expect(await visitor.page.getByRole("row", { name: /qwen3/ }).count()).toBeGreaterThan(0);
+      await visitor.close();
     });
 
     it("is told at once to whoever changes something on a device that is offline", async ({ visitor }) => {
-      await visitor.signIn();
       await visitor.go("/settings");
       const card = visitor.page.locator(".card", { hasText: "Low-credit warning" });
       await card.getByLabel("Warn below").fill("250");
@@ -246,7 +236,6 @@ describeInBrowser("what goes wrong with", () => {
     });
 
     it("refuses a request because too many came: the page asks again by itself", async ({ visitor }) => {
-      await visitor.signIn();
       let refused = 0;
       await visitor.page.route("**/app/api/session", async (route) => {
         refused += 1;
@@ -260,7 +249,6 @@ describeInBrowser("what goes wrong with", () => {
     });
 
     it("sends a page's code late, and the page stays alive meanwhile", async ({ visitor }) => {
-      await visitor.signIn();
       await visitor.page.route("**/assets/fund-*.js", async (route) => {
         await sleep(1_000);
         await route.continue();

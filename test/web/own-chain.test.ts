@@ -181,8 +181,7 @@ describeInBrowser("a dispute", () => {
     await stranger.press(/^Connect/);
     await stranger.sees(/is no arbiter of set 1, which was in office when the dispute was opened/);
     expect(await stranger.page.getByRole("button", { name: /vote/i }).count()).toBe(0);
-    expect(await stranger.findings()).toEqual([]);
-    expect(await stranger.findingsByNight()).toEqual([]);
+    expect(await stranger.flaws()).toEqual([]);
     expect(stranger.complaints).toEqual([]);
     await stranger.close();
   });
@@ -220,8 +219,7 @@ describeInBrowser("a dispute", () => {
     await arbiter.press("Change my vote");
     await page.getByRole("row", { name: /Gateway at fault.*1 of 2/ }).waitFor();
     await page.getByRole("row", { name: /Worker at fault.*0 of 2/ }).waitFor();
-    expect(await arbiter.findings()).toEqual([]);
-    expect(await arbiter.findingsByNight()).toEqual([]);
+    expect(await arbiter.flaws()).toEqual([]);
     await arbiter.close();
   });
 
@@ -362,8 +360,7 @@ describeInBrowser("governance", () => {
     await page.locator(".notice.good", { hasText: "Proposed" }).waitFor();
     await state("pending");
     await visitor.sees(/Pay 12.50 USDG from the treasury to .*, and 1 more/);
-    expect(await visitor.findings()).toEqual([]);
-    expect(await visitor.findingsByNight()).toEqual([]);
+    expect(await visitor.flaws()).toEqual([]);
   });
 
   it("votes, queues and executes, each in its time", async () => {
@@ -392,8 +389,7 @@ describeInBrowser("governance", () => {
       .getByRole("table", { name: /treasury paid/ })
       .getByText("12.50 USDG")
       .waitFor();
-    expect(await visitor.findings()).toEqual([]);
-    expect(await visitor.findingsByNight()).toEqual([]);
+    expect(await visitor.flaws()).toEqual([]);
     expect(visitor.complaints).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** The API reference in a browser: Redoc shows every operation under our policy, and asks no other host. */
 import { expect } from "vitest";
 import { describeInBrowser, it } from "./support/browser.ts";
-import { findingsOf } from "./support/visitor.ts";
+import { findingsOf } from "./support/flaws.ts";
 
 type Operations = Record<string, { operationId: string; summary: string }>;
 

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
 import type { KnownStack } from "../../support/api-client.ts";
+import { findingsOf, flawsOf } from "./flaws.ts";
 import { TestWallet } from "./wallet.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 60_000;
 
 export type Look = { colorScheme: "light" | "dark"; width: number };
@@ -62,6 +60,14 @@ export class Visitor {
     await this.page.getByText(text).first().waitFor();
   }
 
+  /** Takes back what an earlier test did to the window and its wallet. A session stays; a new window takes a second of processor time. */
+  async reset(): Promise<void> {
+    this.wallet.reset();
+    this.complaints.length = 0;
+    await this.context.setOffline(false);
+    await this.page.unrouteAll({ behavior: "ignoreErrors" });
+  }
+
   async signIn(): Promise<void> {
     await this.go("/");
     await this.press(/^Sign in with/);
@@ -88,31 +94,12 @@ export class Visitor {
     return findingsOf(this.page);
   }
 
-  /** The same by night on a phone, which the page becomes for it. */
-  async findingsByNight(): Promise<string[]> {
-    const size = this.page.viewportSize() ?? { width: 1280, height: 900 };
-    await this.page.emulateMedia({ colorScheme: "dark" });
-    await this.page.setViewportSize({ width: 390, height: 844 });
-    const found = await this.findings();
-    const over = await this.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
-    await this.page.emulateMedia({ colorScheme: "light" });
-    await this.page.setViewportSize(size);
-    return Number(over) > 0 ? [...found, `the page hangs over by ${over} pixels`] : found;
+  /** Findings by day and by night, and what hangs over the edge of screen, tablet and phone. */
+  flaws(): Promise<string[]> {
+    return flawsOf(this.page);
   }
 
   close(): Promise<void> {
     return this.context.close();
   }
-}
-
-/** Findings of axe on any page, serious and critical ones. */
-export async function findingsOf(page: Page): Promise<string[]> {
-  // It takes as long to load as to run.
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  const { violations } = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[];
-  };
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }

@@ -30,15 +30,26 @@ export class TestWallet {
   nodeMs = 0;
   /** Runs before a transaction is sent: what others do meanwhile. */
   beforeSending: () => Promise<void> = async () => {};
-  readonly #rpcUrl: string;
+  readonly #stack: KnownStack;
+  readonly #owner: PrivateKeyAccount;
   readonly #pages: Page[] = [];
   /** Whether the person has let the application see the account. */
   #connected = false;
 
   constructor(stack: KnownStack, account: PrivateKeyAccount) {
+    this.#stack = stack;
+    this.#owner = account;
     this.account = account;
     this.chainId = stack.info.chain_id;
-    this.#rpcUrl = stack.info.rpc_url;
+  }
+
+  /** Takes back what a test had its owner do. */
+  reset(): void {
+    this.account = this.#owner;
+    this.chainId = this.#stack.info.chain_id;
+    this.refuses.clear();
+    this.asked.length = 0;
+    this.beforeSending = async () => {};
   }
 
   /** Puts the wallet into every page of the context. */
@@ -113,7 +124,7 @@ export class TestWallet {
   async #send({ to, data, value, gas }: { to: Hex; data?: Hex; value?: Hex; gas?: Hex }): Promise<Hex> {
     await this.beforeSending();
     if (this.sender !== null) return await this.sender({ to, data: data ?? "0x" });
-    const client = createWalletClient({ account: this.account, transport: http(this.#rpcUrl) });
+    const client = createWalletClient({ account: this.account, transport: http(this.#stack.info.rpc_url) });
     return await client.sendTransaction({
       to,
       ...(data === undefined ? {} : { data }),
@@ -126,7 +137,7 @@ export class TestWallet {
 
   async #rpc(method: string, params: unknown[]): Promise<unknown> {
     await sleep(this.nodeMs);
-    const response = await fetch(this.#rpcUrl, {
+    const response = await fetch(this.#stack.info.rpc_url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),

@@ -1,0 +1,114 @@
+/** Every page: what a browser loads before it shows something, and whether everyone can use it. */
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { PATHS } from "../../shared/web-paths.ts";
+import { chat } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { MODEL } from "./global-setup.ts";
+import { describeInBrowser, it } from "./support/browser.ts";
+
+/** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
+const MOST = 120_000;
+/** Some are decoded in the browser; governance is read there from a node, too. */
+const PUBLIC = "/.. /models /workers /explorer /disputes /workers/1 /operators/1 /block/1 /governance".split(" ");
+const OWN = ["/", "/fund", "/jobs", "/webhooks", "/settings"];
+
+const weightOf = (name: string): number =>
+  readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
+
+describeInBrowser("every page", () => {
+  it("loads 120 kB at most, axe finds nothing serious on it by day and night, and nothing hangs over the edge", async ({
+    stack,
+    open,
+  }) => {
+    const database = openStore(stack);
+    const client = await Client.funded(stack, database, 100);
+    await database.end();
+    const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+    const reader = await open(client.account);
+    const { page } = reader;
+    const found: Record<string, unknown> = {};
+    const check = async (path: string) => {
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      const flaws = await reader.flaws();
+      if (flaws.length > 0) found[path] = flaws;
+    };
+    const loaded = new Set<string>();
+    page.on("response", (response) => {
+      const [, name] = /\/assets\/([\w.-]+\.(?:js|css))$/.exec(response.url()) ?? [];
+      if (name !== undefined) loaded.add(name);
+    });
+
+    const address = `/address/${client.account.address}`;
+    for (const path of [...PUBLIC, `/models/${MODEL}`, `/tx/${headers.get("x-service-tx-hash")}`, address]) {
+      loaded.clear();
+      await reader.go(path);
+      await page
+        .locator(path === "/.." ? "h1" : ".card, .table")
+        .first()
+        .waitFor();
+      await page.waitForLoadState("networkidle");
+      const weights = Object.fromEntries([...loaded].map((name) => [name, weightOf(name)]));
+      const total = Object.values(weights).reduce((sum, one) => sum + one, 0);
+      console.log(`First view of /app${path}: ${total} bytes, gzip`);
+      // The page's own script and style, at least.
+      if (loaded.size < 2 || total > MOST) found[`weight of ${path}`] = weights;
+      await check(path);
+    }
+
+    await reader.go("/");
+    await page.getByRole("button", { name: /^Sign in with/ }).waitFor();
+    await check("signing in");
+    await reader.press(/^Sign in with/);
+    await reader.sees("Latest jobs");
+    for (const path of [...OWN, `/jobs/${headers.get("x-service-job-id")}`]) {
+      await reader.go(path);
+      await page.locator("h1").waitFor();
+      await check(path);
+    }
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").fill("qwen");
+    await page.getByRole("option").first().waitFor();
+    await check("the search");
+    expect(found).toEqual({});
+  });
+});
+
+describeInBrowser("the first view", () => {
+  // A job's facts, and a dispute with the check of its signatures: the verdict and the code for wallets come after them. A wallet's own
+  // pages as it sees them: what sends its transactions comes when it acts.
+  const OWN = "overview fund jobs webhooks webhook settings my-workers my-worker".split(" ");
+  const WAITING = ["pages/job", "pages/dispute pages/dispute/evidence"];
+  it.for([...WAITING, ...OWN.map((name) => `wallet/own-pages pages/${name}`)])(
+    "of %s waits for 120 kB at most",
+    (names) => {
+      type Chunk = { file: string; css?: string[]; imports?: string[] };
+      const manifest = readFileSync(new URL("../../web/dist/manifest.json", import.meta.url), "utf8");
+      const chunks = JSON.parse(manifest) as Record<string, Chunk>;
+      const files = new Set<string>();
+      const need = (name: string): void => {
+        const { file, css = [], imports = [] } = chunks[name] as Chunk;
+        if (files.has(file)) return;
+        for (const one of [file, ...css]) files.add(one);
+        imports.forEach(need);
+      };
+      for (const name of ["index.html", ...names.split(" ").map((one) => `src/${one}`)]) {
+        need([name, `${name}.tsx`, `${name}.ts`].find((one) => one in chunks) as string);
+      }
+      const total = [...files].reduce((sum, file) => sum + weightOf(file.replace("assets/", "")), 0);
+      console.log(`First view of ${names}: ${total} bytes, gzip`);
+      expect(total).toBeLessThan(MOST);
+    },
+  );
+
+  it.for(Object.entries(PATHS))(
+    "of the page %s names all its scripts, so that none waits for another one",
+    async ([name, path], { stack }) => {
+      const { base_url } = stack.info;
+      const html = await (await fetch(base_url + path, { headers: { accept: "text/html" } })).text();
+      const scripts = [...html.matchAll(/(?:src|href)="(\/app\/assets\/[\w.-]+\.js)"/g)].map(([, path]) => path ?? "");
+      expect(scripts.some((one) => new RegExp(`/(?:${name}|own-pages)-`).test(one))).toBe(true);
+      for (const one of scripts) expect((await fetch(base_url + one)).status, one).toBe(200);
+    },
+  );
+});
