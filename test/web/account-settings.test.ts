@@ -1,4 +1,4 @@
-/** What the contract keeps about a wallet's spending besides its limits: its operator and its authorization key. */
+/** What the contract keeps about a wallet's spending: its operator, its authorization key and its limits. */
 import { createWalletClient, type Hex, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
@@ -10,6 +10,9 @@ import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
+
+/** An operator that only an account has which was read after the gate opened. */
+const READ_LATER = 77;
 
 describeInBrowser("the settings of an account", () => {
   const account = privateKeyToAccount(generatePrivateKey());
@@ -86,5 +89,35 @@ describeInBrowser("the settings of an account", () => {
     await visitor.press("Remove the key");
     await visitor.sees("No key is needed any more");
     expect(Number(await current())).toBe(0);
+  });
+
+  it("keeps what is entered in the form of the limits after a save until that is saved too", async () => {
+    const { page } = visitor;
+    await visitor.go("/settings");
+    await page.getByLabel("Freeze spending").check();
+
+    // What is read of the account from now on arrives when the test says so.
+    const gate = Promise.withResolvers<void>();
+    let opened = false;
+    await page.route("**/app/api/account", async (route) => {
+      const later = opened;
+      await gate.promise;
+      const read = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: later ? { ...read, operator: READ_LATER } : read });
+    });
+    await visitor.press("Save on chain");
+    await visitor.sees("Limits are in force");
+    await page.getByLabel("Freeze spending").uncheck();
+    await page.getByLabel("Daily limit").check();
+    await page.getByLabel("Credits a day").fill("7");
+    opened = true;
+    gate.resolve();
+    await visitor.sees(`Operator ${READ_LATER}`);
+
+    expect(await page.getByLabel("Credits a day").inputValue()).toBe("7");
+    expect(await page.getByLabel("Freeze spending").isChecked()).toBe(false);
+    await visitor.press("Save on chain");
+    await expect.poll(() => stored(), { timeout: 60_000 }).toMatchObject({ flags: 2, dailyLimit: 7 });
+    await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Pages whose chain the test drives: a person's transactions while blocks come late, a dispute as its parties see it, a decision of SVC holders
- * from its proposal to the payment that it makes, and a token that knows no permits. The stack is this file's own: its time is moved, and in the
- * end its token is another one.
+ * Pages whose chain the test drives: a person's transactions while blocks come late, a worker that signed two answers, a dispute as its parties
+ * see it, a decision of SVC holders from its proposal to the payment that it makes, and a token that knows no permits. The stack is this file's
+ * own: one worker is found guilty, its time is moved, and in the end its token is another one.
  */
 import {
   type Address,
+  createPublicClient,
   createTestClient,
   createWalletClient,
   encodeFunctionData,
@@ -14,12 +15,17 @@ import {
   publicActions,
   toHex,
 } from "viem";
-import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeEach, expect } from "vitest";
+import type { SignedStatement } from "../../api/routes/completion.ts";
+import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { rpc } from "../../scripts/dev/chain.ts";
 import { OPERATOR, provideCredits } from "../../scripts/dev/wallets.ts";
+import { chat, eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
+import { Client, openStore } from "../support/client.ts";
 import { Scene } from "../support/dispute-scene.ts";
 import { giveGas, richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
@@ -31,7 +37,10 @@ import type { Visitor } from "./support/visitor.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
 const it = base.extend("stack", { scope: "file" }, async ({}, { onCleanup }): Promise<WebStack> => {
-  const stack = await startTestStack({ workers: [{ models: [MODEL] }], windows: { dispute: 600 } });
+  const stack = await startTestStack({
+    workers: [{ models: [MODEL] }, { models: [MODEL] }],
+    windows: { dispute: 600 },
+  });
   onCleanup(() => stack.remove());
   return stack;
 });
@@ -55,15 +64,18 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
   let chain: ChainReader;
   let visitor: Visitor;
 
-  it.beforeAll(async ({ stack: own }) => {
+  it.beforeAll(async ({ stack: own, open }) => {
     stack = own;
     chain = chainReader(stack);
     await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 500 });
-  });
-  it.beforeEach(async ({ open }) => {
     visitor = await open(account);
     await visitor.signIn();
+  });
+  afterAll(() => visitor?.close());
+  beforeEach(async () => {
+    await visitor.reset();
     await visitor.go("/fund");
+    await visitor.page.getByLabel("Credits to withdraw").waitFor();
     // From here on blocks are made when the test says so: a transaction can be replaced while it waits.
     await rpc(stack.info.rpc_url, "evm_setAutomine", [false]);
   });
@@ -71,7 +83,6 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
     await rpc(stack.info.rpc_url, "evm_setAutomine", [true]);
     // Whatever others have sent meanwhile.
     await rpc(stack.info.rpc_url, "evm_mine");
-    await visitor.close();
   });
 
   /** Withdraws, puts another transaction in the place of that one, and returns its hash. */
@@ -127,138 +138,183 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
   });
 });
 
+/** 2 credits, of which the protocol has a tenth. */
+const FEE = 2_000n;
+
+describeInBrowser("a worker that signed two answers", () => {
+  let visitor: Visitor;
+  let jobId: string;
+
+  it.beforeAll(async ({ stack, open }) => {
+    const database = openStore(stack);
+    const { api, account } = await Client.funded(stack, database, 100);
+    await database.end();
+    const reply = await api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+    if (reply.status !== 200) throw new Error(`no answer: ${JSON.stringify(reply.body)}`);
+    jobId = reply.headers.get("x-service-job-id") as string;
+    await eventually(
+      () => api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled",
+    );
+    await punish(stack, (await api.get(`/v1/jobs/${jobId}/output`)).body.service);
+    visitor = await open(account);
+    await visitor.signIn();
+  });
+
+  it("has the fee paid to another address of its choice", async ({ stack }) => {
+    const receiver = privateKeyToAccount(generatePrivateKey()).address;
+    await visitor.go("/fund");
+    await visitor.sees(/0\.002 USDG wait for this wallet/);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.page.getByLabel("Pay them to").fill(receiver);
+    await visitor.press("Claim");
+    await visitor.sees("Paid out");
+    expect(await chainReader(stack).held(receiver)).toBe(FEE);
+  });
+
+  it("disputes the charge without a bond", async ({ stack }) => {
+    const wallet = visitor.wallet.account.address;
+    const before = await chainReader(stack).account(wallet);
+    await visitor.go(`/jobs/${jobId}`);
+    await visitor.sees(/dispute the charge without a bond until/);
+    await visitor.press("Dispute…");
+    await visitor.page.getByLabel("The whole answer as you received it").fill("The other answer.");
+    visitor.wallet.asked.length = 0;
+    await visitor.press("Dispute with my wallet");
+    await visitor.sees("The dispute is open");
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction"]);
+    const { free, escrowed } = await chainReader(stack).account(wallet);
+    expect({ free, escrowed }).toEqual({ free: before.free, escrowed: before.escrowed });
+  });
+});
+
 describeInBrowser("a dispute", () => {
   let stack: WebStack;
   let scene: Scene;
   let job: { id: string; text: string };
   let abandoned: string;
+  let visitor: Visitor;
 
-  it.beforeAll(async ({ stack: own }) => {
+  it.beforeAll(async ({ stack: own, open }) => {
     stack = own;
     scene = await Scene.open(stack);
     job = await scene.settledJob(MODEL);
     expect((await scene.dispute(job.id)).status).toBe(200);
     abandoned = (await scene.settledJob(MODEL)).id;
     expect((await scene.dispute(abandoned)).status).toBe(200);
+    visitor = await open(scene.client.account);
   });
-  afterAll(() => scene?.close());
+  afterAll(async () => {
+    await scene?.close();
+    await visitor?.close();
+  });
   // Each step builds on the ones before it.
   beforeEach(({ task, skip }) => {
     skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
   });
 
-  const claim = ({ page }: Visitor, who: string) => page.locator(".claims li", { hasText: who });
-  const act = async (visitor: Visitor, id = job.id) => {
+  const claim = (who: string) => visitor.page.locator(".claims li", { hasText: who });
+  const act = async (account: PrivateKeyAccount, id = job.id) => {
+    visitor.wallet.becomes(account);
     await visitor.go(`/disputes/${id}`);
     await visitor.press("Act with a wallet");
     await visitor.press(/^Connect/);
   };
 
-  it("is found by anybody from the list and from its job, with who says what and whose signature is good", async ({
-    open,
-  }) => {
-    const stranger = await open(privateKeyToAccount(generatePrivateKey()));
-    await stranger.go("/workers");
-    await stranger.page.getByRole("link", { name: "Disputes" }).click();
-    await stranger.page
+  it("is found by anybody from the list and from its job, with who says what and whose signature is good", async () => {
+    visitor.wallet.becomes(privateKeyToAccount(generatePrivateKey()));
+    await visitor.go("/workers");
+    await visitor.page.getByRole("link", { name: "Disputes" }).click();
+    await visitor.page
       .getByRole("row")
-      .filter({ has: stranger.page.locator(`code[title="${job.id}"]`) })
+      .filter({ has: visitor.page.locator(`code[title="${job.id}"]`) })
       .getByText("hearing")
       .waitFor();
-    await stranger.go(`/jobs/${job.id}`);
-    await stranger.page.getByRole("link", { name: /The dispute of this job/ }).click();
-    await claim(stranger, "The worker signed")
+    await visitor.go(`/jobs/${job.id}`);
+    await visitor.page.getByRole("link", { name: /The dispute of this job/ }).click();
+    await claim("The worker signed")
       .getByText(/The signature is good/)
       .waitFor();
-    await claim(stranger, "The gateway signed")
+    await claim("The gateway signed")
       .getByText(/All of it was sent.*Signed by a key of the job's operator/)
       .waitFor();
-    await claim(stranger, "The gateway signed").getByText("the worker's hash", { exact: true }).waitFor();
-    await claim(stranger, "The operator says").getByText("another hash").waitFor();
-    await stranger.page.getByLabel("Compare a text with all of them").fill(job.text);
-    await stranger.sees("It is what the worker signed, and what the gateway signed that it sent.");
-    await stranger.press("Act with a wallet");
-    await stranger.press(/^Connect/);
-    await stranger.sees(/is no arbiter of set 1, which was in office when the dispute was opened/);
-    expect(await stranger.page.getByRole("button", { name: /vote/i }).count()).toBe(0);
-    expect(await stranger.flaws()).toEqual([]);
-    expect(stranger.complaints).toEqual([]);
-    await stranger.close();
+    await claim("The gateway signed").getByText("the worker's hash", { exact: true }).waitFor();
+    await claim("The operator says").getByText("another hash").waitFor();
+    await visitor.page.getByLabel("Compare a text with all of them").fill(job.text);
+    await visitor.sees("It is what the worker signed, and what the gateway signed that it sent.");
+    await visitor.press("Act with a wallet");
+    await visitor.press(/^Connect/);
+    await visitor.sees(/is no arbiter of set 1, which was in office when the dispute was opened/);
+    expect(await visitor.page.getByRole("button", { name: /vote/i }).count()).toBe(0);
+    expect(await visitor.flaws()).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
   });
 
-  it("hears the client's wallet, which need not sign in", async ({ open }) => {
-    const client = await open(scene.client.account);
-    await act(client);
-    await client.page.getByLabel("The answer as your wallet's owner received it").fill(OTHER_TEXT);
-    await client.press("Join the dispute");
-    await client.sees("Your hash is part of the dispute");
-    await claim(client, "The client's wallet says").getByText("another hash").waitFor();
-    await client.page.locator(".badge", { hasText: "voting" }).waitFor();
-    expect(client.wallet.signed()).toEqual(["eth_sendTransaction"]);
-    await client.close();
+  it("hears the client's wallet, which need not sign in", async () => {
+    await act(scene.client.account);
+    await visitor.page.getByLabel("The answer as your wallet's owner received it").fill(OTHER_TEXT);
+    await visitor.press("Join the dispute");
+    await visitor.sees("Your hash is part of the dispute");
+    await claim("The client's wallet says").getByText("another hash").waitFor();
+    await visitor.page.locator(".badge", { hasText: "voting" }).waitFor();
+    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction"]);
   });
 
-  it("is voted on by an arbiter, by keyboard alone, who can change the vote", async ({ open }) => {
-    const [first] = arbiters;
-    const arbiter = await open(first as (typeof arbiters)[number]);
-    const { page } = arbiter;
-    await arbiter.go(`/disputes/${job.id}`);
+  it("is voted on by an arbiter, by keyboard alone, who can change the vote", async () => {
+    const { page } = visitor;
+    visitor.wallet.becomes(arbiters[0] as PrivateKeyAccount);
+    await visitor.go(`/disputes/${job.id}`);
     await page.getByRole("button", { name: "Act with a wallet" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: /^Connect/ }).focus();
     await page.keyboard.press("Enter");
-    await arbiter.sees("The reason: its wallet added its own hash.");
+    await visitor.sees("The reason: its wallet added its own hash.");
     await page.getByRole("radio", { name: /Worker at fault/ }).focus();
     await page.keyboard.press("Space");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await arbiter.sees("Your vote counts");
+    await visitor.sees("Your vote counts");
     await page.getByRole("row", { name: /Worker at fault.*1 of 2/ }).waitFor();
     await page.getByRole("radio", { name: /Worker at fault.*your vote/ }).waitFor();
     await page.getByRole("radio", { name: /Gateway at fault/ }).check();
-    await arbiter.press("Change my vote");
+    await visitor.press("Change my vote");
     await page.getByRole("row", { name: /Gateway at fault.*1 of 2/ }).waitFor();
     await page.getByRole("row", { name: /Worker at fault.*0 of 2/ }).waitFor();
-    expect(await arbiter.flaws()).toEqual([]);
-    await arbiter.close();
+    expect(await visitor.flaws()).toEqual([]);
   });
 
-  it("ends with the vote that makes the quorum, and shows what that paid to whom", async ({ open }) => {
-    const arbiter = await open(arbiters[1] as (typeof arbiters)[number]);
-    await act(arbiter);
-    await arbiter.page.getByRole("radio", { name: /Gateway at fault/ }).check();
-    await arbiter.sees("With your vote this ruling has its quorum");
-    await arbiter.press("Vote");
-    await arbiter.sees("Your vote counts");
-    await arbiter.page.locator(".badge", { hasText: "Gateway at fault" }).first().waitFor();
-    await arbiter.page.locator(".flows li", { hasText: "2 credits" }).first().waitFor();
+  it("ends with the vote that makes the quorum, and shows what that paid to whom", async () => {
+    await act(arbiters[1] as PrivateKeyAccount);
+    await visitor.page.getByRole("radio", { name: /Gateway at fault/ }).check();
+    await visitor.sees("With your vote this ruling has its quorum");
+    await visitor.press("Vote");
+    await visitor.sees("Your vote counts");
+    await visitor.page.locator(".badge", { hasText: "Gateway at fault" }).first().waitFor();
+    await visitor.page.locator(".flows li", { hasText: "2 credits" }).first().waitFor();
     expect(await scene.status(job.id)).toBe("refunded");
-    await arbiter.go(`/address/${scene.client.account.address}`);
-    const row = arbiter.page.getByRole("row").filter({ has: arbiter.page.locator(`code[title="${job.id}"]`) });
+    await visitor.go(`/address/${scene.client.account.address}`);
+    const row = visitor.page.getByRole("row").filter({ has: visitor.page.locator(`code[title="${job.id}"]`) });
     await row.getByRole("cell", { name: "0", exact: true }).waitFor();
-    await arbiter.go("/disputes");
-    await arbiter.page
+    await visitor.go("/disputes");
+    await visitor.page
       .getByRole("table", { name: /Ended/ })
       .getByRole("row", { name: /Gateway at fault/ })
       .waitFor();
-    expect(arbiter.complaints).toEqual([]);
-    await arbiter.close();
+    expect(visitor.complaints).toEqual([]);
   });
 
-  it("that nobody ruled in time is ended by anybody", async ({ open }) => {
+  it("that nobody ruled in time is ended by anybody", async () => {
     const chain = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) });
     await chain.increaseTime({ seconds: DAY });
     await chain.mine({ blocks: 1 });
     const account = privateKeyToAccount(generatePrivateKey());
     await giveGas(stack, account.address);
-    const stranger = await open(account);
-    await stranger.page.clock.install({ time: Date.now() + DAY * 1_000 });
-    await act(stranger, abandoned);
-    await stranger.sees("Anybody can end the dispute now.");
-    await stranger.press("End the dispute");
-    await stranger.sees("The dispute has ended");
-    await stranger.page.locator(".badge", { hasText: "Expired without a ruling" }).waitFor();
-    await stranger.close();
+    await visitor.page.clock.install({ time: Date.now() + DAY * 1_000 });
+    await act(account, abandoned);
+    await visitor.sees("Anybody can end the dispute now.");
+    await visitor.press("End the dispute");
+    await visitor.sees("The dispute has ended");
+    await visitor.page.locator(".badge", { hasText: "Expired without a ruling" }).waitFor();
   });
 });
 
@@ -280,7 +336,7 @@ describeInBrowser("governance", () => {
       chain: null,
     });
     await mined(chain.client, hash);
-    visitor = await open(holder);
+    visitor = await open(privateKeyToAccount(generatePrivateKey()));
   });
   afterAll(() => visitor?.close());
   // Each step builds on the ones before it.
@@ -293,33 +349,30 @@ describeInBrowser("governance", () => {
     await clock.increaseTime({ seconds });
     await clock.mine({ blocks: 1 });
   };
-  const act = async (one: Visitor) => {
-    await one.go("/governance");
-    await one.press("Act with a wallet");
+  const act = async () => {
+    await visitor.go("/governance");
+    await visitor.press("Act with a wallet");
     // A wallet that was connected before is found again.
-    if (one.wallet.asked.length === 0) await one.press(/^Connect/);
-    await one.sees("Your votes");
+    if (visitor.wallet.asked.length === 0) await visitor.press(/^Connect/);
+    await visitor.sees("Your votes");
   };
   const state = (name: string) => visitor.page.locator(".proposals .badge", { hasText: name }).waitFor();
 
-  it("shows everybody the rules and the treasury, and those without votes why they cannot propose", async ({
-    open,
-  }) => {
-    const stranger = await open(privateKeyToAccount(generatePrivateKey()));
-    await stranger.go("/workers");
-    await stranger.page.getByRole("link", { name: "Governance" }).click();
-    await stranger.sees("Nothing was proposed");
-    expect(await stranger.page.locator(".fact", { hasText: "Holds" }).first().textContent()).toContain("100.00 USDG");
-    expect(await stranger.page.locator(".fact", { hasText: "To propose" }).textContent()).toContain("1,000,000 SVC");
-    await act(stranger);
-    await stranger.sees("Your wallet cannot propose");
-    expect(await stranger.findings()).toEqual([]);
-    expect(stranger.complaints).toEqual([]);
-    await stranger.close();
+  it("shows everybody the rules and the treasury, and those without votes why they cannot propose", async () => {
+    await visitor.go("/workers");
+    await visitor.page.getByRole("link", { name: "Governance" }).click();
+    await visitor.sees("Nothing was proposed");
+    expect(await visitor.page.locator(".fact", { hasText: "Holds" }).first().textContent()).toContain("100.00 USDG");
+    expect(await visitor.page.locator(".fact", { hasText: "To propose" }).textContent()).toContain("1,000,000 SVC");
+    await act();
+    await visitor.sees("Your wallet cannot propose");
+    expect(await visitor.findings()).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
   });
 
   it("counts the holder's SVC once they are delegated", async () => {
-    await act(visitor);
+    visitor.wallet.becomes(holder);
+    await act();
     await visitor.sees("nobody: they do not count yet");
     await visitor.press("Delegate");
     await visitor.sees("Delegated");
@@ -365,13 +418,13 @@ describeInBrowser("governance", () => {
 
   it("votes, queues and executes, each in its time", async () => {
     await pass(DAY + 2);
-    await act(visitor);
+    await act();
     await state("active");
     await visitor.press("For");
     await visitor.sees("You have voted.");
     await visitor.sees(/Enough take part/);
     await pass(5 * DAY);
-    await act(visitor);
+    await act();
     await state("succeeded");
     await visitor.press("Queue");
     await state("queued");
@@ -381,7 +434,7 @@ describeInBrowser("governance", () => {
       .waitFor();
     expect(await visitor.page.getByRole("button", { name: "Execute" }).isDisabled()).toBe(true);
     await pass(2 * DAY);
-    await act(visitor);
+    await act();
     await visitor.press("Execute");
     await state("executed");
     expect(await chain.held(receiver)).toBe(12_500_000n);
@@ -412,6 +465,29 @@ describeInBrowser("a stablecoin without permits", () => {
     expect(await chain.allowance(account.address)).toBe(0n);
   });
 });
+
+/** Has the worker's key sign a second answer, and shows both to the contract. */
+async function punish(stack: WebStack, { completion, signature, worker_address }: SignedStatement): Promise<void> {
+  const workers = stack.workers.map(({ privateKey }) => privateKeyToAccount(privateKey));
+  const worker = workers.find(({ address }) => address === worker_address) as PrivateKeyAccount;
+  const escrow = stack.info.contracts["InferenceEscrow"] as Address;
+  const second = { ...completion, proofHash: answerHash("another answer") };
+  const other = await worker.signTypedData({
+    domain: escrowDomain(stack.info.chain_id, escrow),
+    types: jobMessageTypes,
+    primaryType: "Completion",
+    message: second,
+  });
+  const transport = http(stack.info.rpc_url);
+  const hash = await createWalletClient({ account: await richAccount(stack), transport }).writeContract({
+    address: escrow,
+    abi: inferenceEscrowAbi,
+    functionName: "proveEquivocation",
+    args: [completion, compactSignature(signature), second, compactSignature(other)],
+    chain: null,
+  });
+  await mined(createPublicClient({ transport }), hash);
+}
 
 /** Puts the code of a token without permits in the place of the stack's, whose storage it can read. */
 async function putPlainToken(stack: WebStack): Promise<void> {

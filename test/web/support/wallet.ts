@@ -49,7 +49,15 @@ export class TestWallet {
     this.chainId = this.#stack.info.chain_id;
     this.refuses.clear();
     this.asked.length = 0;
+    this.read.clear();
     this.beforeSending = async () => {};
+  }
+
+  /** It is another person's from now on, whom the application does not know. */
+  becomes(account: PrivateKeyAccount): void {
+    this.account = account;
+    this.asked.length = 0;
+    this.#connected = false;
   }
 
   /** Puts the wallet into every page of the context. */
