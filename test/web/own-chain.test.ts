@@ -149,8 +149,10 @@ describeInBrowser("a worker that signed two answers", () => {
     const database = openStore(stack);
     const { api, account } = await Client.funded(stack, database, 100);
     await database.end();
-    const reply = await api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
-    if (reply.status !== 200) throw new Error(`no answer: ${JSON.stringify(reply.body)}`);
+    const reply = await eventually(
+      () => api.post("/v1/chat/completions", chat(MODEL, "Say hello.")),
+      ({ status }) => status === 200,
+    );
     jobId = reply.headers.get("x-service-job-id") as string;
     await eventually(
       () => api.get(`/v1/jobs/${jobId}`),

@@ -7,7 +7,7 @@ import { apiClient, chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
 import { MODEL } from "./global-setup.ts";
-import { type ContractWallet, deployContractWallet, deployLoop } from "./support/contract-wallet.ts";
+import { type ContractWallet, deployContractWallet } from "./support/contract-wallet.ts";
 import { WebClient } from "./support/web-client.ts";
 
 const MINUTE = 60_000;
@@ -121,25 +121,6 @@ describe("a wallet that is a contract", () => {
     }
     const signed = await wallet.account.signMessage({ message });
     expect((await web.post("/session", { message, signature: signed })).status).toBe(200);
-  });
-
-  it("whose code never ends is refused, and its message is tried five times at most", async () => {
-    const looping = await deployLoop(stack);
-    const message = await web.message({ ...account, address: looping });
-    const body = { message, signature: await account.signMessage({ message }) };
-    const codes = [];
-    for (let i = 0; i < 7; i++) codes.push((await web.post("/session", body)).body.error.code);
-    expect(codes).toEqual([...Array(5).fill("invalid_signature"), "nonce_used", "nonce_used"]);
-  });
-
-  it("does not sign for another contract", async () => {
-    const other = await deployContractWallet(stack);
-    const message = await web.message(other.account);
-    const refused = await web.post("/session", {
-      message,
-      signature: await wallet.account.signMessage({ message }),
-    });
-    expect([refused.status, refused.body.error.code]).toEqual([401, "invalid_signature"]);
   });
 });
 

@@ -44,18 +44,5 @@ export async function deployContractWallet(stack: KnownStack): Promise<ContractW
   };
 }
 
-/** `5b600056` jumps back to its begin for ever; what stands before it deploys that. */
-const LOOP = "0x635b6000566000526004601cf3";
-
-/** Deploys a contract that uses up whatever gas a call of it gets. */
-export async function deployLoop(stack: KnownStack): Promise<Address> {
-  const owner = privateKeyToAccount(generatePrivateKey());
-  await giveGas(stack, owner.address);
-  const transport = http(stack.info.rpc_url);
-  const hash = await createWalletClient({ account: owner, transport }).sendTransaction({ data: LOOP, chain: null });
-  const { contractAddress } = await mined(createPublicClient({ transport }), hash);
-  return getAddress(contractAddress as Address);
-}
-
 const executing = (abi: Abi, to: Address, data: Hex): Hex =>
   encodeFunctionData({ abi, functionName: "execute", args: [to, data] });
