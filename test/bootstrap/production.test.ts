@@ -1,11 +1,12 @@
 /** Gateway, indexer and worker with the packages of `npm ci --omit=dev` alone. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePorts, type Ports } from "../../scripts/dev/ports.ts";
+import { layOut, productionPlaces } from "../support/lay-out.ts";
 import { only, plainEnv, startTestStack, type TestStack } from "../support/stack.ts";
 import { ROOT } from "./support/programs.ts";
 
@@ -28,28 +29,6 @@ const GATEWAY_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6
 /** Ponder takes half a minute where the machine is busy. */
 const START_MS = 110_000;
 
-type Entry = { dev?: boolean; link?: boolean };
-
-/** Puts the packages of production into a folder, as hard links: npm would take a minute for the same files. */
-function layOut(folder: string): void {
-  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: Record<string, Entry> };
-  for (const [place, { dev, link: isLink }] of Object.entries(lock.packages)) {
-    // Our own packages are among the folders of the project.
-    if (!place.startsWith("node_modules/") || isLink || dev || !existsSync(join(ROOT, place))) continue;
-    link(join(ROOT, place), join(folder, place));
-  }
-}
-
-function link(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    // Packages below this one have entries of their own.
-    if (entry.name === "node_modules") continue;
-    if (entry.isDirectory()) link(join(from, entry.name), join(to, entry.name));
-    else if (entry.isFile()) linkSync(join(from, entry.name), join(to, entry.name));
-  }
-}
-
 describe("an install without development packages", () => {
   let folder = "";
   let stack: TestStack;
@@ -62,7 +41,7 @@ describe("an install without development packages", () => {
     mkdirSync(join(ROOT, ".data"), { recursive: true });
     folder = mkdtempSync(join(ROOT, ".data", "production-"));
     for (const name of PROJECT) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-    layOut(folder);
+    layOut(productionPlaces(), folder);
     stack = await startTestStack({ parts: only("chain", "database", "contracts") });
     ports = await freePorts(1);
   });

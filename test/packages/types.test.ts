@@ -69,21 +69,19 @@ function writePrograms(): string[] {
   });
 }
 
-it("a user's programs and the READMEs' examples have the types they show, in a project for Node and for a bundler", async () => {
+it("a user's programs and the READMEs' examples have the types they show", async () => {
   const folder = await installOnce();
   const typeRoots = [join(ROOT, "node_modules", "@types")];
   const compilerOptions = { strict: true, target: "es2024", noEmit: true, types: ["node"], typeRoots };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: writePrograms() }));
-  const kinds = ["--module nodenext", "--module esnext --moduleResolution bundler"];
-  const runs = kinds.map((kind) =>
-    execa("tsc", ["-p", folder, "--checkers", "1", ...kind.split(" ")], {
-      cwd: folder,
-      preferLocal: true,
-      localDir: ROOT,
-      reject: false,
-    }),
-  );
-  expect((await Promise.all(runs)).map(({ stdout }) => stdout)).toEqual(["", ""]);
+  // A bundler's resolution takes all that Node's takes.
+  const { stdout } = await execa("tsc", ["-p", folder, "--checkers", "1", "--module", "nodenext"], {
+    cwd: folder,
+    preferLocal: true,
+    localDir: ROOT,
+    reject: false,
+  });
+  expect(stdout).toBe("");
 });
 
 it("each package names what its types import among its dependencies", () => {

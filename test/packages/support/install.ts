@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { type Packed, pack, packages } from "../../../scripts/build/pack.ts";
 import { readJson, writeJson } from "../../../scripts/dev/files.ts";
 import { withLock } from "../../../shared/process.ts";
+import { layOut, placesOf } from "../../support/lay-out.ts";
 import { plainEnv, runFolder } from "../../support/shared.ts";
 
 export type Installed = Awaited<ReturnType<typeof install>>;
@@ -30,6 +31,8 @@ export async function installOnce(): Promise<string> {
     if (readJson<{ dependencies?: object }>(manifest)?.dependencies !== undefined) return;
     const tarballs = await Promise.all(packages().map(async (workspace) => (await packOnce(workspace)).file));
     mkdirSync(folder, { recursive: true });
+    // What npm finds in place it keeps, if it is what the packages ask for: it unpacks ours alone.
+    layOut(placesOf(packages()), folder);
     // Without this file npm would look for one in the folders above. It names the packages in it when they are there.
     writeJson(manifest, { private: true, type: "module" });
     const args = ["install", "--prefer-offline", "--no-audit", "--no-fund", ...tarballs];
