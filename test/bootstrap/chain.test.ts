@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -82,37 +82,35 @@ describe("the kept chain", () => {
     dump.block.number = `0x${(height - 1).toString(16)}`;
     writeFileSync(file, JSON.stringify(dump));
   };
-  const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 
-  it.each([
-    ["is torn", tear, /accounts of its newest dump are later than its blocks/],
-    ["is cut short", cut, /newest dump was cut short/],
-    ["is missing", rmSync, /killed before its first dump/],
-  ])(
-    "that %s after a kill is kept aside with its database and keys, and a new one is started",
-    async (_, harm, says) => {
-      const parts = only("chain", "database");
-      stack = await startTestStack({ parts, dataDir });
-      await pay(stack);
-      await pay(stack);
-      await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
-      await stack.stop();
-      const keys = readFileSync(join(dataDir, "secrets.json"), "utf8");
-      const { state, mark } = chainFiles(dataDir);
-      harm(state);
-      writeFileSync(mark, "");
+  it("whose dump is torn, cut short or missing after a kill is kept aside with its database and keys, and a new one is started", async () => {
+    const parts = only("chain", "database");
+    stack = await startTestStack({ parts, dataDir });
+    await pay(stack);
+    await pay(stack);
+    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await stack.stop();
+    const keys = readFileSync(join(dataDir, "secrets.json"), "utf8");
+    const { state, mark } = chainFiles(dataDir);
+    expect(faultOfDump(state)).toBeNull();
+    const other = join(dataDir, "other");
+    expect(faultOfDump(other)).toMatch(/killed before its first dump/);
+    const dump = readFileSync(state);
+    writeFileSync(other, dump.subarray(0, dump.length / 2));
+    expect(faultOfDump(other)).toMatch(/newest dump was cut short/);
+    tear(state);
+    writeFileSync(mark, "");
 
-      const lines: string[] = [];
-      stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
-      expect(lines.join("\n")).toMatch(says);
-      expect([await height(stack), await balance(stack)]).toEqual([1, "0x0"]);
-      await expect(query(stack.info.database_url, "SELECT answer FROM kept")).rejects.toThrow(/kept/);
-      const aside = join(dataDir, readdirSync(dataDir).find((name) => name.startsWith("aside-")) as string);
-      expect(readdirSync(aside)).toEqual(expect.arrayContaining(["chain", "postgres", "secrets.json"]));
-      expect(readFileSync(join(aside, "secrets.json"), "utf8")).toBe(keys);
-      expect(readFileSync(join(dataDir, "secrets.json"), "utf8")).not.toBe(keys);
-    },
-  );
+    const lines: string[] = [];
+    stack = await startTestStack({ parts, dataDir, write: (line) => lines.push(line) });
+    expect(lines.join("\n")).toMatch(/accounts of its newest dump are later than its blocks/);
+    expect([await height(stack), await balance(stack)]).toEqual([1, "0x0"]);
+    await expect(query(stack.info.database_url, "SELECT answer FROM kept")).rejects.toThrow(/kept/);
+    const aside = join(dataDir, readdirSync(dataDir).find((name) => name.startsWith("aside-")) as string);
+    expect(readdirSync(aside)).toEqual(expect.arrayContaining(["chain", "postgres", "secrets.json"]));
+    expect(readFileSync(join(aside, "secrets.json"), "utf8")).toBe(keys);
+    expect(readFileSync(join(dataDir, "secrets.json"), "utf8")).not.toBe(keys);
+  });
 
   it("is used as it is after a stop in order, whatever its accounts are", async () => {
     stack = await startTestStack({ parts, dataDir });

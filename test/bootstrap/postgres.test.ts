@@ -1,9 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterEach, describe, expect, it } from "vitest";
-import { outsideFolder, removeDataDir } from "../../scripts/dev/postgres.ts";
-import { signal } from "../../shared/process.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { clearPostmaster, outsideFolder, removeDataDir } from "../../scripts/dev/postgres.ts";
+import { identify, signal } from "../../shared/process.ts";
 import { only, startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 
 const parts = only("database");
@@ -27,23 +29,43 @@ describe("the local database", () => {
     removeDataDir(dataDir);
   });
 
-  it("keeps its data over a stop, asks for its password, and keeps durability on", async () => {
+  it("keeps its data over a kill and a stop, asks for its password, and keeps durability on", async () => {
     dataDir = temporaryDataDir();
     stack = await startTestStack({ parts, dataDir });
-    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
-    await expect(query(stack.info.database_url.replace(/:[0-9a-f]+@/, ":wrong@"), "SELECT 1")).rejects.toThrow(
-      /password/,
-    );
-    expect(
-      await query(
-        stack.info.database_url,
-        "SELECT current_setting('fsync') AS f, current_setting('listen_addresses') AS l",
-      ),
-    ).toEqual([{ f: "on", l: "127.0.0.1" }]);
+    const url = stack.info.database_url;
+    await query(url, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await expect(query(url.replace(/:[0-9a-f]+@/, ":wrong@"), "SELECT 1")).rejects.toThrow(/password/);
+    expect(await query(url, "SELECT current_setting('fsync') AS f, current_setting('listen_addresses') AS l")).toEqual([
+      { f: "on", l: "127.0.0.1" },
+    ]);
     expect(statSync(join(dataDir, "secrets.json")).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataDir, "stack.json")).mode & 0o777).toBe(0o600);
+
+    // A session of the killed server that has not noticed its end yet.
+    const session = new pg.Client({ connectionString: url });
+    // Its end is what this is about.
+    session.on("error", () => {});
+    await session.connect();
+    const { rows } = await session.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    const held = rows[0]?.pid as number;
+    const log = (): string => readFileSync(join(dataDir, "logs", "postgres.log"), "utf8");
+    process.kill(held, "SIGSTOP");
+    try {
+      await stack.kill("postgres", "SIGKILL");
+      const restarted = stack.restart("postgres");
+      restarted.catch(() => {});
+      await expect.poll(log, { timeout: 60_000 }).toMatch(/still in use/);
+      process.kill(held, "SIGCONT");
+      await restarted;
+    } finally {
+      signal(held, "SIGCONT");
+    }
+    expect(await query(url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
     await stack.stop();
 
+    // What a crashed machine leaves, once the number belongs to somebody else: PostgreSQL alone would refuse to start.
+    const data = join(dataDir, "postgres", "data");
+    writeFileSync(join(data, "postmaster.pid"), `${process.ppid}\n${data}\n1700000000\n5432\n\n\n\n`);
     stack = await startTestStack({ parts, dataDir });
     expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
   });
@@ -72,45 +94,34 @@ describe("the local database", () => {
     removeDataDir(dataDir);
     expect(existsSync(folder)).toBe(false);
   });
+});
 
-  it("survives the kill of its server, and a stale postmaster.pid that names another process", async () => {
-    dataDir = temporaryDataDir();
-    stack = await startTestStack({ parts, dataDir });
-    await query(stack.info.database_url, "CREATE TABLE kept AS SELECT 42 AS answer");
-    await stack.kill("postgres", "SIGKILL");
-    await stack.restart("postgres");
-    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
-    await stack.stop();
+describe("the postmaster.pid that a server leaves", () => {
+  let folder: string;
+  const file = () => join(folder, "postmaster.pid");
+  const programOf = (pid: number) => readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  const leftBy = (pid: number) => writeFileSync(file(), `${pid}\n${folder}\n`);
 
-    // What a crashed machine leaves, once the number belongs to somebody else: PostgreSQL alone would refuse to start.
-    const data = join(dataDir, "postgres", "data");
-    writeFileSync(join(data, "postmaster.pid"), `${process.ppid}\n${data}\n1700000000\n5432\n\n\n\n`);
-    stack = await startTestStack({ parts, dataDir });
-    expect(await query(stack.info.database_url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "postmaster-"));
   });
+  afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("starts again after kill -9 although a session of the dead server has not noticed its end yet", async () => {
-    dataDir = temporaryDataDir();
-    stack = await startTestStack({ parts, dataDir });
-    const session = new pg.Client({ connectionString: stack.info.database_url });
-    // Its end is what this is about.
-    session.on("error", () => {});
-    await session.connect();
-    const { rows } = await session.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    const held = rows[0]?.pid as number;
-    const log = (): string => readFileSync(join(dataDir, "logs", "postgres.log"), "utf8");
-    process.kill(held, "SIGSTOP");
+  it("a server whose exit status nobody has read does not keep the next one from starting", async () => {
+    const parent = spawn("sh", ["-c", "sleep 300 & echo $!; exec tail -f /dev/null"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     try {
-      await stack.kill("postgres", "SIGKILL");
-      const restarted = stack.restart("postgres");
-      restarted.catch(() => {});
-      await expect.poll(log, { timeout: 60_000 }).toMatch(/still in use/);
-      process.kill(held, "SIGCONT");
-      await restarted;
+      const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (data) => resolve(Number(data))));
+      // A shell would read the exit status; what it becomes never asks what became of its child.
+      await expect.poll(() => programOf(parent.pid as number), { timeout: 60_000 }).toBe("tail");
+      process.kill(pid, "SIGKILL");
+      await expect.poll(() => identify(pid), { timeout: 60_000 }).toBeNull();
+      leftBy(pid);
+      await clearPostmaster(folder);
+      expect(existsSync(file())).toBe(false);
     } finally {
-      signal(held, "SIGCONT");
+      parent.kill("SIGKILL");
     }
-    expect(await query(stack.info.database_url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-    expect(log()).toMatch(/ready to accept/);
   });
 });
