@@ -1,33 +1,47 @@
-/** The main job of the system with a stock client, on the stack that `npm start` starts, checked on the chain itself. */
+/** The system as `npm start` starts it: its main job, checked on the chain itself; stopped or killed, and started again. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { text as textOf } from "node:stream/consumers";
-import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
+import { chainFiles, rpc } from "../../scripts/dev/chain.ts";
+import { removeDataDir } from "../../scripts/dev/postgres.ts";
+import { DEFAULT_WORKERS } from "../../scripts/dev/stack.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 import { verifyJson } from "../verify/support/cli.ts";
 
 const SETTLEMENT = "x-service-settlement-tx";
+/** For workers that are at work for a while. */
+const SLOW = { WORKER_TOKENS_PER_SECOND: "100" };
 
+const dataDir = temporaryDataDir();
 let stack: TestStack;
 let api: ApiClient;
 /** The chain as a stranger sees it. */
 let chain: ChainReader;
-let openai: OpenAI;
 
-beforeAll(async () => {
-  stack = await startTestStack();
+/** Starts the stack, or starts it again; returns what that says. */
+async function start(env: Record<string, string> = {}): Promise<string> {
+  const said: string[] = [];
+  const workers = DEFAULT_WORKERS.map((worker) => ({ ...worker, env }));
+  stack = await startTestStack({ dataDir, workers, write: (line) => said.push(line) });
   api = apiClient(stack);
   chain = chainReader(stack);
-  const { base_url, demo } = stack.info;
-  openai = new OpenAI({ baseURL: `${base_url}/v1`, apiKey: demo?.api_key as string });
+  return said.join("\n");
+}
+
+beforeAll(async () => {
+  await start();
 });
-afterAll(() => stack?.remove());
+afterAll(async () => {
+  await stack?.stop();
+  removeDataDir(dataDir);
+});
 
 const sha256 = (text: string) => `sha256:${createHash("sha256").update(text, "utf8").digest("hex")}`;
 const jobIdOf = (completionId: string) => completionId.replace("chatcmpl-", "");
@@ -81,32 +95,6 @@ it("models are the launch catalog with tiers, prices and windows", async () => {
   expect(body.data[0]).toMatchObject({ object: "model", created: expect.any(Number), owned_by: expect.any(String) });
 });
 
-it("the stock OpenAI SDK gets a plain answer whose hash is on chain", async () => {
-  const ask = () =>
-    openai.chat.completions
-      .create({ model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] })
-      .withResponse();
-  // A reply waits a second for the hash of its settlement: where the machine stood still for so long, the next one has it.
-  const { data, response } = await eventually(ask, (reply) => reply.response.headers.has(SETTLEMENT));
-  const text = data.choices[0]?.message.content ?? "";
-  expect(text.length).toBeGreaterThan(10);
-  expect(data).toMatchObject({
-    object: "chat.completion",
-    model: "qwen3-8b",
-    choices: [{ index: 0, finish_reason: "stop" }],
-  });
-  expect(data.usage?.total_tokens).toBe((data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
-  const job = await settledJob(jobIdOf(data.id));
-  expect(job.on_chain.proof_hash).toBe(sha256(text));
-  expect(response.headers.get("x-service-job-id")).toBe(job.id);
-  expect(response.headers.get("x-service-tx-hash")).toBe(job.on_chain.escrow_tx);
-  expect(response.headers.get(SETTLEMENT)).toBe(job.on_chain.settlement_tx);
-  expect(response.headers.get("x-service-worker")).toBe(job.worker_address);
-  expect(Number(response.headers.get("x-service-credits-remaining"))).toBe(
-    (await chain.account(stack.info.demo?.wallet as string)).free,
-  );
-});
-
 describe("a streamed reply on the wire", () => {
   it("begins with role and content, ends with an empty delta, then [DONE]", async () => {
     const response = await api.request("POST", "/v1/chat/completions", chat("qwen3-8b", "Hello", { stream: true }));
@@ -157,6 +145,10 @@ it("the chain alone shows debit, lock, tier and job id; release, both transfers 
   const before = await solvency();
   expect(before.held).toBe(before.owed);
   const reply = await api.post("/v1/chat/completions", chat("llama-3.2-3b-instruct", "Hello"));
+  const choices = [{ index: 0, finish_reason: "stop" }];
+  expect(reply.body).toMatchObject({ object: "chat.completion", model: "llama-3.2-3b-instruct", choices });
+  const { prompt_tokens, completion_tokens, total_tokens } = reply.body.usage;
+  expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   const jobId = jobIdOf(reply.body.id);
   const job = await settledJob(jobId);
   const wallet = stack.info.demo?.wallet as string;
@@ -229,4 +221,90 @@ describe("long completions on the max tier", () => {
     // 501 × 4 / 1,000 is below the flat price of 8.
     expect((await settledJob(jobIdOf(reply.body.id))).credits_charged).toBe(8);
   });
+});
+
+const state = async () => {
+  const { body: jobs } = await eventually(
+    () => api.get("/v1/jobs?limit=100"),
+    ({ body }) => body.data.length > 0 && body.data.every((job: { status: string }) => job.status === "settled"),
+  );
+  return { key: stack.info.demo?.api_key, account: (await api.get("/v1/account")).body, jobs };
+};
+const complete = () =>
+  eventually(
+    () => api.post("/v1/chat/completions", chat("qwen3-8b", "Hello")),
+    ({ status }) => status === 200,
+  );
+
+const dumpedAt = () => statSync(chainFiles(dataDir).state).mtimeMs;
+/** Waits until the chain has written its state once more; when that was. */
+const nextDump = () => {
+  const last = dumpedAt();
+  return eventually(
+    async () => dumpedAt(),
+    (at) => at > last,
+  );
+};
+
+/** Begins short jobs, which are somewhere between lock and settlement then, and one whose worker is at work; their ends. */
+async function underWay(): Promise<Promise<unknown>[]> {
+  const ask = (content: string, more = {}) =>
+    api.request("POST", "/v1/chat/completions", chat("qwen3-8b", content, { max_tokens: 400, ...more }));
+  const rest = (response: Response) => response.text().catch(() => null);
+  const short = Array.from({ length: 4 }, () => ask("Hello").then(rest, () => null));
+  // The headers of a stream come with its first token.
+  return [...short, rest(await ask("Write. [[tokens:400]]", { stream: true }))];
+}
+
+describe("the whole stack", () => {
+  let before: { key: string | undefined; account: unknown; jobs: { data: unknown[] } };
+  beforeAll(async () => {
+    before = await state();
+  });
+
+  it("stopped and started again goes on where it was", async () => {
+    await stack.stop();
+    await start(SLOW);
+    expect(await state()).toEqual(before);
+    await complete();
+    const { length } = before.jobs.data;
+    before = await state();
+    expect(before.jobs.data).toHaveLength(length + 1);
+  });
+
+  it("killed at once between two dumps of the chain leaves no process; started again it says what is lost, and ends each job", async () => {
+    // A dump can have begun before the last job; the one after it has that job too.
+    await nextDump();
+    let [head, dump, cut] = [0, 0, [] as Promise<unknown>[]];
+    do {
+      // Where there was time for another dump, what came before it is not lost.
+      await Promise.all(cut);
+      dump = await nextDump();
+      for (let n = 0; n < 3; n++) await complete();
+      head = Number(await rpc<string>(stack.info.rpc_url, "eth_blockNumber"));
+      cut = await underWay();
+    } while (dumpedAt() !== dump);
+    const killed = stack.processes().map(({ pid }) => pid);
+    stack.killAll();
+    await stack.stop();
+    await Promise.all(cut);
+    const said = await start(SLOW);
+    const [, from, to] = said.match(/blocks (\d+) to (\d+) are lost/) ?? [];
+    expect(Number(from), said).toBeLessThanOrEqual(head);
+    expect(Number(to)).toBeGreaterThanOrEqual(head);
+    for (const pid of killed) expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+
+    const ended = (job: { status: string }) => ["settled", "failed", "refunded"].includes(job.status);
+    const { body: jobs } = await eventually(
+      () => api.get("/v1/jobs?limit=100"),
+      ({ body }) => body.data.every(ended),
+    );
+    // The key, and what was in the chain before its last dump, are there.
+    expect(stack.info.demo?.api_key).toBe(before.key);
+    expect(jobs.data).toEqual(expect.arrayContaining(before.jobs.data));
+    const charged = jobs.data.reduce((sum: number, job: { credits_charged: number }) => sum + job.credits_charged, 0);
+    const { body: account } = await api.get("/v1/account");
+    expect(account.credits_remaining + charged).toBe(10_000);
+    await complete();
+  }, 240_000);
 });
