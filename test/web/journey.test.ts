@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import OpenAI from "openai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeEach, expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { apiClient } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
@@ -11,7 +11,7 @@ import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MODEL } from "./global-setup.ts";
-import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
+import { describeInBrowser, inSteps, it, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** What one short request to the model costs. */
@@ -41,10 +41,7 @@ describeInBrowser("a person's way through", () => {
   });
   afterAll(() => receiver?.close());
 
-  // Each step builds on the ones before it.
-  beforeEach(({ task, skip }) => {
-    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
-  });
+  inSteps();
 
   /** Asks for a completion with the stock SDK; returns its text and its job. */
   async function complete(key: string): Promise<{ text: string; jobId: string }> {

@@ -32,7 +32,7 @@ import { mined } from "../support/mined.ts";
 import { startTestStack } from "../support/stack.ts";
 import { testContract } from "../support/test-contract.ts";
 import { MODEL } from "./global-setup.ts";
-import { it as base, describeInBrowser, type WebStack } from "./support/browser.ts";
+import { it as base, describeInBrowser, inSteps, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
@@ -210,10 +210,7 @@ describeInBrowser("a dispute", () => {
     await scene?.close();
     await visitor?.close();
   });
-  // Each step builds on the ones before it.
-  beforeEach(({ task, skip }) => {
-    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
-  });
+  inSteps();
 
   const claim = (who: string) => visitor.page.locator(".claims li", { hasText: who });
   const act = async (account: PrivateKeyAccount, id = job.id) => {
@@ -341,10 +338,7 @@ describeInBrowser("governance", () => {
     visitor = await open(privateKeyToAccount(generatePrivateKey()));
   });
   afterAll(() => visitor?.close());
-  // Each step builds on the ones before it.
-  beforeEach(({ task, skip }) => {
-    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
-  });
+  inSteps();
 
   const pass = async (seconds: number) => {
     const clock = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) });

@@ -1,7 +1,7 @@
 /** Tests in a browser: the service, a browser and people with wallets as fixtures. */
 import { chromium } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
-import { it as base, describe, inject } from "vitest";
+import { it as base, beforeEach, describe, inject } from "vitest";
 import { sharedStack } from "../../support/shared-stack.ts";
 import type { Stack } from "../../support/stack.ts";
 import { hasBrowser } from "./chromium.ts";
@@ -12,6 +12,13 @@ export type WebStack = Pick<Stack, "info" | "workers">;
 
 /** A group of tests that is skipped where there is no browser. */
 export const describeInBrowser = describe.skipIf(!hasBrowser);
+
+/** For a group whose steps build on the ones before them: those after a failed one are skipped. */
+export function inSteps(): void {
+  beforeEach(({ task, skip }) => {
+    skip(task.suite?.tasks.some((step) => step.result?.state === "fail") ?? false, "an earlier step failed");
+  });
+}
 
 /** `stack`: the suite's shared one. `browser`: the suite's. `open`: a person with this wallet, in a window that the file's end closes. */
 export const it = base
