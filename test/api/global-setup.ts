@@ -10,6 +10,8 @@ export const SLOW_MODEL = "qwen3-14b";
 export const QUIET_MODEL = "gemma-3-27b-it";
 /** Its worker is registered and does not run: a test plays it (number 3), or starts it. */
 export const ABSENT_MODEL = "mistral-7b-instruct-v0.3";
+/** The same of another worker (number 4), which misbehaves where a test plays it. */
+export const PLAYED_MODEL = "deepseek-r1-distill-llama-70b";
 /** No worker has it. */
 export const UNHOSTED_MODEL = "qwen3-1.7b";
 
@@ -26,6 +28,7 @@ export default shareStacks({
       { models: [MODEL, LARGE_MODEL, QUIET_MODEL], env: { WORKER_ABILITIES } },
       { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
       { models: [ABSENT_MODEL], start: false },
+      { models: [PLAYED_MODEL], start: false },
     ],
     gatewayKeys: [SECOND_KEY, THIRD_KEY],
     // The burst limit has a file of its own; here it would only be in the way.

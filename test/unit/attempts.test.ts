@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
@@ -44,10 +44,10 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
 }
 
 /** One attempt at a worker of this context; its answer. */
-function attempt(context: object, number = 1) {
+function attempt(context: object, number = 1, signal = new AbortController().signal) {
   const answer = new Answer();
   const input = { jobId, attempt: number, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
-  const rest = { signal: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
+  const rest = { signal, onFirstToken() {}, settleBefore: 0 };
   return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
 }
 
@@ -83,6 +83,40 @@ it("a worker that took the job and says nothing more has stalled", async () => {
 
 it("a model that has written nothing but newlines so far has not", async () => {
   expect(await slowly(["acknowledged", "begun"], 300)).toEqual({ ok: true, stalled: false });
+});
+
+it("a worker that does not acknowledge before its offer runs out is silent", async () => {
+  const { context, reports } = gateway();
+  const dispatch = (_endpoint: string, _body: object, _on: DispatchEvents, signal: AbortSignal) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const hasty = { ...context, client: { dispatch }, times: { ...context.times, acknowledge: 1 } };
+  expect(await attempt(hasty).result).toMatchObject({ ok: false, failure: { code: "silent", offered: true } });
+  expect(reports).toEqual(["silent"]);
+});
+
+it.each([
+  ["is named where it had its share of that time", 0, ["never_finished"]],
+  ["is not where the job was late when the worker got it", 120, []],
+])("a worker that has not finished when the job's time is over %s", async (_what, completion, named) => {
+  const { context, reports } = gateway();
+  const dispatch = () => Promise.reject(new Error("broken off"));
+  const over = { ...context, client: { dispatch }, times: { ...context.times, completion } };
+  const { result } = attempt(over, 1, AbortSignal.abort());
+  expect(await result).toMatchObject({ ok: false, failure: { code: "never_finished" } });
+  expect(reports).toEqual(named);
+});
+
+it("a worker whose acknowledgement is not its own is named, and its answer counts", async () => {
+  const { context, reports } = gateway();
+  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents) => {
+    on.acknowledged(`0x${"11".repeat(65)}`);
+    on.delta("text");
+    // A job that is over needs no acknowledgement any more: the gateway looks at it while the job runs.
+    await vi.waitFor(() => expect(reports).toEqual(["bad_acknowledgement"]), 10_000);
+    return { completion: { completionTokens: 1 } };
+  };
+  const store = { taken: async () => {} };
+  expect(await attempt({ ...context, store, client: { dispatch } }).result).toMatchObject({ ok: true });
 });
 
 it.each([

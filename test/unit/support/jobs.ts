@@ -21,7 +21,7 @@ export function signingWorker(id = 1) {
     complete: async (jobId: Hex, text: string, { completedAt, completionTokens = 4 }: Answered) => {
       const completion = { jobId, proofHash: answerHash(text), promptTokens: 3, completionTokens, completedAt };
       const signature = await account.sign({ hash: digests.completion(completion) });
-      return { completion, signature, finish_reason: "stop" };
+      return { completion, signature, finish_reason: "stop" as const };
     },
   };
 }

@@ -189,6 +189,7 @@ describe("the gateway's connection to workers", () => {
   it.each([
     ["oversized", "comments", `: ${"x".repeat(16_000)}\n\n`],
     ["oversized", "a line without end", "x".repeat(65_536)],
+    ["malformed", "what is not JSON", "event: delta\ndata: {content\n\n"],
     ["malformed", "an empty delta", event("delta", { content: "" })],
     ["malformed", "an event of its own invention", event("invoice", { credits: 1_000 })],
     ["malformed", "a number that no message can hold", event("completed", { completion: { completedAt: 2 ** 45 } })],
