@@ -14,7 +14,6 @@ const SUITES = [
   "indexer",
   "worker",
   "api",
-  "webhooks",
   "client",
   "web",
   "packages",

@@ -8,16 +8,16 @@ import {
   listDeliveries,
   replayDeliveries,
   replayDelivery,
-} from "../../api/webhooks/delivery-log.ts";
-import { enableWebhook, type WebhookObject } from "../../api/webhooks/receivers.ts";
-import { freePort } from "../../scripts/dev/ports.ts";
-import { eventually } from "../support/api-client.ts";
-import { Client } from "../support/client.ts";
-import { answer } from "../support/receiver.ts";
-import { contextOf } from "../support/webhook-service.ts";
-import { openService } from "./support/service.ts";
+} from "../../../api/webhooks/delivery-log.ts";
+import { enableWebhook, type WebhookObject } from "../../../api/webhooks/receivers.ts";
+import { freePort } from "../../../scripts/dev/ports.ts";
+import { eventually } from "../../support/api-client.ts";
+import { Client } from "../../support/client.ts";
+import { answer } from "../../support/receiver.ts";
+import { contextOf } from "../../support/webhook-service.ts";
+import { openWebhooks } from "../support/service.ts";
 
-const { stack, pool, receiver } = await openService();
+const { stack, pool, receiver } = await openWebhooks();
 const context = contextOf(stack, pool);
 const client = await Client.create(stack, pool, 100_000);
 const wallet = client.account.address;

@@ -1,20 +1,19 @@
 /** What a wallet's webhooks are told of its jobs and its credits, and who is told. */
 import Stripe from "stripe";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EVENTS, type EventName, envelopeSchema } from "../../api/webhooks/events.ts";
-import { setLowCreditThreshold } from "../../api/webhooks/receivers.ts";
-import { chat, eventually } from "../support/api-client.ts";
-import { Client } from "../support/client.ts";
-import type { Received } from "../support/receiver.ts";
-import { contextOf } from "../support/webhook-service.ts";
-import { PlayedWorker } from "../worker/support/played-worker.ts";
-import { MODEL, PLAYED_MODEL } from "./global-setup.ts";
-import { openService } from "./support/service.ts";
+import { EVENTS, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
+import { setLowCreditThreshold } from "../../../api/webhooks/receivers.ts";
+import { chat, eventually } from "../../support/api-client.ts";
+import { Client } from "../../support/client.ts";
+import type { Received } from "../../support/receiver.ts";
+import { contextOf } from "../../support/webhook-service.ts";
+import { MODEL } from "../global-setup.ts";
+import { openWebhooks } from "../support/service.ts";
 
 /** The secret of a client that chose its own. */
 const SECRET = "a secret that the client chose";
 
-const { stack, pool, receiver } = await openService();
+const { stack, pool, receiver } = await openWebhooks();
 
 /** Waits until a path has got `count` requests. */
 const got = (path: string, count: number): Promise<Received[]> =>
@@ -90,26 +89,6 @@ describe("a job", () => {
     expect(() => webhooks.constructEvent(body, signature, `${SECRET}!`)).toThrow(/signature/i);
     const later = signature.replace(/t=(\d+)/, (_, t) => `t=${Number(t) + 1}`);
     expect(() => webhooks.constructEvent(body, later, SECRET)).toThrow(/signature/i);
-  });
-
-  it("that nobody can answer tells of its failure", async () => {
-    await client.webhook(receiver.url("/failed"), ["job.failed", "job.timeout"]);
-    // It answers probes, and breaks off every job that it is offered.
-    const worker = await PlayedWorker.start(stack, 2);
-    await worker.isOffered(PLAYED_MODEL);
-    const reply = await client.api.post("/v1/chat/completions", chat(PLAYED_MODEL, "Hello"));
-    await worker.stop();
-    expect(reply.status).toBe(503);
-    const [{ event }] = (await got("/failed", 1)) as [Received];
-    expect(event).toMatchObject({
-      event: "job.failed",
-      data: {
-        job_id: reply.headers.get("x-service-job-id"),
-        reason: "routing_failed",
-        credits_refunded: 18,
-        worker_address: null,
-      },
-    });
   });
 });
 

@@ -1,14 +1,14 @@
 /** Which events the chain makes, whatever becomes of blocks, index and gateways. Real chain, index, database and HTTP. */
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EVENT_NAMES, type EventName, envelopeSchema } from "../../api/webhooks/events.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
-import { everything } from "../indexer/support/everything.ts";
-import type { Indexer } from "../indexer/support/indexer.ts";
-import { Stage } from "../indexer/support/stage.ts";
-import { eventually } from "../support/api-client.ts";
-import { Receiver } from "../support/receiver.ts";
-import { Webhooks } from "../support/webhook-service.ts";
+import { EVENT_NAMES, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
+import { toApiJobId } from "../../../protocol/job-id.ts";
+import { everything } from "../../indexer/support/everything.ts";
+import type { Indexer } from "../../indexer/support/indexer.ts";
+import { Stage } from "../../indexer/support/stage.ts";
+import { eventually } from "../../support/api-client.ts";
+import { Receiver } from "../../support/receiver.ts";
+import { Webhooks } from "../../support/webhook-service.ts";
 
 let stage: Stage;
 let protocol: Stage["world"];

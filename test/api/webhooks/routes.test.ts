@@ -1,11 +1,11 @@
 /** The API's routes of webhooks. */
 import { describe, expect, it } from "vitest";
-import { Client } from "../support/client.ts";
-import { openService } from "./support/service.ts";
+import { Client } from "../../support/client.ts";
+import { openWebhooks } from "../support/service.ts";
 
 const SECRET = "a secret that the client chose";
 
-const { stack, pool } = await openService();
+const { stack, pool } = await openWebhooks();
 const client = await Client.create(stack, pool, 0);
 
 describe("POST /v1/webhooks", () => {

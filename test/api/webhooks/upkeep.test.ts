@@ -1,20 +1,20 @@
 /** What an owner does with a webhook while it runs: tests it, changes it, gives it another secret, and sees how it fares. */
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { signatureHeader } from "../../api/webhooks/deliveries.ts";
-import type { DeliveryObject } from "../../api/webhooks/delivery-log.ts";
-import type { EventName } from "../../api/webhooks/events.ts";
-import type { WebhookObject } from "../../api/webhooks/receivers.ts";
-import { eventually } from "../support/api-client.ts";
-import { Client } from "../support/client.ts";
-import { answer, type Behaviour, type Received } from "../support/receiver.ts";
-import { type Answer, WebClient } from "../web/support/web-client.ts";
-import { openService } from "./support/service.ts";
+import { signatureHeader } from "../../../api/webhooks/deliveries.ts";
+import type { DeliveryObject } from "../../../api/webhooks/delivery-log.ts";
+import type { EventName } from "../../../api/webhooks/events.ts";
+import type { WebhookObject } from "../../../api/webhooks/receivers.ts";
+import { eventually } from "../../support/api-client.ts";
+import { Client } from "../../support/client.ts";
+import { answer, type Behaviour, type Received } from "../../support/receiver.ts";
+import { type Answer, WebClient } from "../../web/support/web-client.ts";
+import { openWebhooks } from "../support/service.ts";
 
 const OLD = "the secret before it";
 const NEW = "the secret after it";
 
-const { stack, pool, receiver } = await openService();
+const { stack, pool, receiver } = await openWebhooks();
 const client = await Client.create(stack, pool, 100_000);
 /** Its owner in the web application, and somebody else. */
 const [owner, stranger] = [new WebClient(stack), new WebClient(stack)];
