@@ -1,6 +1,5 @@
 /** The bounded form of `npm run test:faults`: FAULTS_SEED, FAULTS_COUNT and FAULTS_REQUESTS choose another run; FAULTS_KEEP a folder for its logs. */
 import { expect, it } from "vitest";
-import { Random } from "../support/random.ts";
 import { FAULTS } from "./faults.ts";
 import { run } from "./run.ts";
 
@@ -8,9 +7,11 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   const lines: string[] = [];
   const result = await run({
     seed: Number(process.env["FAULTS_SEED"] ?? 20_261_121),
-    faults: Number(process.env["FAULTS_COUNT"] ?? 8),
-    requests: Number(process.env["FAULTS_REQUESTS"] ?? 150),
+    faults: Number(process.env["FAULTS_COUNT"] ?? 6),
+    requests: Number(process.env["FAULTS_REQUESTS"] ?? 120),
     concurrency: 4,
+    // Requests under way at each kill; as many as the machine can do would only keep it busy.
+    rate: 6,
     // Less than the suite has: a run that does not come to its end must fail here, with what it found.
     within: 300_000,
     ...(process.env["FAULTS_KEEP"] ? { keep: process.env["FAULTS_KEEP"] } : {}),
@@ -28,17 +29,3 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   const kills = FAULTS.map(({ name }) => name).filter((name) => name.startsWith("kill -9"));
   expect(Object.keys(result.struck)).toEqual(expect.arrayContaining(kills));
 }, 340_000);
-
-it("repeats its choices by its seed", () => {
-  const drawn = (seed: number) => {
-    const random = new Random(seed);
-    return [
-      random.fork().int(0, 1_000),
-      random.shuffle([1, 2, 3, 4, 5, 6]),
-      random.chance(0.5),
-      random.pick(["a", "b"]),
-    ];
-  };
-  expect(drawn(5)).toEqual(drawn(5));
-  expect(drawn(5)).not.toEqual(drawn(6));
-});
