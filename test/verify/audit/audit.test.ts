@@ -175,10 +175,16 @@ describe("a lie about a job", () => {
     "equivocatedProven",
     "equivocatedSettled",
   ] as const;
+  /** Where an event stands in a job's story: two stories that agree up to there are audited alike, and its lies are told once. */
+  const seen = new Set<string>();
   it.each(names)("%s: each wrong field of each event is named", async (name) => {
     const jobId = story[name];
     const missed: string[] = [];
+    let before = "";
     for (const event of log.all.filter((one) => jobOfEvent(one) === jobId)) {
+      before += ` ${event.name}`;
+      if (seen.has(before)) continue;
+      seen.add(before);
       for (const { named, args } of liesOf(event)) {
         if (UNTOLD.includes(named)) continue;
         const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
@@ -305,12 +311,15 @@ describe("a lie about the whole", () => {
     const chosen = /\.(operator|limited|dailyLimit|frozen|key|wallet)$/;
     const first = ["Deposited.account", "PayoutClaimed.sequence"];
     const missed: string[] = [];
+    const compared = new Set<string>();
     for (const event of log.all.filter(({ name }) => names.includes(name))) {
       for (const { named, args } of liesOf(event)) {
         const lied = log.all.map((one) => (one === event ? { ...event, args } : one));
         const found = failing(auditWhole(lied).checks);
-        // Wallet by wallet, or in the order of the chain.
-        expect([named, failing(inPieces(lied).checks).sort()]).toEqual([named, found.toSorted()]);
+        // Wallet by wallet, or in the order of the chain: once for each field.
+        if (!compared.has(named))
+          expect([named, failing(inPieces(lied).checks).sort()]).toEqual([named, found.toSorted()]);
+        compared.add(named);
         if (!found.some((says) => says.includes(`${named} `)) && !chosen.test(named) && !first.includes(named))
           missed.push(`${named}: ${found.join(" | ")}`);
       }
