@@ -8,11 +8,16 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { readStatus, unbond, withdraw } from "../../worker/cli/commands.ts";
+import { modelsFault } from "../../worker/backends/backend.ts";
+import { OpenAiBackend } from "../../worker/backends/openai.ts";
+import { connectChain } from "../../worker/chain.ts";
+import { claimDataDir, drain, readStatus, unbond, withdraw } from "../../worker/cli/commands.ts";
+import { setUp } from "../../worker/cli/setup.ts";
 import { parseConfig, readInvocation } from "../../worker/config.ts";
 import { Terminal } from "../../worker/console.ts";
+import { openWorkerKey } from "../../worker/keys.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
-import { startWorkerCli, workerCli } from "./support/cli.ts";
+import { type CliResult, startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
 import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { freePort, ROOT, type Running, runScript, until } from "./support/processes.ts";
@@ -39,12 +44,18 @@ afterAll(async () => {
   await chain?.stop();
 });
 
-/** What `status --json` prints, without a process of its own. */
-async function status(folder: string, flags: string[] = []) {
-  const env = { ...chain.env, WORKER_DATA_DIR: join(chain.folder, folder) };
-  const { values } = readInvocation(["status", ...flags], env);
-  return JSON.parse(JSON.stringify(await readStatus(parseConfig({ WORKER_MODELS: "none", ...values }))));
+/** Flags and settings of a command, for a call without a process of its own. One test of each command has a process. */
+function invoked(folder: string, args: string[], env: Record<string, string> = {}) {
+  const { flags, values } = readInvocation(args, { ...chain.env, ...env, WORKER_DATA_DIR: join(chain.folder, folder) });
+  const terminal = new Terminal((text) => text);
+  const said = vi.spyOn(terminal, "say").mockImplementation(() => {});
+  const config = parseConfig({ WORKER_MODELS: "none", ...values });
+  return { flags, config, terminal, said: () => said.mock.calls.flat().join("\n") };
 }
+
+/** What `status --json` prints. */
+const status = async (folder: string, flags: string[] = []) =>
+  JSON.parse(JSON.stringify(await readStatus(invoked(folder, ["status", ...flags]).config)));
 
 const serves = (at: number) =>
   until("the worker serves", async () => (await fetch(`http://127.0.0.1:${at}/healthz`).catch(() => null))?.ok);
@@ -58,35 +69,37 @@ const asWorker = (models: string[]): TestWorker => ({
 
 describe("a first start", () => {
   const flags = () => ["--backend", peer.url, "--port", String(port)];
-  const start = (
-    models: string,
-    more: string[] = [],
-    env: Record<string, string> = { WORKER_PASSPHRASE: PASSPHRASE },
-  ) => workerCli(chain, "w", [...flags(), "--models", models, ...more], env);
+  const secret = { WORKER_PASSPHRASE: PASSPHRASE };
 
-  it.each([
+  /** The set-up of a first start, up to its consent. */
+  async function begin(models: string, more: readonly string[], env: Record<string, string>): Promise<void> {
+    const { flags: given, config, terminal } = invoked("w", [...flags(), "--models", models, ...more], env);
+    const privateKey = await openWorkerKey(config, terminal);
+    const backend = new OpenAiBackend({ baseUrl: peer.url, key: null, connections: 1 });
+    const fault = await modelsFault(backend, config.models.values(), "");
+    const connected = await connectChain(config, null);
+    await setUp({ config, chain: connected, privateKey, modelsFault: fault, terminal, yes: given.yes });
+  }
+
+  it.each<[string, string, string[], Record<string, string>, RegExp]>([
     ["without a passphrase", "qwen3-8b=qwen3:8b", [], {}, /WORKER_PASSPHRASE, or --passphrase-file/],
     ["with one that is too short", "qwen3-8b=qwen3:8b", [], { WORKER_PASSPHRASE: "short" }, /at least 8/],
     [
       "for a model that the catalog does not list",
       "gpt-9",
       ["--yes"],
-      undefined,
+      secret,
       /does not list gpt-9; it lists .*qwen3-8b/,
     ],
-    [
-      "for a model that the backend does not serve",
-      "qwen3-8b",
-      ["--yes"],
-      undefined,
-      /does not serve qwen3-8b; it serves qwen3:8b, qwen3-14b/,
-    ],
-    ["with too little stake", "qwen3-8b=qwen3:8b", ["--yes", "--stake", "1"], undefined, /below the minimum/],
-    ["without anybody to agree", "qwen3-8b=qwen3:8b", [], undefined, /use --yes instead/],
-  ] as const)("%s changes nothing and says what to do", async (_, models, more, env, message) => {
-    const { code, output } = await start(models, [...more], env);
-    expect(output).toMatch(message);
-    expect(code).toBe(1);
+    ["for a model that the backend does not serve", "qwen3-8b", ["--yes"], secret, /serves qwen3:8b, qwen3-14b/],
+    ["with too little stake", "qwen3-8b=qwen3:8b", ["--yes", "--stake", "1"], secret, /below the minimum/],
+  ])("%s changes nothing and says what to do", async (_, models, more, env, message) => {
+    await expect(begin(models, more, env)).rejects.toThrow(message);
+  });
+
+  it("without anybody to agree changes nothing, says what to do, and ends with status 1", async () => {
+    const { code, output } = await workerCli(chain, "w", [...flags(), "--models", "qwen3-8b=qwen3:8b"], secret);
+    expect([code, output]).toEqual([1, expect.stringContaining("use --yes instead")]);
   });
 
   it("registers, and serves jobs; its key lies encrypted in the data folder", async () => {
@@ -117,51 +130,39 @@ describe("a first start", () => {
     expect(worker.output()).not.toContain(PASSPHRASE);
   });
 
-  it("a second process with the same data folder is refused", async () => {
-    const { code, output } = await start("qwen3-8b=qwen3:8b", ["--yes"]);
-    expect([code, output]).toEqual([1, expect.stringContaining("is the worker of")]);
+  it("a second process with the same data folder is refused", () => {
+    expect(() => claimDataDir(join(chain.folder, "w"))).toThrow("is the worker of");
   });
 
   it("drain ends it in order; the next start needs no flags, and sends nothing", async () => {
-    const drained = await workerCli(chain, "w", ["drain"]);
-    expect(drained).toMatchObject({ code: 0, output: expect.stringContaining("stopped") });
+    const { config, terminal, said } = invoked("w", ["drain"]);
+    await drain(config, terminal);
+    expect(said()).toContain("stopped");
     expect(await running[0]?.end("SIGTERM")).toBe(0);
     expect((await status("w")).process).toBeNull();
     const before = await chain.rpc.getTransactionCount({ address: address });
-    const next = startWorkerCli(chain, "w", [], { WORKER_PASSPHRASE: PASSPHRASE });
+    const next = startWorkerCli(chain, "w", [], secret);
     running.push(next);
     await serves(port);
     expect(await chain.rpc.getTransactionCount({ address: address })).toBe(before);
     await next.end("SIGTERM");
   });
 
-  it.each([
-    ["its address", "http://operator:password-of-gpu@127.0.0.1:1/v1", "at http://127.0.0.1:1/v1 cannot be asked"],
-    ["its setting's name", "http://127.0.0.1:1/key-0f1e2d3c4b5a6978/v1", "at [WORKER_BACKEND] cannot be asked"],
-  ])("a model server that does not answer is told by %s, without password and key", async (_, backend, said) => {
-    const worker = startWorkerCli(chain, "w", ["--backend", backend], { WORKER_PASSPHRASE: PASSPHRASE });
-    running.push(worker);
-    await serves(port);
-    await expect.poll(worker.output).toContain(said);
-    await worker.end("SIGTERM");
-    for (const secret of ["password-of-gpu", "0f1e2d3c4b5a6978"]) expect(worker.output()).not.toContain(secret);
-  });
-
-  it("other models and another endpoint are brought to the chain", async () => {
+  it("other models and another endpoint are brought to the chain, by --yes alone", async () => {
     const other = await freePort();
     const file = join(chain.folder, "passphrase");
     await writeFile(file, `${PASSPHRASE}\n`);
     const more = ["--models", "qwen3-14b", "--port", String(other), "--endpoint", `http://127.0.0.1:${other}`];
     const flags = [...more, "--passphrase-file", file];
-    // An unattended restart must come up, whatever was changed in its file.
-    const unattended = startWorkerCli(chain, "w", flags);
+    // An unattended restart must come up, whatever was changed in its file, and before its model server does.
+    const dead = "http://operator:password-of-gpu@127.0.0.1:1/key-0f1e2d3c4b5a6978/v1";
+    const unattended = startWorkerCli(chain, "w", [...flags, "--backend", dead]);
     running.push(unattended);
     await serves(other);
     await expect.poll(unattended.output).toMatch(/nothing was sent: .*change the endpoint.*--yes/);
-    expect(await status("w")).toMatchObject({
-      models: ["qwen3-8b"],
-      endpoint: `http://127.0.0.1:${port}`,
-    });
+    await expect.poll(unattended.output).toContain("at [WORKER_BACKEND] cannot be asked");
+    for (const secret of ["password-of-gpu", "0f1e2d3c4b5a6978"]) expect(unattended.output()).not.toContain(secret);
+    expect(await status("w")).toMatchObject({ models: ["qwen3-8b"], endpoint: `http://127.0.0.1:${port}` });
     await unattended.end("SIGTERM");
 
     const allowed = startWorkerCli(chain, "w", [...flags, "--yes"]);
@@ -173,11 +174,6 @@ describe("a first start", () => {
       active: true,
     });
     await allowed.end("SIGTERM");
-  });
-
-  it("a wrong passphrase opens nothing", async () => {
-    const { code, output } = await workerCli(chain, "w", [], { WORKER_PASSPHRASE: "another passphrase" });
-    expect([code, output]).toEqual([1, expect.stringContaining("wrong passphrase")]);
   });
 });
 
@@ -192,11 +188,6 @@ it("a worker that another account owns serves with the signing key alone, and sa
   const at = new URL(worker.endpoint).port;
   const flags = ["--backend", peer.url, "--port", at, "--endpoint", worker.endpoint];
   const env = { WORKER_PRIVATE_KEY: worker.privateKey };
-  const first = startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-8b=qwen3:8b", "--yes"], env);
-  running.push(first);
-  await serves(Number(at));
-  await first.end("SIGTERM");
-
   const other = startWorkerCli(chain, "owned", [...flags, "--models", "qwen3-14b", "--yes"], env);
   running.push(other);
   await serves(Number(at));
@@ -207,18 +198,15 @@ it("a worker that another account owns serves with the signing key alone, and sa
 describe("leaving", () => {
   const secret = { WORKER_PASSPHRASE: PASSPHRASE };
 
-  /** What the command says of the worker "w", or why it is refused; without a process of its own, which one test of each has. */
+  /** What the command says of the worker "w", or why it is refused. */
   async function leave(...args: ["unbond" | "withdraw", ...string[]]): Promise<string> {
-    const env = { ...chain.env, ...secret, WORKER_DATA_DIR: join(chain.folder, "w") };
-    const { flags, values } = readInvocation(args, env);
-    const terminal = new Terminal((text) => text);
-    const said = vi.spyOn(terminal, "say").mockImplementation(() => {});
+    const { flags, config, terminal, said } = invoked("w", args, secret);
     const command = args[0] === "unbond" ? unbond : withdraw;
-    const refused = await command(parseConfig({ WORKER_MODELS: "none", ...values }), flags, terminal).then(
-      () => [],
-      (error: Error) => [error.message],
+    const refused = await command(config, flags, terminal).then(
+      () => "",
+      (error: Error) => error.message,
     );
-    return [...said.mock.calls.flat(), ...refused].join("\n");
+    return `${said()}\n${refused}`;
   }
 
   it("costs no pay: a worker that is unbonding starts, says so, and proves the answer that nobody has settled", async () => {
@@ -237,7 +225,7 @@ describe("leaving", () => {
     await expect.poll(waiting, PATIENCE).toBeGreaterThan(0);
     await worker.end("SIGKILL");
     expect(await status("w")).toMatchObject({ process: null, unsettled: expect.toSatisfy((n) => n > 0) });
-    expect((await workerCli(chain, "w", ["unbond", "--yes"], secret)).code).toBe(0);
+    expect(await leave("unbond", "--yes")).toMatch(/done: unbond/);
 
     const again = startWorkerCli(chain, "w", flags, { ...secret, WORKER_SELF_SETTLE_AFTER: "0" });
     running.push(again);
@@ -289,6 +277,7 @@ describe.runIf(process.platform === "linux")("at a terminal", () => {
       await until(String(question), async () => question.test(seen));
       terminal.stdin.write(`${text}\r`);
     };
+    let ended: CliResult | undefined;
     try {
       await answer(/Choose a passphrase/, PASSPHRASE);
       await answer(/Once more/, PASSPHRASE);
@@ -297,11 +286,12 @@ describe.runIf(process.platform === "linux")("at a terminal", () => {
       expect(seen).not.toContain(PASSPHRASE);
       expect(await status("asked")).toMatchObject({ active: true, models: ["qwen3-14b"] });
     } finally {
-      await workerCli(chain, "asked", ["drain"]);
+      ended = await workerCli(chain, "asked", ["drain"]);
       if (terminal.exitCode === null) {
         terminal.kill("SIGKILL");
         await once(terminal, "close");
       }
     }
+    expect(ended).toMatchObject({ code: 0, output: expect.stringContaining("stopped") });
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   chain = await startChain(SHORT_WINDOWS);
   worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register([worker]);
-  daemon = await startDaemon(chain, worker);
+  daemon = await startDaemon(chain, worker, { WORKER_TOKENS_PER_SECOND: "10" });
 });
 
 afterAll(async () => {
@@ -26,64 +26,47 @@ afterAll(async () => {
   await chain?.stop();
 });
 
-it("after kill -9 a signed answer is still there, the same, and nothing is signed twice", async () => {
-  const job = await lockJob(chain, worker, { prompt: "Survive [[tokens:200]]" });
-  const streamed = await dispatch(worker, job);
+it("after kill -9 a signed answer is the same, and paid without its gateway; nothing is signed twice, what ran is not taken up", async () => {
+  await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
+  const signed = await lockJob(chain, worker, { prompt: "Survive [[tokens:20]]" });
+  const streamed = await dispatch(worker, signed);
+  const completed = await lockJob(chain, worker, { prompt: "[[tokens:5]]" });
+  const answered = await dispatch(worker, completed);
+  const broken = await lockJob(chain, worker, { prompt: "[[tokens:300]]" });
+  const running = dispatch(worker, broken).catch((error: unknown) => error);
+  const { jobId } = broken.assignment;
+  await until("it runs", async () => daemon.logs().some((line) => line.msg === "job taken" && line.jobId === jobId));
   await daemon.end("SIGKILL");
+  await running;
   // A crash in the middle of a write leaves half a record at the end of the log.
   const jobs = join(chain.folder, worker.address, "jobs");
   const log = (await readdir(jobs)).find((name) => name.endsWith(".log")) as string;
   await appendFile(join(jobs, log), Buffer.from("5fa1c30e40000156010000000000000001000000011b", "hex"));
-  daemon = await startDaemon(chain, worker);
+  // Nothing is settled, and so erased, before the answer was asked for.
+  await chain.rpc.setAutomine(false);
+  daemon = await startDaemon(chain, worker, { WORKER_SELF_SETTLE_AFTER: "0" });
 
-  const { status, body } = await fetchOutput(chain, worker, job, gateway);
+  const { status, body } = await fetchOutput(chain, worker, signed, gateway);
   expect(status).toBe(200);
   expect(body).toMatchObject({ ...streamed.completed, text: streamed.text });
   for (const attempt of [1, 2]) {
-    const assignment = { ...job.assignment, attempt };
-    const again = {
-      ...job,
-      assignment,
-      signature: await signAssignment(chain, assignment),
-      request: { ...job.request, seed: 5 },
-    };
+    const assignment = { ...signed.assignment, attempt };
+    const signature = await signAssignment(chain, assignment);
+    const again = { ...signed, assignment, signature, request: { ...signed.request, seed: 5 } };
     expect(await dispatch(worker, again)).toMatchObject({ status: 409, refusal: "already_taken", names: [] });
   }
-  await complete(chain, { completed: body });
-  await until("the answer is erased", async () => (await fetchOutput(chain, worker, job, gateway)).status === 404);
-});
+  expect(await dispatch(worker, broken)).toMatchObject({ status: 409, refusal: "already_taken" });
+  const missing = { status: 404, body: { error: { code: "no_output" } } };
+  expect(await fetchOutput(chain, worker, broken, gateway)).toMatchObject(missing);
 
-it("a worker that was killed while it generated does not take the job up again", async () => {
-  await daemon.end("SIGTERM");
-  daemon = await startDaemon(chain, worker, { WORKER_TOKENS_PER_SECOND: "10" });
-  const job = await lockJob(chain, worker, { prompt: "[[tokens:300]]" });
-  const broken = dispatch(worker, job).catch((error: unknown) => error);
-  await until("it runs", async () => daemon.logs().some((line) => line.msg === "job taken"));
-  await daemon.end("SIGKILL");
-  await broken;
-  daemon = await startDaemon(chain, worker);
-  expect(await dispatch(worker, job)).toMatchObject({ status: 409, refusal: "already_taken" });
-  expect(await fetchOutput(chain, worker, job, gateway)).toMatchObject({
-    status: 404,
-    body: { error: { code: "no_output" } },
-  });
-});
-
-it("a worker that was killed before settlement is paid after its restart, without its gateway", async () => {
-  await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
-  const job = await lockJob(chain, worker);
-  const { text } = await dispatch(worker, job);
-  await daemon.end("SIGKILL");
-  daemon = await startDaemon(chain, worker, { WORKER_SELF_SETTLE_AFTER: "0" });
-  await until(
-    "proven and finalized",
-    async () => (await chain.jobOf(job.assignment.jobId)).status === ChainStatus.Settled,
-  );
-  const [log] = await chain.rpc.getContractEvents({
-    ...chain.escrow,
-    eventName: "JobSettled",
-    args: { jobId: job.assignment.jobId },
-    fromBlock: 0n,
-  });
-  expect(log?.args.proofHash).toBe(answerHash(text));
+  await chain.rpc.setAutomine(true);
+  await chain.rpc.mine({ blocks: 1 });
+  await complete(chain, answered);
+  const state = async () => (await chain.jobOf(signed.assignment.jobId)).status;
+  await until("proven and finalized", async () => (await state()) === ChainStatus.Settled);
+  const about = { ...chain.escrow, eventName: "JobSettled", args: { jobId: signed.assignment.jobId } } as const;
+  const [settled] = await chain.rpc.getContractEvents({ ...about, fromBlock: 0n });
+  expect(settled?.args.proofHash).toBe(answerHash(streamed.text));
+  // What its gateway has settled nobody will ask for.
+  await until("it is erased", async () => (await fetchOutput(chain, worker, completed, gateway)).status === 404);
 });

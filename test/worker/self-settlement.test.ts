@@ -17,8 +17,8 @@ import { acknowledge, dispatch, type Job, lockJob } from "./support/dispatch.ts"
 import { until } from "./support/processes.ts";
 
 let chain: TestChain;
-/** quick: proves a second after the end. patient: as configured by default. slow: 20 tokens a second. mute: none. poor: no gas. */
-const names = ["quick", "patient", "slow", "mute", "poor"] as const;
+/** quick: proves a second after the end, and has no gas at first. patient: as configured by default. slow: 20 tokens a second. mute: none. */
+const names = ["quick", "patient", "slow", "mute"] as const;
 type Name = (typeof names)[number];
 const workers = {} as Record<Name, TestWorker>;
 const daemons = {} as Record<Name, Daemon>;
@@ -27,7 +27,6 @@ const settings: Record<Name, Record<string, string>> = {
   patient: {},
   slow: { WORKER_SELF_SETTLE_AFTER: "0", WORKER_TOKENS_PER_SECOND: "20" },
   mute: { WORKER_FIRST_TOKEN_MS: "600000" },
-  poor: { WORKER_SELF_SETTLE_AFTER: "0" },
 };
 
 const status = async (job: Job) => (await chain.jobOf(job.assignment.jobId)).status;
@@ -56,11 +55,11 @@ beforeAll(async () => {
   for (const name of names) workers[name] = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   await chain.register(Object.values(workers));
   for (const name of names) {
-    if (name !== "poor") await chain.rpc.setBalance({ address: workers[name].address, value: parseEther("1") });
+    if (name !== "quick") await chain.rpc.setBalance({ address: workers[name].address, value: parseEther("1") });
   }
   await Promise.all(
     names.map(async (name) => {
-      daemons[name] = await startDaemon(chain, workers[name], settings[name]);
+      daemons[name] = await startDaemon(chain, workers[name], { WORKER_SETTLEMENT_POLL_MS: "1000", ...settings[name] });
     }),
   );
 });
@@ -71,9 +70,16 @@ afterAll(async () => {
 });
 
 describe.concurrent("when the gateway stays silent", () => {
-  it("the worker acknowledges, proves and finalizes by itself, and is paid", async () => {
-    const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]", acknowledgeIn: 30 });
+  it("the worker acknowledges, proves and finalizes by itself, and is paid; it says what to do while it has no gas", async () => {
+    const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]", acknowledgeIn: 60 });
     const { completed } = await dispatch(workers.quick, job);
+    const { address } = workers.quick;
+    const complaint = await until("the log says so", async () =>
+      daemons.quick.logs().find((line) => line.level === 50),
+    );
+    expect(complaint).toMatchObject({ account: address, calls: ["acknowledge", "submitProof"], balance: "0" });
+    expect(complaint.msg).toMatch(/send native currency/);
+    await chain.rpc.setBalance({ address, value: parseEther("1") });
     await reaches(job, ChainStatus.Settled);
     expect(completed?.completion.completionTokens).toBe(1500);
     expect(await timeOf("JobProven", job)).toBeGreaterThan(0);
@@ -94,38 +100,16 @@ describe.concurrent("when the gateway stays silent", () => {
     expect(provenAt).toBeLessThan(lockedAt + WINDOWS.completion + WINDOWS.inclusion);
   });
 
-  it("acknowledges a job that still runs, in time", async () => {
-    // Half a minute of text.
-    const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:500]]", acknowledgeIn: 20 });
-    const { completed } = await dispatch(workers.slow, job);
-    expect(completed?.completion.completionTokens).toBe(500);
-    const acknowledgedAt = await timeOf("JobAcknowledged", job);
-    expect(acknowledgedAt).toBeLessThanOrEqual(job.assignment.acknowledgeBy);
-    expect(acknowledgedAt).toBeLessThanOrEqual(completed?.completion.completedAt ?? 0);
-    await timeOf("JobProven", job);
-  });
-
-  it("says what to do when it has no gas, and proves once it has", async () => {
-    const job = await lockJob(chain, workers.poor, { acknowledgeIn: 60 });
-    await dispatch(workers.poor, job);
-    const complaint = await until("the log says so", async () => daemons.poor.logs().find((line) => line.level === 50));
-    expect(complaint).toMatchObject({
-      account: workers.poor.address,
-      calls: ["acknowledge", "submitProof"],
-      balance: "0",
-    });
-    expect(complaint.msg).toMatch(/send native currency/);
-    await chain.rpc.setBalance({ address: workers.poor.address, value: parseEther("1") });
-    await timeOf("JobProven", job);
-  });
-
-  it("ends an answer that cannot be finished in time, and proves what it has", async () => {
+  it("acknowledges a job that still runs, in time; an answer that cannot be finished is ended, and what there is proven", async () => {
     // Eighty seconds of text.
     const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1600]]", acknowledgeIn: 20 });
     const { text, completed } = await dispatch(workers.slow, job);
     expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash(text) } });
     expect(completed?.completion.completionTokens).toBeGreaterThan(100);
     expect(completed?.completion.completionTokens).toBeLessThan(20 * WINDOWS.completion);
+    const acknowledgedAt = await timeOf("JobAcknowledged", job);
+    expect(acknowledgedAt).toBeLessThanOrEqual(job.assignment.acknowledgeBy);
+    expect(acknowledgedAt).toBeLessThanOrEqual(completed?.completion.completedAt ?? 0);
     await timeOf("JobProven", job);
   });
 
