@@ -1,24 +1,32 @@
-/** What becomes of a dispute: one that comes early, rulings by the arbiters, silence. */
+/** What becomes of a dispute: one that comes early, rulings by the arbiters, silence; and a worker that proves an answer and does not deliver it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Abi, type Hex, parseEther, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { GAS_CEILING } from "../../api/chain/operations.ts";
+import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import {
   arbitrationPanelAbi,
   inferenceEscrowAbi,
   testStablecoinAbi,
   workerRegistryAbi,
 } from "../../protocol/generated/abi.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, Ruling } from "../../protocol/job-status.ts";
 import { chat, eventually } from "../support/api-client.ts";
+import { Contract } from "../support/contract.ts";
 import { OTHER, Scene } from "../support/dispute-scene.ts";
+import { giveGas } from "../support/gas.ts";
 import { mining } from "../support/mempool.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PlayedWorker } from "../worker/support/played-worker.ts";
 
 const MODEL = "qwen3-8b";
 const SLOW = "mistral-7b-instruct-v0.3";
+/** Their workers are played: one withholds an answer for good, one until it is asked. */
+const [WITHHELD, LATE] = ["qwen3-14b", "gemma-3-27b-it"] as const;
+const FINALIZATION = 60;
 const DAY = 86_400;
 /** Arbiters of a development deployment: accounts eight and nine of the mnemonic that every development chain funds. */
 const ARBITERS = [
@@ -35,8 +43,14 @@ let scene: Scene;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    env: { api: { DISPUTE_WAIT_SECONDS: String(DISPUTE_WAIT_MS / 1_000) } },
-    workers: [{ models: [MODEL] }, { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
+    env: { api: { DISPUTE_WAIT_SECONDS: String(DISPUTE_WAIT_MS / 1_000), ACKNOWLEDGE_SECONDS: "8" } },
+    workers: [
+      { models: [MODEL] },
+      { models: [SLOW], env: { WORKER_TOKENS_PER_SECOND: "20" } },
+      { models: [WITHHELD], start: false },
+      { models: [LATE], start: false },
+    ],
+    windows: { finalization: FINALIZATION },
   });
   scene = await Scene.open(stack);
   await scene.rpc("anvil_setBalance", [ANYONE.address, toHex(parseEther("10"))]);
@@ -205,6 +219,95 @@ it("a recorded dispute that its process never came to is found and opened by the
     ({ rows: [row] }) => row.outcome !== null,
   );
   expect(recorded.rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
+});
+
+describe("a worker that proves an answer on chain and does not deliver it", () => {
+  const UNSEEN = "Nobody ever sees this.";
+  const TEXT = "What the worker hands out when it is asked.";
+  const workers: PlayedWorker[] = [];
+  afterAll(async () => {
+    for (const worker of workers) await worker.stop();
+  });
+
+  async function played(number: number): Promise<PlayedWorker> {
+    const worker = await PlayedWorker.start(stack, number);
+    workers.push(worker);
+    await giveGas(stack, worker.address, "10");
+    return worker;
+  }
+
+  /** Asks for an answer of the worker's model; the client is told that it is withheld. Returns the job. */
+  async function withheld(model: string): Promise<string> {
+    const document = await Contract.of(stack.info.base_url);
+    const reply = await scene.api.request("POST", "/v1/chat/completions", chat(model, "Hello"));
+    expect(reply.status).toBe(500);
+    const { error } = await document.check("post", "/v1/chat/completions", reply);
+    const jobId = error.details.job_id as string;
+    expect(error).toMatchObject({ code: "answer_withheld", details: { credits_held: expect.any(Number) } });
+    expect(error.message).toContain(`GET /v1/jobs/${jobId}`);
+    const left = Date.parse(error.details.held_until) / 1000 - Date.now() / 1000;
+    expect(left).toBeGreaterThan(FINALIZATION - 30);
+    expect(left).toBeLessThan(FINALIZATION + 30);
+    return jobId;
+  }
+
+  const listed = async (model: string) =>
+    (await scene.api.get("/v1/models")).body.data.some(({ id }: { id: string }) => id === model);
+
+  it("hands nothing out: its charge is disputed before it can be finalized, and it gets no job until then", async () => {
+    const worker = await played(3);
+    await worker.isOffered(WITHHELD);
+    worker.play(
+      async (offer, response) => {
+        // Its gateway's later questions for the output are hung up on as well.
+        if (offer.request !== undefined) await worker.prove(offer, UNSEEN);
+        response.destroy();
+      },
+      { raw: true },
+    );
+    const jobId = await withheld(WITHHELD);
+    expect(await listed(WITHHELD)).toBe(false);
+    await eventually(
+      () => scene.chain.job(jobId),
+      ({ status }) => status === ChainStatus.Disputed,
+      120_000,
+    );
+    const job = await eventually(
+      () => scene.api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "disputed",
+    );
+    expect(job.body).toMatchObject({
+      credits_charged: 0,
+      completed_at: null,
+      on_chain: { settlement_tx: null, block_number: null, proof_hash: toProofHash(answerHash(UNSEEN)) },
+    });
+  });
+
+  it("hands it out when it is asked: the answer is kept, charged and there for the client", async () => {
+    const worker = await played(4);
+    await worker.isOffered(LATE);
+    let signed: Awaited<ReturnType<PlayedWorker["prove"]>> | undefined;
+    worker.play(
+      async (offer, response) => {
+        if (offer.request !== undefined) {
+          signed = await worker.prove(offer, TEXT);
+          return void response.destroy();
+        }
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ text: TEXT, ...signed }));
+      },
+      { raw: true },
+    );
+    const jobId = await withheld(LATE);
+    const job = await eventually(
+      () => scene.api.get(`/v1/jobs/${jobId}`),
+      ({ body }) => body.status === "settled",
+    );
+    expect(job.body).toMatchObject({ credits_charged: 18, worker_address: worker.address });
+    const output = await scene.api.get(`/v1/jobs/${jobId}/output`);
+    expect(output.body).toMatchObject({ content: TEXT });
+    expect(toApiJobId((signed as NonNullable<typeof signed>).completion.jobId)).toBe(jobId);
+  });
 });
 
 it("silence of the arbiters leaves the charge, and the client gets the protocol fee back", async () => {
