@@ -57,13 +57,17 @@ test("a block that PostgreSQL refuses at its COMMIT is counted once", async () =
   expect(await account()).toMatchObject({ free: free + 100, deposited: deposited + 100 });
 });
 
-test("after Ctrl-C it resumes where it was: old blocks are counted once, and its head promises no rows that are reverted for a moment", async () => {
+test("without its database it says: start me again; it resumes where it was, old blocks count once, no head promises rows that are reverted", async () => {
   const job = await stage.world.settledJob();
   await finalize();
   await stage.caughtUp();
   const before = await count();
   const { deposited } = await account();
-  await indexer.stop("SIGINT");
+  await stage.sql(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher' AND datname = current_database()",
+  );
+  expect(await indexer.part.exited).toBe(75);
+  expect(indexer.log).toContain("lost the connection to PostgreSQL");
   await stage.world.deposit(100);
   await finalize();
   const meanwhile = await stage.world.settledJob();
@@ -89,39 +93,23 @@ test("after Ctrl-C it resumes where it was: old blocks are counted once, and its
   expect(indexer.log).not.toContain("anew");
 });
 
-test("without its database it ends with a status that says: start me again", async () => {
-  await stage.sql(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'indexer_launcher' AND datname = current_database()",
-  );
-  expect(await indexer.part.exited).toBe(75);
-  expect(indexer.log).toContain("lost the connection to PostgreSQL");
-});
-
-test("started again, it is not stopped by a chain that stepped back a little and stands still", async () => {
-  // Ponder was started at this head; three blocks less, and it would refuse to start.
-  await stage.chain.rpc("anvil_rollback", [3]);
+test("a second indexer of one build stands by; it takes over after kill -9, though the chain stepped back and stands still, and drops an earlier build", async () => {
   const before = await account();
-
-  indexer = await stage.startIndexer();
-  await stage.caughtUp();
-  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("ends less than 30 blocks after");
-  expect(indexer.log).not.toContain(LOCKED);
-  expect(await account()).toEqual(before);
-});
-
-test("a second indexer of one build stands by, and takes over after kill -9; an earlier build's schema is dropped then", async () => {
-  const before = await count();
   await stage.sql("CREATE SCHEMA index_earlier_build");
   await stage.sql("CREATE TABLE index_earlier_build._ponder_checkpoint (finalized_checkpoint text)");
   const second = await stage.launchIndexer();
   await second.part.until(async () => second.log.includes("stands by"));
   expect((await fetch(`http://127.0.0.1:${indexer.port}/ready`)).status).toBe(200);
+  // Ponder was started at this head; three blocks less, and it would refuse to start. It sees nothing of that.
+  indexer.part.child.kill("SIGSTOP");
+  await stage.chain.rpc("anvil_rollback", [3]);
   await indexer.stop("SIGKILL");
   await second.ready();
   indexer = second;
   await stage.caughtUp();
-  expect(await count()).toBe(before);
+  await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("ends less than 30 blocks after");
   expect(indexer.log).not.toContain(LOCKED);
+  expect(await account()).toEqual(before);
   await eventually(builds, ({ length }) => length === 1);
 });
 
@@ -174,28 +162,19 @@ test("a chain that loses final blocks ends the indexer; the shorter chain is ind
   expect(await account()).toEqual(kept);
 });
 
-test("SIGTERM ends it in order; another chain on the same port is noticed, and nothing of the old one is shown", async () => {
+test("SIGTERM ends it in order; another chain on the same port is refused with the old deployment's file, and indexed alone with its own", async () => {
   await indexer.stop("SIGTERM");
   expect(await indexer.part.exited).toBe(0);
   await stage.chain.stop("SIGKILL");
   await stage.replaceChain(startChain({ port: stage.chain.port }));
+  await expect(stage.startIndexer()).rejects.toThrow(/DEPLOYMENT_FILE is of another chain .* deploy again/);
+
   await stage.redeploy();
   await stage.world.deposit(300);
-
   indexer = await stage.startIndexer();
   await stage.caughtUp();
   await expect.poll(() => indexer.log, { timeout: 60_000 }).toContain("of another chain");
-  expect(await getAccount(stage.pool, stage.world.client.address)).toMatchObject({
-    number: 1,
-    free: 300,
-    deposited: 300,
-  });
+  const expected = { number: 1, free: 300, deposited: 300 };
+  expect(await getAccount(stage.pool, stage.world.client.address)).toMatchObject(expected);
   await eventually(builds, ({ length }) => length === 1);
-});
-
-test("a deployment file of another chain is refused with what to do", async () => {
-  await indexer.stop("SIGINT");
-  await stage.chain.stop("SIGKILL");
-  await stage.replaceChain(startChain({ port: stage.chain.port }));
-  await expect(stage.startIndexer()).rejects.toThrow(/DEPLOYMENT_FILE is of another chain .* deploy again/);
 });
