@@ -98,22 +98,24 @@ async function ended(jobId: string) {
   return job.body;
 }
 
-/** Cuts the lost gateway off its database until another one has the job; what the job's client is told then. */
-async function takenOver({ jobId, events }: Awaited<ReturnType<typeof begin>>) {
+/** Cuts the lost gateway off its database until another one has these jobs; what each job's client is told then. */
+async function takenOver(jobs: Awaited<ReturnType<typeof begin>>[]) {
   wire.weather = { kind: "cut" };
-  await eventually(
-    () => gatewayOf(jobId),
-    (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
-  );
+  for (const { jobId } of jobs) {
+    await eventually(
+      () => gatewayOf(jobId),
+      (gateway) => gateway !== SECOND_ADDRESS.toLowerCase(),
+    );
+  }
   // The old gateway's database is back: it would store the answer and settle it.
   wire.weather = { kind: "fair" };
-  const told = ((await events) as string[]).at(-1) as string;
-  expect(told).not.toBe("[DONE]");
+  const told = await Promise.all(jobs.map(async ({ events }) => ((await events) as string[]).at(-1) as string));
+  expect(told).not.toContain("[DONE]");
   await eventually(
     async () => (await fetch(`${other.url}/readyz`)).status,
     (status) => status === 200,
   );
-  return JSON.parse(told).error;
+  return told.map((text) => JSON.parse(text).error);
 }
 
 /** Asks the gateway that stays for the answer once more. */
@@ -124,21 +126,16 @@ async function repeated(key: string, jobId: string): Promise<void> {
 }
 
 describe("a job of another gateway of the operator", { timeout: 240_000 }, () => {
-  it("that lost its database in the middle of the stream is taken over, and the old one's client hears so", async () => {
-    const job = await begin();
-    const error = await takenOver(job);
+  it("that lost its database in the middle of streams is taken over: clients hear so, and a repeated request gets the same job's answer", async () => {
+    const [job, repeatable] = await Promise.all([begin(), begin("database-lost")]);
+    const [error, other] = await takenOver([job, repeatable]);
     expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: job.jobId } });
     expect(error.message).toContain("another one took the job over");
-    // Nobody can have the answer, so nobody pays for it.
+    expect(other).toMatchObject({ details: { job_id: repeatable.jobId } });
+    // Nobody can have the first one's answer, so nobody pays for it. The key is its job's, although its first request got an error.
+    await repeated("database-lost", repeatable.jobId);
+    expect(await ended(repeatable.jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
     expect(await ended(job.jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
-  });
-
-  it("that lost its database while a request waits that can be repeated: the repetition gets the same job's answer", async () => {
-    const job = await begin("database-lost");
-    expect(await takenOver(job)).toMatchObject({ details: { job_id: job.jobId } });
-    // The key is the job's, although its first request got an error: nobody pays twice.
-    await repeated("database-lost", job.jobId);
-    expect(await ended(job.jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
   });
 
   it("that was killed is ended by the one that stays: whoever repeats the request gets its answer", async () => {
