@@ -130,6 +130,15 @@ it.each([
   expect(reports).toEqual(blamed);
 });
 
+it("a job that no worker's stake covers is refused before anything is locked", async () => {
+  const submit = () => expect.unreachable();
+  const context = fakeGateway({ workers: { reserve: () => null }, pipeline: { congested: false, submit } });
+  await expect(runJob(context).completed).rejects.toMatchObject({
+    code: "no_workers_available",
+    message: expect.stringMatching(/a job of 8 credits .* fewer max_tokens/),
+  });
+});
+
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {
   const { context, asked, outstanding } = gateway();
   await expect(runJob(context).completed).rejects.toMatchObject({ code: "no_workers_available" });

@@ -118,6 +118,17 @@ it("says how many tokens can be written in a time: at twice the speed that was s
   expect(pool.mostTokens(MODEL, 30)).toBe(1_200);
 });
 
+it("keeps room for as many jobs as its workers' stakes cover, also where all come at once", () => {
+  const reserve = (credits = 1) => pool.reserve(MODEL, { credits, needs: [] });
+  expect(reserve(2)).toBeNull();
+  const leave = reserve();
+  expect([leave, reserve()]).toEqual([expect.any(Function), null]);
+  leave?.();
+  expect(reserve()).not.toBeNull();
+  // It is busy, not gone.
+  expect(isOffered()).toBe(true);
+});
+
 it("gives a job only to a worker that says that it can do it, and remembers who said so", async () => {
   const chosen = (...needs: Ability[]) => pool.choose(MODEL, { credits: 1, needs }, new Set())?.signer;
   expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
