@@ -18,7 +18,6 @@ import { chat, eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
 import { OTHER, Scene } from "../support/dispute-scene.ts";
 import { giveGas } from "../support/gas.ts";
-import { mining } from "../support/mempool.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PlayedWorker } from "../worker/support/played-worker.ts";
 
@@ -79,6 +78,12 @@ const becomes = (jobId: string, status: string) =>
   );
 const credits = async () => (await scene.api.get("/v1/account")).body.credits_remaining;
 
+/** Stops the mining of blocks, or starts it again and mines what waits. */
+async function mining(on: boolean): Promise<void> {
+  await scene.rpc("evm_setAutomine", [on]);
+  if (on) await scene.rpc("evm_mine");
+}
+
 type Answer = Awaited<ReturnType<Scene["dispute"]>>;
 
 /** Where the machine stands still for seconds, a test begins again; not for ever. */
@@ -99,10 +104,10 @@ async function unsettledJob(): Promise<{ id: string; text: Promise<string> }> {
     const body = chat(SLOW, "Write. [[tokens:60]]", { stream: true });
     const response = await scene.api.request("POST", "/v1/chat/completions", body);
     const id = response.headers.get("x-service-job-id") as string;
-    await mining(stack, false);
+    await mining(false);
     if (await isUnsettled(id)) return { id, text: response.text() };
     // The machine stood still for as long as the answer took.
-    await mining(stack, true);
+    await mining(true);
     await response.text();
   }
   throw new Error(`settled before mining could be stopped, ${ROUNDS} times`);
@@ -129,13 +134,13 @@ async function askedEarly() {
   expect(await isUnsettled(id)).toBe(true);
   const isOver = () => request.answer?.status === 409 && request.waitedMs >= DISPUTE_WAIT_MS;
   if (!isOver()) expect(request.answer).toBeNull();
-  await mining(stack, true);
+  await mining(true);
   await request.over;
   return isOver() ? null : { id, answer: request.answer };
 }
 
 describe("before the settlement", () => {
-  afterEach(() => mining(stack, true));
+  afterEach(() => mining(true));
 
   it("a request waits for it and then opens the dispute", async () => {
     let asked = await askedEarly();
@@ -152,7 +157,7 @@ describe("before the settlement", () => {
     expect(early.status).toBe(409);
     expect(early.body.error).toMatchObject({ code: "job_not_settled", type: "conflict_error" });
     expect(early.headers.get("retry-after")).toBe("5");
-    await mining(stack, true);
+    await mining(true);
     await text;
     await eventually(
       () => scene.status(id),

@@ -1,9 +1,12 @@
 /** What the verifier says about honest jobs, from one node alone; of every kind, see test/verify/audit/audit.test.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { encodeAbiParameters, type Hex, keccak256, pad } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
+import { released, type StorageLayout } from "../../scripts/deploy/released.ts";
 import { failing, verifyJob, verifyJson } from "./support/cli.ts";
 import { ANSWER, otherWorkerKey, type Protocol, people, Ruling, startProtocol, workerKey } from "./support/protocol.ts";
 
@@ -25,6 +28,45 @@ const verify = async (jobId: `0x${string}`) => {
   const [job] = report.jobs;
   return { code, job, failing: failing(job.checks) };
 };
+
+/** The compiler's slots and our decoders of packed words. First: the account is as these calls leave it. */
+describe("real slots", () => {
+  /** The word that a mapping of the escrow has under `key`, at the slot of the released layout. */
+  const wordOf = async (mapping: string, key: Hex): Promise<bigint> => {
+    const { storage, types } = released("InferenceEscrow").storageLayout as StorageLayout;
+    const state = storage.find(({ type }) => types[type]?.label === "struct EscrowState");
+    const member = types[state?.type ?? ""]?.members?.find(({ label }) => label === mapping);
+    const slot = BigInt(state?.slot ?? 0) + BigInt(member?.slot ?? 0);
+    const at = keccak256(encodeAbiParameters([{ type: "bytes32" }, { type: "uint256" }], [key, slot]));
+    return BigInt((await p.rpc.getStorageAt({ address: p.escrow.address, slot: at })) ?? "0x0");
+  };
+
+  it("an account's bits are where the decoder reads them", async () => {
+    await p.send(people.client, p.escrow, "setLimits", [true, 5_000, false]);
+    const { jobId } = await p.settle();
+    await p.dispute(people.gateway, jobId);
+    await p.lock();
+    const account = await p.read({ ...p.escrow, functionName: "accountOf", args: [people.client.address] });
+    expect(account).toMatchObject({ id: 1, escrowed: 8, dailyLimit: 5_000, flags: 2, openDisputes: 1, sequence: 2 });
+    expect(decodeAccountWord(await wordOf("accounts", pad(people.client.address)))).toEqual(account);
+  });
+
+  it("a job's bits are where the decoder reads them", async () => {
+    const { jobId } = await p.settle();
+    const job = await p.read({ ...p.escrow, functionName: "jobOf", args: [jobId] });
+    expect(job).toMatchObject({
+      account: 1,
+      worker: 1,
+      credits: 8,
+      operator: 1,
+      attempt: 1,
+      status: 4,
+      model: 5,
+      feeBps: 1_000,
+    });
+    expect(decodeJobWord(await wordOf("jobs", pad(jobId, { dir: "right" })))).toEqual(job);
+  });
+});
 
 describe("an honest job", () => {
   it("holds in every respect, and says so in plain words", async () => {

@@ -24,8 +24,7 @@ export const event = (name: string, data: unknown): string => `event: ${name}\nd
 export class PlayedWorker {
   readonly account: PrivateKeyAccount;
   readonly offers: Dispatch[] = [];
-  /** What it says to the gateway's own question, and how often that was asked. */
-  trial = "One, two, three, four, five.";
+  /** How often it was asked the gateway's own question. */
   trials = 0;
   readonly #stack: PlayedStack;
   readonly #server = createServer((request, response) => {
@@ -35,7 +34,7 @@ export class PlayedWorker {
     }
     if (request.url === "/trial") {
       this.trials += 1;
-      response.end(JSON.stringify({ text: this.trial }));
+      response.end(JSON.stringify({ text: "One, two, three, four, five." }));
       return;
     }
     let body = "";
@@ -78,15 +77,15 @@ export class PlayedWorker {
     this.offers.length = 0;
   }
 
-  /** Waits until the gateway offers this worker jobs of the model again, being one of `workers` hosts. */
-  async isOffered(model: string, workers = 1): Promise<void> {
+  /** Waits until the gateway offers this worker jobs of the model, of which it is the only host. */
+  async isOffered(model: string): Promise<void> {
     const url = `${this.#stack.info.base_url}/v1/models/${model}`;
     const headers = { authorization: `Bearer ${this.#stack.info.demo?.api_key}` };
     const hosts = async () => {
       const body = (await (await fetch(url, { headers })).json()) as { service?: { active_workers: number } };
       return body.service?.active_workers ?? 0;
     };
-    await eventually(hosts, (count) => count === workers, 90_000);
+    await eventually(hosts, (count) => count === 1, 90_000);
   }
 
   async acknowledgement({ assignment }: Dispatch): Promise<string> {
