@@ -158,12 +158,12 @@ describe("disputes of a client that made its hash up", () => {
 });
 
 describe("a dispute is left to a person", () => {
-  /** It is listed with that reason, and no arbiter's command touches it. */
-  const stays = async (jobId: Hex, why: string) => {
+  /** They are listed with that reason, and no arbiter's command touches them. */
+  const stay = async (jobs: Hex[], why: string) => {
     await p.later(WINDOW);
-    expect(await toRead(jobId)).toBe(why);
+    for (const jobId of jobs) expect(await toRead(jobId)).toBe(why);
     for (const key of ARBITERS) expect((await operator("disputes reject-refuted --yes", key)).rejected).toEqual([]);
-    expect(await statusOf(jobId)).toBe(ChainStatus.Disputed);
+    for (const jobId of jobs) expect(await statusOf(jobId)).toBe(ChainStatus.Disputed);
     await expireAll();
   };
 
@@ -171,43 +171,41 @@ describe("a dispute is left to a person", () => {
     const { jobId } = await p.settle();
     // Even the gateway's own statement, copied by the wallet, says nothing against it.
     await p.send(people.client, p.escrow, "execute", [[await openCall(jobId)]]);
-    await stays(jobId, "its wallet opened it");
+    await stay([jobId], "its wallet opened it");
   });
 
   it("if the wallet added its hash", async () => {
     const jobId = await disputed();
     expect(await toRead(jobId)).toBeNull();
     await p.join(jobId);
-    await stays(jobId, "its wallet added its own hash");
+    await stay([jobId], "its wallet added its own hash");
   });
 
   it("if the gateway says that it sent another text, or not all of it", async () => {
-    await stays(
-      await disputed({ sentHash: answerHash("another text") }),
-      "the gateway says that it sent another text than the worker proved",
-    );
-    await stays(await disputed({ complete: false }), "the gateway says that it did not send all of its reply");
+    const other = await disputed({ sentHash: answerHash("another text") });
+    await stay([other], "the gateway says that it sent another text than the worker proved");
+    const part = await disputed({ complete: false });
+    await stay([part], "the gateway says that it did not send all of its reply");
   });
 
-  it("if no gateway said anything, or nothing that can be read", async () => {
-    const { jobId } = await p.settle();
-    await p.dispute(people.gateway, jobId);
-    await stays(jobId, "no gateway signed what it sent");
+  it("if no gateway said anything, or nothing that can be read, or nothing of this job, this text and this chain", async () => {
+    const silent = (await p.settle()).jobId;
+    await p.dispute(people.gateway, silent);
     const broken = (await p.settle()).jobId;
     const call = await openCall(broken);
     await p.send(people.gateway, p.escrow, "execute", [[`${call}00`, call.slice(0, -2) as Hex]]);
-    await stays(broken, "no gateway signed what it sent");
-  });
-
-  it.each<[string, () => Statement | Promise<Statement>]>([
-    ["a key of nobody's", () => ({ signer: privateKeyToAccount(generatePrivateKey()) })],
-    ["the worker itself", () => ({ signer: workerKey })],
-    ["the gateway, for another job", async () => ({ signed: { jobId: (await p.settle()).jobId } })],
-    ["the gateway, for another text", () => ({ signed: { sentHash: answerHash("what was really sent") } })],
-    ["the gateway, for a part of the text", () => ({ signed: { complete: false } })],
-    ["the gateway, on another chain", () => ({ chainId: 1 })],
-  ])("if the statement was signed by %s", async (_whose, statement) => {
-    await stays(await disputed({}, await statement()), "no gateway signed what it sent");
+    const jobs = [silent, broken];
+    const statements: Statement[] = [
+      // By a key of nobody's, and by the worker itself.
+      { signer: privateKeyToAccount(generatePrivateKey()) },
+      { signer: workerKey },
+      { signed: { jobId: silent } },
+      { signed: { sentHash: answerHash("what was really sent") } },
+      { signed: { complete: false } },
+      { chainId: 1 },
+    ];
+    for (const statement of statements) jobs.push(await disputed({}, statement));
+    await stay(jobs, "no gateway signed what it sent");
   });
 
   it("if the statement is of a key that had left the operator before", async () => {
@@ -228,7 +226,7 @@ describe("a dispute is left to a person", () => {
     const jobId = await disputed();
     await p.later(WINDOW);
     await operator(`disputes vote ${toApiJobId(jobId)} worker-at-fault --yes`, ARBITERS[2]);
-    await stays(jobId, "an arbiter sees it otherwise");
+    await stay([jobId], "an arbiter sees it otherwise");
   });
 
   it("if the worker was caught with two answers", async () => {
@@ -238,7 +236,7 @@ describe("a dispute is left to a person", () => {
     const [first, other] = await Promise.all([completion, second].map((one) => p.sign(workerKey, "Completion", one)));
     const args = [completion, first, second, other] as never;
     await p.send(people.stranger, { ...p.escrow, abi: p.escrow.abi as Abi }, "proveEquivocation", args);
-    await stays(jobId, "its worker signed two answers");
+    await stay([jobId], "its worker signed two answers");
   });
 });
 

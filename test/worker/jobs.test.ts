@@ -1,10 +1,11 @@
 /** A worker and its gateways: jobs from offer to settlement, offers that it refuses, questions without a job. Its node is behind a password. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { generatePrivateKey } from "viem/accounts";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
 import {
@@ -195,16 +196,16 @@ describe("a dispatch is refused", () => {
     const stale = await lockJob(chain, worker);
     const second = await newWorker(generatePrivateKey(), worker.models);
     await chain.register([worker, second]);
-    const other = await startDaemon(chain, second);
-    try {
-      const assignment = { ...stale.assignment, worker: second.address, attempt: 2 };
-      const job = { ...stale, assignment, signature: await signAssignment(chain, assignment) };
-      const { acknowledgement } = await dispatch(second, job);
-      await acknowledge(chain, job, acknowledgement ?? "0x");
-      expect(await refused(stale)).toEqual([409, "not_locked"]);
-    } finally {
-      await other.end("SIGTERM");
-    }
+    const assignment = { ...stale.assignment, worker: second.address, attempt: 2 };
+    const job = { ...stale, assignment, signature: await signAssignment(chain, assignment) };
+    const acknowledgement = await privateKeyToAccount(second.privateKey).signTypedData({
+      domain: escrowDomain(chain.deployment.chainId, chain.deployment.contracts.InferenceEscrow),
+      types: { Acknowledgement: jobMessageTypes.Acknowledgement },
+      primaryType: "Acknowledgement",
+      message: { jobId: assignment.jobId, attempt: 2 },
+    });
+    await acknowledge(chain, job, acknowledgement);
+    expect(await refused(stale)).toEqual([409, "not_locked"]);
   });
 
   it("when the job is over", async () => {
