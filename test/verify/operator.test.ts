@@ -1,13 +1,14 @@
 /** What an operator does to the chain: shown first, sent only when told to, refused with the contract's own reason. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Hex, keccak256, toBytes, toHex } from "viem";
+import { type Address, type Hex, keccak256, toBytes, toHex } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { runOperator } from "../../scripts/operator.ts";
+import { mined } from "../support/mined.ts";
 import { run } from "./support/cli.ts";
 import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
 
@@ -70,6 +71,18 @@ async function decide(command: string): Promise<void> {
   await p.later(2 * DAY);
   await operator(`proposals execute ${id} --yes`, KEYS.stranger);
   expect(await state()).toBe("executed");
+}
+
+/** Executes what a command would propose, as the timelock does after a vote. */
+async function decided(command: string): Promise<void> {
+  const { args } = await json(command, KEYS.holder);
+  const [targets, , calldatas] = args as [Address[], unknown, Hex[]];
+  const account = p.chain.deployment.contracts.ProtocolTimelock;
+  await p.rpc.setBalance({ address: account, value: 10n ** 18n });
+  await p.rpc.impersonateAccount({ address: account });
+  for (const [i, to] of targets.entries()) {
+    await mined(p.rpc, await p.rpc.sendTransaction({ account, to, data: calldatas[i] as Hex, chain: null }));
+  }
 }
 
 describe("the command line", () => {
@@ -144,7 +157,7 @@ describe("a vote on people", () => {
   it("names another guardian and other arbiters, and back; fewer arbiters than rule would revert", async () => {
     const guardian = () => p.read({ ...p.escrow, functionName: "guardian" });
     for (const { address } of [people.stranger, people.guardian]) {
-      await decide(`protocol propose-guardian ${address}`);
+      await decided(`protocol propose-guardian ${address}`);
       expect(await guardian()).toBe(address);
     }
     const others = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()).address);
@@ -165,7 +178,7 @@ describe("an operator", () => {
   let number = 0;
 
   it("is admitted by a vote", async () => {
-    await decide(`operators propose-admit ${admin.address}`);
+    await decided(`operators propose-admit ${admin.address}`);
     await p.rpc.setBalance({ address: admin.address, value: 10n ** 18n });
     number = (await newest()).operator;
     expect(await newest()).toEqual({
@@ -276,7 +289,7 @@ describe("disputes and the treasury", () => {
   });
 
   it("bounds what the treasury pays on a day by vote only", async () => {
-    await decide("treasury propose-cap 5000");
+    await decided("treasury propose-cap 5000");
     expect(await json("treasury show")).toMatchObject({ compensation_cap: 5_000 });
     await expect(operator("treasury propose-cap 1000001", KEYS.holder)).rejects.toThrow("from 0 to 1000000");
   });
@@ -284,7 +297,7 @@ describe("disputes and the treasury", () => {
   it("pays out by vote only", async () => {
     const { address } = privateKeyToAccount(keccak256(toBytes("a receiver")));
     await expect(operator(`treasury propose-pay stablecoin ${address} 0`, KEYS.holder)).rejects.toThrow("above 0");
-    await decide(`treasury propose-pay stablecoin ${address} 500000`);
+    await decided(`treasury propose-pay stablecoin ${address} 500000`);
     expect(await p.read({ ...p.token, functionName: "balanceOf", args: [address] })).toBe(500_000n);
   });
 });
@@ -334,14 +347,14 @@ describe("governance", () => {
 
   it("lists a model and changes its price, with the catalog's notice", async () => {
     const listing = "--parameters 4B --owned-by acme --tier standard --per-request 8 --per-1k 4 --context-window 32768";
-    await decide(`models propose-add acme-4b ${listing}`);
+    await decided(`models propose-add acme-4b ${listing}`);
     expect((await json("models list")).at(-1)).toMatchObject({
       number: 9,
       id: "acme-4b",
       tier: "standard",
       context_window: 32_768,
     });
-    await decide("models propose-prices acme-4b --per-request 6 --per-1k 3");
+    await decided("models propose-prices acme-4b --per-request 6 --per-1k 3");
     expect((await json("models list")).at(-1)).toMatchObject({
       credits_per_request: 8,
       next_prices: { credits_per_request: 6 },
@@ -356,7 +369,7 @@ describe("governance", () => {
     await expect(operator(`models propose-retire qwen3-8b --at ${at(20)} --yes`, KEYS.holder)).rejects.toThrow(
       /too early/,
     );
-    await decide(`models propose-retire qwen3-8b --at ${at(40)}`);
+    await decided(`models propose-retire qwen3-8b --at ${at(40)}`);
     const { retiresAt } = await p.read({ ...p.catalog, functionName: "modelAt", args: [MODEL] });
     await p.rpc.setNextBlockTimestamp({ timestamp: BigInt(retiresAt - 1) });
     expect(await locks()).toBe(true);
